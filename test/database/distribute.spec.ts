@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { DataSource } from 'typeorm';
-import { clientFor } from '../../src/database/pool/client.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { openCluster, placements } from '../../src/distribute/distribute.js';
+import { onCluster, placements } from '../../src/distribute/distribute.js';
 import { ENTITIES } from '../../src/entities.js';
 import { createCitusSchema } from '../support/citus.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
@@ -83,13 +83,10 @@ it('time-outs of the database or the role do not apply to the distribution', asy
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
-  const cluster = await openCluster({ Client: clientFor(() => database.url, 'session'), pooler: 'session' });
-  try {
-    expect(await cluster.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
-  } finally {
-    await cluster.destroy();
-    await database.drop();
-  }
+  const target = targetOf(() => database.url, 'session');
+  const [row] = await onCluster(target, (cluster) => cluster.query<[object]>('SHOW statement_timeout'));
+  expect(row).toEqual({ statement_timeout: '0' });
+  await database.drop();
 });
 
 describe('latchkey distribute (contract §1)', () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from '../support/free-port.js';
-import { clientFor } from '../../src/database/pool/client.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
 import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import type { RetryOptions } from '../../src/database/start/retry.js';
@@ -70,7 +70,7 @@ function options(url: string, ...more: (new () => MigrationInterface)[]): Databa
     pooler: 'session',
     migrations: [Slow1700000000001, ...more],
     connectTimeoutMS: 200,
-    extra: { Client: clientFor(() => url, 'session'), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
+    extra: { Client: targetOf(() => url, 'session').Client, statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
   };
 }
 

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { BoundedPool } from '../../src/database/pool/bounded-pool.js';
-import { clientFor } from '../../src/database/pool/client.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { createEmptyDatabase } from '../support/database.js';
 import { isFull } from '../support/faults.js';
@@ -20,7 +20,7 @@ needs({ 'npm run test:infra in full': isFull }).it(
     const url = new URL(database.url);
     url.port = String(lost.port);
     let address = url.href;
-    const way = { Client: clientFor(() => address), pooler: 'session' } as const;
+    const way = targetOf(() => address, 'session');
     const dataSource = await new DataSource(dataSourceOptions(way, SIZE)).initialize();
     try {
       const pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
