@@ -6,7 +6,6 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri, providerCallback } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';
 import type { AuthorizationPageDto } from './authorize.dto.js';
-import type { ExchangeDto } from './exchange.dto.js';
 
 /** The sample provider's only client: this service. */
 @Injectable()
@@ -29,9 +28,9 @@ export class ClientService {
   }
 
   /** Compares in constant time. @throws OAuthError `invalid_client` */
-  authenticate({ client_id, client_secret }: ExchangeDto): void {
-    const idMatches = isSameText(client_id, this.registered.clientId);
-    const secretMatches = isSameText(client_secret, this.registered.clientSecret);
+  authenticate(clientId: string, clientSecret: string): void {
+    const idMatches = isSameText(clientId, this.registered.clientId);
+    const secretMatches = isSameText(clientSecret, this.registered.clientSecret);
     if (!(idMatches && secretMatches))
       throw new OAuthError('invalid_client', 'the client credentials are wrong');
   }
