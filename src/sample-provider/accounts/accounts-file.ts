@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { errorLine, InvalidSettings, quote, unreadable } from '../../config/settings/invalid-settings.js';
-import type { AccountsFile, Settings } from '../../config/settings/settings.js';
+import type { SecretFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
 import { decodeText } from '../../config/secrets/secret-files.js';
@@ -37,7 +37,7 @@ export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProv
  *
  * @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value
  */
-export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
+export function readAccountsFile({ path, variable }: SecretFile): Account[] {
   let content: string;
   try {
     content = decodeText(readFileSync(path));
