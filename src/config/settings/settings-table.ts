@@ -7,13 +7,14 @@ import type { Setting } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 
 const TEN_YEARS = 315_360_000;
-const lifetime = parsers.integer(1, TEN_YEARS, 'seconds');
-const perMinute = (name: string, limit: string, doc: string) => ({
+const rowOf = (parser: parsers.Parser<number>) => (name: string, standard: string, doc: string) => ({
   name,
-  parser: parsers.integer(1, 1_000_000, 'requests a minute'),
-  default: limit,
+  parser,
+  default: standard,
   doc,
 });
+const lifetime = rowOf(parsers.integer(1, TEN_YEARS, 'seconds'));
+const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
 
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
@@ -122,24 +123,15 @@ export const settingsTable = {
     doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. The origin of `PUBLIC_URL` is always allowed.',
   },
   accessTokenTtl: {
-    name: 'ACCESS_TOKEN_TTL',
     section: 'Lifetimes',
-    parser: lifetime,
-    default: '3600',
-    doc: 'Validity of an access token in seconds.',
+    ...lifetime('ACCESS_TOKEN_TTL', '3600', 'Validity of an access token in seconds.'),
   },
-  refreshTokenTtl: {
-    name: 'REFRESH_TOKEN_TTL',
-    parser: lifetime,
-    default: '2592000',
-    doc: 'Validity of a refresh token in seconds; a refresh never extends it.',
-  },
-  stateTtl: {
-    name: 'STATE_TTL',
-    parser: lifetime,
-    default: '600',
-    doc: 'Seconds a sign-in may take from authorize to token.',
-  },
+  refreshTokenTtl: lifetime(
+    'REFRESH_TOKEN_TTL',
+    '2592000',
+    'Validity of a refresh token in seconds; a refresh never extends it.',
+  ),
+  stateTtl: lifetime('STATE_TTL', '600', 'Seconds a sign-in may take from authorize to token.'),
   trustProxy: {
     name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
