@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -37,6 +37,5 @@ export class ClientService {
 }
 
 function isSameText(a: string, b: string): boolean {
-  const [hashOfA, hashOfB] = [a, b].map((text) => createHash('sha256').update(text).digest());
-  return timingSafeEqual(hashOfA!, hashOfB!);
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

@@ -382,7 +382,8 @@ describe('its accounts (contract §2)', () => {
     const env = { 'providers.mock.accounts': join(directory, name), DATA_DIR: dataDir };
     const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
     expect(message).toContain(fault);
-    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"|plain-password/);
+    expect(message).toMatch(/code 1:[^]*invalid settings, nothing was started:/);
+    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"|\n +at |plain-password/);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 });
