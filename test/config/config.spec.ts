@@ -341,17 +341,9 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
   });
 });
 
-describe('the generated documents', () => {
-  const root = new URL('../../', import.meta.url);
-
-  it('agree with the table of settings', () => {
-    const script = new URL('openapi/settings.ts', root).pathname;
-    expect(execFileSync(process.execPath, ['--import', 'tsx', script, '--check']).toString()).toBe('');
-  });
-
-  it('.env.example is accepted with every line of the service in use', () => {
-    const [service = ''] = readFileSync(new URL('.env.example', root), 'utf8').split('# --- Providers');
-    write('.env', service.replace(/^# (?=[A-Z_]+=)/gm, ''));
-    expect(loadSettings({}, cwd)).toMatchObject({ port: 3000, accessTokenTtl: 3600 });
-  });
+it('.env.example is accepted with every line of the service in use', () => {
+  const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+  const [service = ''] = example.split('# --- Providers');
+  write('.env', service.replace(/^# (?=[A-Z_]+=)/gm, ''));
+  expect(loadSettings({}, cwd)).toMatchObject({ port: 3000, accessTokenTtl: 3600 });
 });
