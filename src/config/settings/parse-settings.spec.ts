@@ -233,26 +233,20 @@ describe('DATABASE_DIRECT_URL', () => {
   const pooled = { DATABASE_URL: 'postgres://pooler.example/x', DATABASE_POOLER: 'transaction' };
 
   it('is DATABASE_URL unless it was set', () => {
-    const DATABASE_URL = pooled.DATABASE_URL;
+    const { DATABASE_URL } = pooled;
     expect(parseSettings({ DATABASE_URL }).databaseDirectUrl).toBe(DATABASE_URL);
-    const direct = 'postgres://direct.example/x';
-    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: DIRECT }).databaseDirectUrl).toBe(DIRECT);
     expect(parseSettings({}).databaseDirectUrl).toBeUndefined();
   });
 
-  it('is needed behind one in transaction mode, unless there is Redis', () => {
-    expect(errorsOf(pooled)).toEqual([
-      expect.stringMatching(/^DATABASE_POOLER is transaction, without DATABASE_DIRECT_URL/),
-    ]);
-    expect(errorsOf({ ...pooled, REDIS_URL: 'redis://redis.example' })).toEqual([]);
-    expect(errorsOf({ ...pooled, DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([]);
-  });
-
-  it('is refused without the other one', () => {
-    expect(errorsOf({ DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([
-      expect.stringContaining('DATABASE_URL is not set'),
-    ]);
-  });
+  it.each<[string, Environment, string[]]>([
+    ['needed', pooled, ['DATABASE_POOLER is transaction, without DATABASE_DIRECT_URL']],
+    ['not needed beside Redis', { ...pooled, REDIS_URL: 'redis://redis.example' }, []],
+    ['accepted', { ...pooled, DATABASE_DIRECT_URL: DIRECT }, []],
+    ['refused without DATABASE_URL', { DATABASE_DIRECT_URL: DIRECT }, ['DATABASE_URL is not set']],
+  ])('is %s', (_, env, lines) =>
+    expect(errorsOf(env)).toEqual(lines.map((line) => expect.stringContaining(line) as string)),
+  );
 });
 
 describe('production refuses', () => {
