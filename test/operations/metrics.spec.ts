@@ -231,9 +231,9 @@ describe('metrics', () => {
       const pushed = { user_id: tokens.user_id, event: `event.${odd}`, ttl: 0 };
       await call('POST', '/push', { Authorization: `Bearer ${PUSH}` }, pushed);
       await call('PROPFIND', `/${odd}`);
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-      socket.end(`M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`).resume();
-      await once(socket, 'close');
+      const raw = connect(port, '127.0.0.1').on('error', () => undefined);
+      raw.end(`M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`).resume();
+      await once(raw, 'close');
     };
     // But for what a busy machine may cause: failures of the database, and clients that did not wait.
     const series = async (): Promise<string[]> =>

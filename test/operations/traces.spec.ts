@@ -48,7 +48,7 @@ class TraceCollector {
         Object.assign(this.resource, attributesOf(resource));
         this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
       }
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
+      return response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
     });
   }).listen(0, '127.0.0.1');
 
@@ -117,7 +117,7 @@ describe('traces and metrics of a process', () => {
         OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=acme',
         OTEL_BSP_SCHEDULE_DELAY: '50',
         METRICS_PORT: metricsPort,
-        SHUTDOWN_DELAY: '1',
+        SHUTDOWN_DELAY: '3',
       }),
     );
     const { url } = service;
