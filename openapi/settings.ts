@@ -6,7 +6,13 @@ import { settingsTable } from '../src/config/settings/settings-table.js';
 
 type Row = Setting<unknown>;
 
-const SETTINGS = Object.values<Row & { readonly section: string }>(settingsTable);
+/** Rows by section; a row without one belongs to the section of the row before it. */
+const SECTIONS = new Map<string, Row[]>();
+let current = '';
+for (const row of Object.values<Row & { readonly section?: string }>(settingsTable)) {
+  current = row.section ?? current;
+  SECTIONS.set(current, [...(SECTIONS.get(current) ?? []), row]);
+}
 const PROVIDER_KEYS: readonly Row[] = [...Object.values(providerKeys), ...Object.values(adapterKeys)];
 
 const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take the # off the lines you change.
@@ -31,22 +37,15 @@ const SAMPLE_PROVIDER = `# The built-in sample provider, called mock: on outside
 `;
 
 function envExample(): string {
-  const sections = [...new Set(SETTINGS.map(({ section }) => section))].map((section) => {
-    const rows = SETTINGS.filter((row) => row.section === section);
-    return `# --- ${section} ---\n\n${rows.map((row) => envLines(row, row.name)).join('\n')}`;
-  });
+  const sections = [...SECTIONS].map(
+    ([section, rows]) => `# --- ${section} ---\n\n${rows.map((row) => envLines(row, row.name)).join('\n')}`,
+  );
   const keys = PROVIDER_KEYS.map((row) => envLines(row, `providers.example.${row.name}`)).join('\n');
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, SAMPLE_PROVIDER].join('\n');
 }
 
 function settingsPage(): string {
-  const sections = [...new Set(SETTINGS.map(({ section }) => section))].flatMap((section) => [
-    `## ${section}`,
-    table(
-      'Variable',
-      SETTINGS.filter((row) => row.section === section),
-    ),
-  ]);
+  const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, table('Variable', rows)]);
   const parts = [
     '# Settings',
     'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',

@@ -3,20 +3,27 @@ import { createRequire } from 'node:module';
 
 interface Command {
   readonly about: string;
+  /** Of a command that takes no arguments. */
+  readonly usage?: string;
   /** Loads the command's code, and runs it. @returns the exit code */
   run(argv: readonly string[]): Promise<number>;
 }
 
-const SERVE_USAGE = `Usage: latchkey serve
+/** Contract §1. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    about: 'runs the service, until SIGTERM or SIGINT ends it',
+    usage: `Usage: latchkey serve
 
 Runs the service until SIGTERM or SIGINT. Without settings, it keeps a PostgreSQL of its own in ./data and serves a page to try it
 on at http://localhost:3000. With NODE_ENV=production, it names the settings that are missing.
 Settings are environment variables, or lines of a file .env in the working directory: see docs/settings.md of the repository.
-`;
-
-/** Contract §1. */
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { about: 'runs the service, until SIGTERM or SIGINT ends it', run: serve },
+`,
+    async run() {
+      await import('./main.js'); // it runs until a signal, and sets its exit code
+      return 0;
+    },
+  },
   keys: {
     about: 'lists, rotates, revokes or re-encrypts the signing keys',
     run: async (argv) => (await import('./keys/command.js')).runKeys(argv),
@@ -27,11 +34,21 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   'hash-password': {
     about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
-    run: async (argv) => (await import('./sample-provider/passwords/hash-password.js')).runHashPassword(argv),
+    usage: `Usage: latchkey hash-password
+
+Prints the password_hash of a password, for the file that PROVIDERS_MOCK_ACCOUNTS names. It asks for the password, or reads one
+line of standard input. Never an argument: other users of the machine can see those, and the shell's history keeps them.
+`,
+    run: async () => (await import('./sample-provider/passwords/hash-password.js')).runHashPassword(),
   },
   distribute: {
     about: 'distributes the tables over a Citus cluster',
-    run: async (argv) => (await import('./distribute/command.js')).runDistribute(argv),
+    usage: `Usage: latchkey distribute
+
+Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
+DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
+`,
+    run: async () => (await import('./distribute/command.js')).runDistribute(),
   },
 };
 
@@ -45,33 +62,30 @@ latchkey <command> --help describes a command; latchkey --version prints the ver
 Settings are environment variables, or lines of a file .env in the working directory.
 `;
 
-/** Runs `latchkey <command> …`. @returns the exit code; 2 for an unknown command */
+/** Runs `latchkey <command> …`. @returns the exit code; 2 for an unknown command, or arguments that it does not take */
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
-  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]!.run(argv);
-  if (name === '--help' || name === '-h') return print(USAGE);
-  if (name === '--version' || name === '-v') return print(`${version()}\n`);
-  const error = name === '' ? 'the command is missing' : `there is no command ${JSON.stringify(name)}`;
-  process.stderr.write(`latchkey: ${error}\n\n${USAGE}`);
-  return 2;
-}
-
-async function serve(argv: readonly string[]): Promise<number> {
-  if (argv.length === 0) {
-    await import('./main.js'); // it runs until a signal, and sets its exit code
+  if (Object.hasOwn(COMMANDS, name)) {
+    const command = COMMANDS[name]!;
+    if (command.usage === undefined || argv.length === 0) return command.run(argv);
+    return help(command.usage, argv[0]!);
+  }
+  if (name === '--version' || name === '-v') {
+    const { version } = createRequire(import.meta.url)('latchkey/package.json') as {
+      readonly version: string;
+    };
+    process.stdout.write(`${version}\n`);
     return 0;
   }
-  if (argv[0] === '--help' || argv[0] === '-h') return print(SERVE_USAGE);
-  process.stderr.write(SERVE_USAGE);
-  return 2;
+  const error = name === '' ? 'the command is missing' : `there is no command ${JSON.stringify(name)}`;
+  return help(USAGE, name, `latchkey: ${error}\n\n`);
 }
 
-function print(text: string): 0 {
-  process.stdout.write(text);
-  return 0;
-}
-
-function version(): string {
-  return (createRequire(import.meta.url)('latchkey/package.json') as { readonly version: string }).version;
+/** Prints the usage, which was asked for or else is part of an error; without the argument, which may be a password. */
+function help(usage: string, argument: string, error = ''): number {
+  const isAsked = argument === '--help' || argument === '-h';
+  if (isAsked) process.stdout.write(usage);
+  else process.stderr.write(error + usage);
+  return isAsked ? 0 : 2;
 }
 
 process.exitCode = await main(process.argv.slice(2));

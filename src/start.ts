@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
@@ -39,7 +40,8 @@ export async function startService(
   }
 
   try {
-    return await Promise.race([start(), rejectOnAbort(signal)]);
+    const aborted = once(signal, 'abort').then(() => signal.throwIfAborted() as never);
+    return await Promise.race([start(), aborted]);
   } catch (error) {
     await Promise.race([stop(embedded), delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     throw error;
@@ -49,12 +51,4 @@ export async function startService(
 async function stop(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
   const database = await embedded?.catch(() => undefined); // the start throws its error
   await database?.stop();
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }

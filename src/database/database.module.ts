@@ -15,8 +15,8 @@ const sql = {
   provide: Sql,
   inject: [DataSource, Events],
   useFactory: async (dataSource: DataSource, events: Events) => {
-    if (!keepsSession(dataSource)) await requireSettings((text) => dataSource.query(text));
-    const warning = await commitWarning((text) => dataSource.query(text));
+    if (!keepsSession(dataSource)) await requireSettings(dataSource);
+    const warning = await commitWarning(dataSource);
     if (warning !== undefined) new Logger('Database').warn(warning);
     return new Sql(dataSource, await isDistributed(dataSource), events);
   },

@@ -1,10 +1,12 @@
-import { dirname, basename } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import type { Settings } from '../config/settings/settings.js';
+import { PACKAGE_ROOT } from '../http/package-root.js';
 import { Public } from '../token/guard/access.js';
-import { demoFile, FILES } from './demo-files.js';
 
 // The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host, too.
 const PAGE_POLICY =
@@ -12,6 +14,32 @@ const PAGE_POLICY =
 // The provider redirects to the callback inside that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+// No HTML: pages have routes and policies in the controller. No name begins with a dot.
+const SERVED = /^\w[\w.-]*\.(?:css|js|svg|png|woff2)$/;
+// Made by `npm run build:client`, and copied by the build, so that `src/` and `dist/src/` have one path to it.
+const SDK = fileURLToPath(new URL('../../packages/client/dist/', import.meta.url));
+
+/** A file of the demo page, `demo/<name>` beside package.json. */
+function demoFile(name: string): string {
+  return join(PACKAGE_ROOT, 'demo', name);
+}
+
+/** Lists the regular files of known types in a folder; the folder may be missing. */
+export function filesToServe(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && SERVED.test(entry.name))
+    .map(({ name }) => name);
+}
+
+/** Files by path, listed at start: the demo's, and the SDK's with their source maps. */
+const FILES: ReadonlyMap<string, string> = new Map([
+  ...filesToServe(demoFile('.')).map((name) => [`/demo/${name}`, demoFile(name)] as const),
+  ...filesToServe(SDK).flatMap((name) =>
+    [name, `${name}.map`].map((file) => [`/latchkey-client/${file}`, join(SDK, file)] as const),
+  ),
+]);
 
 /** The demo page: static files, each with a route, so that other requests never look for a file. */
 @Public()

@@ -1,7 +1,8 @@
 import { Reflector } from '@nestjs/core';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isDistributed, ReferenceTable } from '../database/citus.js';
-import { dataSourceOptions, type ConnectionTarget } from '../database/pool/data-source.js';
+import type { ConnectionTarget } from '../database/pool/connection-target.js';
+import { dataSourceOptions } from '../database/pool/data-source.js';
 import { migrate, NO_TIMEOUTS } from '../database/start/migrate.js';
 import { ENTITIES } from '../entities.js';
 
@@ -9,12 +10,6 @@ import { ENTITIES } from '../entities.js';
 const LOCK = 0x6c6b_0004;
 
 const MIGRATION_TIMEOUT_MS = 30_000;
-
-export class NoCitus extends Error {
-  constructor() {
-    super('this database is no Citus cluster: it lacks the extension "citus", and nothing was done');
-  }
-}
 
 /** How the rows of a table are distributed. */
 interface Placement {
@@ -41,34 +36,43 @@ const CREATE_DISTRIBUTED = 'SELECT create_distributed_table(to_regclass($1), $2,
 const REMOVE_ORIGINALS = `
   SELECT truncate_local_data_after_distributing_table(to_regclass($1)) WHERE pg_relation_size(to_regclass($1)) > 0`;
 
-/** Opens one connection to the coordinator, without time-outs: moving a table's rows may take hours. */
-export async function openCluster(target: ConnectionTarget): Promise<DataSource> {
+/** Opens one connection to the coordinator for some work, without time-outs: moving a table's rows may take hours. */
+export async function onCluster<Result>(
+  target: ConnectionTarget,
+  work: (cluster: DataSource) => Promise<Result>,
+): Promise<Result> {
   const options = dataSourceOptions(target, 1);
   const extra = { ...options.extra, ...NO_TIMEOUTS, idleTimeoutMillis: 0 };
-  return new DataSource({ ...options, extra, entities: ENTITIES }).initialize();
+  const cluster = await new DataSource({ ...options, extra, entities: ENTITIES }).initialize();
+  try {
+    return await work(cluster);
+  } finally {
+    await cluster.destroy();
+  }
 }
 
 /**
  * Brings the schema up to date, and distributes the tables of a service that is stopped.
  *
  * @param log receives one line for each table
- * @throws NoCitus, or an Error if no table is distributed yet and the service is running
+ * @returns false without Citus; nothing was done then
+ * @throws an Error if no table is distributed yet and the service is running
  */
-export async function distributeDatabase(
-  target: ConnectionTarget,
-  log: (line: string) => void,
-): Promise<void> {
-  const cluster = await openCluster(target);
-  try {
+export function distributeDatabase(target: ConnectionTarget, log: (line: string) => void): Promise<boolean> {
+  return onCluster(target, async (cluster) => {
     const [citus] = await cluster.query<object[]>(CITUS);
-    if (!citus) throw new NoCitus();
+    if (!citus) return false;
     const { signal } = new AbortController();
     await migrate(dataSourceOptions(target, 1), { timeoutMs: MIGRATION_TIMEOUT_MS, signal, log });
     await requireStopped(cluster);
     await distribute(cluster, log);
-  } finally {
-    await cluster.destroy();
-  }
+    return true;
+  });
+}
+
+/** Distributes the tables of a new version when it starts on a cluster; they are nearly empty, so older instances keep running. */
+export function distributeNewTables(target: ConnectionTarget): Promise<void> {
+  return onCluster(target, (cluster) => distribute(cluster, () => undefined));
 }
 
 /** Instances that were started before the tables are distributed send statements that Citus refuses. */
@@ -88,21 +92,11 @@ async function requireStopped(dataSource: DataSource): Promise<void> {
  * @param dataSource with one connection and no time-outs
  * @param log receives one line for each table
  */
-export async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
+async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
   for (const placement of placements(dataSource)) {
     const isNew = await dataSource.transaction((manager) => place(manager, placement));
     await dataSource.query(REMOVE_ORIGINALS, [placement.table]);
     log(`${placement.table}: ${describe(placement)}${isNew ? '' : ', already'}`);
-  }
-}
-
-/** Distributes the tables of a new version when it starts on a cluster; they are nearly empty, so older instances keep running. */
-export async function distributeNewTables(target: ConnectionTarget): Promise<void> {
-  const cluster = await openCluster(target);
-  try {
-    await distribute(cluster, () => undefined);
-  } finally {
-    await cluster.destroy();
   }
 }
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings/settings.js';
-import { dataSourceOptions, keepsSession, type ConnectionTarget } from '../database/pool/data-source.js';
+import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
 import { requireSettings } from '../database/pool/session-settings.js';
-import { usualTarget } from '../database/pool/connection-target.js';
+import { usualTarget, type ConnectionTarget } from '../database/pool/connection-target.js';
 import { ENTITIES } from '../entities.js';
 
 const QUIET = (): void => undefined;
@@ -23,7 +23,7 @@ export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
       ...dataSourceOptions(database, 1),
       entities: ENTITIES,
     }).initialize();
-    if (!keepsSession(dataSource)) await requireSettings((text) => dataSource.query(text));
+    if (!keepsSession(dataSource)) await requireSettings(dataSource);
     return {
       dataSource,
       async close() {

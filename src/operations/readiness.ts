@@ -1,32 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { WriteCheck } from '../database/start/write-check.js';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { BoundedPool } from '../database/pool/bounded-pool.js';
+import { errorCode, errorMessage } from '../database/statements/error-facts.js';
+import { Sql } from '../database/statements/sql.js';
 import { RedisConnection } from '../redis/redis-connection.js';
+
+/** A successful write is the result of all checks for this time. */
+const FRESH_MS = 1000;
+/** A slow write counts only this long after a successful one: a short delay must not stop all instances at once. */
+const SLOW_MOMENT_MS = 2000;
+/** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
+const PROMPT_MS = 250;
+/** A full disk may accept this small write, so disk errors of other statements count for this time. */
+const DISK_FULL_MS = 10_000;
+
+const READ_ONLY = '25006';
+// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to PostgreSQL.
+const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
+
+// One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the standby. It needs no
+// table, and leaves nothing to vacuum.
+const WRITE = {
+  name: 'write-check',
+  text: `
+    SELECT CASE current_setting('transaction_read_only')
+      WHEN 'off' THEN pg_logical_emit_message(true, 'latchkey', '') END IS NULL AS "isReadOnly"`,
+};
+
+/** Between two writes, checks that the server answers. */
+const READ = { name: 'read-check', text: 'SELECT' };
+
+// SQLSTATEs and codes of Node.js, or the messages of pg and its pool.
+const SLOW = /^57014$|^53|timeout/i; // canceled, no resources
+const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|connection error|not queryable/i;
 
 /** Whether a load balancer should send requests to this instance (contract §4). */
 @Injectable()
 export class Readiness {
+  /** After `stop`. */
+  isStopping = false;
+
   private readonly logger = new Logger(Readiness.name);
-  private stopping = false;
+  private readonly pool: BoundedPool;
   private wasWritable = true;
+  private underWay: Promise<void> | undefined;
+  private succeededAt = -Infinity;
 
   constructor(
-    private readonly writes: WriteCheck,
+    private readonly sql: Sql,
+    dataSource: DataSource,
     @Inject(RedisConnection) private readonly redisConnection: RedisConnection | undefined,
-  ) {}
+  ) {
+    this.pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
+  }
 
   /** Makes the instance not ready: the service is about to stop (contract §1). */
   stop(): void {
-    this.stopping = true;
-  }
-
-  get isStopping(): boolean {
-    return this.stopping;
+    this.isStopping = true;
   }
 
   /** Returns `up` if the database can be written to. The reason for `down` is in the log only. */
   async database(): Promise<'up' | 'down'> {
     try {
-      await this.writes.check();
+      await this.check();
     } catch (error) {
       if (this.wasWritable) {
         this.logger.warn({ msg: 'not ready: the database cannot be written to', err: error });
@@ -43,5 +81,43 @@ export class Readiness {
   async redis(): Promise<'up' | 'down' | undefined> {
     if (!this.redisConnection) return undefined;
     return (await this.redisConnection.isUp()) ? 'up' : 'down';
+  }
+
+  /** @throws within 2 s if nothing can be written, with the reason */
+  private async check(): Promise<void> {
+    const now = performance.now();
+    if (now - this.pool.diskFullAt < DISK_FULL_MS) throw new Error('the disk of the database is full');
+    const isFresh = now - this.succeededAt < FRESH_MS;
+    this.underWay ??= this.ask(isFresh).finally(() => (this.underWay = undefined));
+    if (!isFresh) return this.underWay;
+    this.underWay.catch(() => undefined); // it may end after this check
+    await Promise.race([this.underWay, delay(PROMPT_MS)]);
+  }
+
+  /** Retries on a lost connection, which an operator may have ended; other connections of the pool may be lost, too. */
+  private async ask(isFresh: boolean): Promise<void> {
+    for (let lost = 0; ; lost++) {
+      try {
+        return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
+      } catch (error) {
+        const code = errorCode(error);
+        const facts = typeof code === 'string' ? code : errorMessage(error);
+        const isSlow = SLOW.test(facts);
+        if (!isSlow && LOST.test(facts) && lost <= this.pool.options.max) continue;
+        if (isSlow && performance.now() - this.succeededAt < SLOW_MOMENT_MS) return;
+        this.succeededAt = -Infinity;
+        throw error;
+      }
+    }
+  }
+
+  private async write(): Promise<void> {
+    try {
+      const [row] = await this.sql.query<{ isReadOnly: boolean }>(WRITE, []);
+      if (row!.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
+    } catch (error) {
+      if (!CANNOT_TELL.has(errorCode(error))) throw error;
+    }
+    this.succeededAt = performance.now();
   }
 }

@@ -7,7 +7,7 @@ import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
 import { loginPage, type LoginPage } from './page/login-page.js';
-import { PageErrorFilter } from './page/page-error.filter.js';
+import { PAGE_ERROR_FILTER } from './page/page-error.filter.js';
 import { sendPage } from './page/page.js';
 import { PasswordCheck } from './passwords/password-check.js';
 import { networkOf } from '../http/network.js';
@@ -15,7 +15,7 @@ import { networkOf } from '../http/network.js';
 /** The sample provider's authorization page (spec §4.5.1). The form posts to its own address, with the query of the request. */
 @Public()
 @Controller('providers/mock/oauth2')
-@UseFilters(PageErrorFilter)
+@UseFilters(PAGE_ERROR_FILTER)
 export class AuthorizeController {
   constructor(
     private readonly client: ClientService,

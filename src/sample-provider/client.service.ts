@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -6,7 +6,6 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri, providerCallback } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';
 import type { AuthorizationPageDto } from './authorize.dto.js';
-import type { ExchangeDto } from './exchange.dto.js';
 
 /** The sample provider's only client: this service. */
 @Injectable()
@@ -29,15 +28,14 @@ export class ClientService {
   }
 
   /** Compares in constant time. @throws OAuthError `invalid_client` */
-  authenticate({ client_id, client_secret }: ExchangeDto): void {
-    const idMatches = isSameText(client_id, this.registered.clientId);
-    const secretMatches = isSameText(client_secret, this.registered.clientSecret);
+  authenticate(clientId: string, clientSecret: string): void {
+    const idMatches = isSameText(clientId, this.registered.clientId);
+    const secretMatches = isSameText(clientSecret, this.registered.clientSecret);
     if (!(idMatches && secretMatches))
       throw new OAuthError('invalid_client', 'the client credentials are wrong');
   }
 }
 
 function isSameText(a: string, b: string): boolean {
-  const [hashOfA, hashOfB] = [a, b].map((text) => createHash('sha256').update(text).digest());
-  return timingSafeEqual(hashOfA!, hashOfB!);
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

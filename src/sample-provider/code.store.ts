@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
@@ -38,7 +38,13 @@ export class CodeStore {
   async issue({ clientId, redirectUri, providerUserId }: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
     const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
-    await this.codes.insert({ codeHash: hash(code), clientId, redirectUri, providerUserId, expiresAt });
+    await this.codes.insert({
+      codeHash: hash('sha256', code, 'buffer'),
+      clientId,
+      redirectUri,
+      providerUserId,
+      expiresAt,
+    });
     return code;
   }
 
@@ -47,12 +53,10 @@ export class CodeStore {
    * @returns its `provider_user_id`; undefined if the code is unknown, spent, expired, or bound to other values
    */
   async redeem(code: string, bound: Omit<CodeBinding, 'providerUserId'>): Promise<string | undefined> {
-    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [hash(code)]);
+    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [
+      hash('sha256', code, 'buffer'),
+    ]);
     const isGood = row?.fresh && row.clientId === bound.clientId && row.redirectUri === bound.redirectUri;
     return isGood ? row.providerUserId : undefined;
   }
-}
-
-function hash(code: string): Buffer {
-  return createHash('sha256').update(code).digest();
 }

@@ -1,14 +1,31 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
 import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../http/errors/oauth-error.filter.js';
+import { OAuthParameters, RequiredText } from '../http/parameters/parameter.js';
 import { Public } from '../token/guard/access.js';
 import { Accounts, type Account } from './accounts/accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
-import { ExchangeDto } from './exchange.dto.js';
 
 /** Spec §7.3: two statuses differ from the service's own (§7.2). */
 const EXCHANGE_STATUS = { ...ERROR_STATUS, invalid_grant: 400, invalid_client: 401 };
+
+/** Form of POST {provider_url}/oauth2/token/exchange (spec §4.5.2). */
+@OAuthParameters()
+class ExchangeDto {
+  @RequiredText({ max: 255 })
+  client_id!: string;
+
+  @RequiredText({ max: 1024 })
+  client_secret!: string;
+
+  /** The service's own limit (contract §3), so that a long unknown code is `invalid_grant`. */
+  @RequiredText({ max: 16_384 })
+  code!: string;
+
+  @RequiredText({ max: 2048 })
+  redirect_uri!: string;
+}
 
 /** The fields of spec §2.5, and nothing else of the account. */
 export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;
@@ -28,7 +45,7 @@ export class ExchangeController {
   @Post('exchange')
   @HttpCode(200)
   async exchange(@Body() form: ExchangeDto): Promise<SampleIdentity> {
-    this.client.authenticate(form);
+    this.client.authenticate(form.client_id, form.client_secret);
     const bound = { clientId: form.client_id, redirectUri: form.redirect_uri };
     const providerUserId = await this.codes.redeem(form.code, bound);
     const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);

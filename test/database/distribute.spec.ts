@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { DataSource } from 'typeorm';
-import { clientFor } from '../../src/database/pool/client.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { openCluster, placements } from '../../src/distribute/distribute.js';
-import { ENTITIES } from '../../src/entities.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
+import { onCluster } from '../../src/distribute/distribute.js';
 import { createCitusSchema } from '../support/citus.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';
@@ -15,83 +12,26 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
 
-function distribute(env: Record<string, string>, ...args: string[]): Promise<[number, string, string]> {
+function distribute(env: Record<string, string>): Promise<[number, string, string]> {
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, 'distribute', ...args], options, (_error, out, err) =>
+    const child = execFile(process.execPath, [MAIN, 'distribute'], options, (_error, out, err) =>
       resolve([child.exitCode ?? -1, out, err]),
     );
   });
 }
 
-describe('the placement of tables on a Citus cluster', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
-
-  beforeAll(async () => {
-    database = await createDatabase();
-    dataSource = await new DataSource({
-      ...dataSourceOptions(database.url, 1),
-      entities: ENTITIES,
-    }).initialize();
-  });
-  afterAll(async () => {
-    await dataSource?.destroy();
-    await database?.drop();
-  });
-
-  it('includes every table', async () => {
-    const tables = await query<{ name: string }>(
-      database.url,
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'migrations'`,
-    );
-    const planned = placements(dataSource).map(({ table }) => table);
-    expect(planned.toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
-  });
-
-  it('is by user_id for the tables of a user', () => {
-    const beside = (name: string): string[] =>
-      placements(dataSource).flatMap(({ table, beside: other }) => (other === name ? [table] : []));
-    expect(beside('users')).toEqual([
-      'devices',
-      'refresh_tokens',
-      'access_tokens',
-      'channels',
-      'channel_events',
-      'presence',
-    ]);
-    expect(beside('sample_codes')).toEqual(['authorization_codes']);
-    const onEveryNode = placements(dataSource).filter(({ by }) => by === undefined);
-    expect(onEveryNode).toEqual([{ table: 'signing_keys' }, { table: 'instances' }]);
-  });
-
-  it('every unique index has the distribution column, which Citus requires', async () => {
-    const indexes = await query<{ table: string; columns: string[] }>(
-      database.url,
-      `SELECT c.relname AS "table", array_agg(a.attname::text) AS columns
-       FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
-       WHERE i.indisunique AND c.relnamespace = to_regnamespace(current_schema()) GROUP BY c.relname, i.indexrelid`,
-    );
-    for (const { table, by } of placements(dataSource).filter((placement) => placement.by !== undefined)) {
-      for (const index of indexes.filter((one) => one.table === table)) expect(index.columns).toContain(by);
-    }
-  });
-});
-
 it('time-outs of the database or the role do not apply to the distribution', async () => {
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
-  const cluster = await openCluster({ Client: clientFor(() => database.url, 'session'), pooler: 'session' });
-  try {
-    expect(await cluster.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
-  } finally {
-    await cluster.destroy();
-    await database.drop();
-  }
+  const target = targetOf(() => database.url, 'session');
+  const [row] = await onCluster(target, (cluster) => cluster.query<[object]>('SHOW statement_timeout'));
+  expect(row).toEqual({ statement_timeout: '0' });
+  await database.drop();
 });
 
+// test/install/service-package.spec.ts has its usage, and the lack of DATABASE_URL.
 describe('latchkey distribute (contract §1)', () => {
   it('without Citus: one line, no changes, exit code 2', async () => {
     const url = `${process.env['TEST_DATABASE_SERVER']}postgres`;
@@ -101,19 +41,6 @@ describe('latchkey distribute (contract §1)', () => {
       'distribute: this database is no Citus cluster: it lacks the extension "citus", and nothing was done\n',
     ]);
     expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
-  });
-
-  it('needs DATABASE_URL, and takes no arguments', async () => {
-    expect(await distribute({})).toEqual([
-      2,
-      '',
-      'distribute: DATABASE_URL is not set, and the embedded PostgreSQL has no Citus\n',
-    ]);
-    expect(await distribute({}, 'now')).toEqual([
-      2,
-      '',
-      expect.stringMatching(/^Usage: latchkey distribute\n/),
-    ]);
   });
 });
 

@@ -27,11 +27,7 @@ describe('a statement that times out', () => {
     behind.port = String(proxy.port);
     const options = dataSourceOptions(behind.href, SIZE);
     const extra: object = { ...options.extra, query_timeout: TIMEOUT_MS }; // before `statement_timeout`
-    dataSource = await new DataSource({
-      ...options,
-      connectTimeoutMS: CONNECT_MS,
-      extra,
-    }).initialize();
+    dataSource = await new DataSource({ ...options, connectTimeoutMS: UNHURRIED_MS, extra }).initialize();
     pool = (dataSource.driver as PostgresDriver).master as Pool;
     await query(database.url, 'CREATE TABLE rows (n int PRIMARY KEY)');
   });
@@ -127,6 +123,7 @@ describe('a statement that times out', () => {
 
   it('holds no connection of the pool while the server does not answer', async () => {
     await Promise.all(Array.from({ length: SIZE }, () => pool.query('SELECT pg_sleep(0.05)')));
+    pool.options.connectionTimeoutMillis = CONNECT_MS;
     proxy.blackhole();
     const error = await Promise.allSettled(Array.from({ length: SIZE }, asleep));
     expect(error.every(({ status }) => status === 'rejected')).toBe(true);

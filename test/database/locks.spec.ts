@@ -44,6 +44,14 @@ describe('locks', () => {
     return rows.map(({ data }) => (JSON.parse(data) as { device_id: string }).device_id);
   }
 
+  /** Sets up a session in the transaction of the holder, as just before the commit of a sign-in. */
+  const beginSession = (userId: string, deviceId: string): Promise<unknown> =>
+    holder.query(
+      `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+       VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
+      [userId, randomUUID(), deviceId],
+    );
+
   describe('states of several instances', () => {
     const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
 
@@ -126,18 +134,22 @@ describe('locks', () => {
   });
 
   describe('a user who is removed', () => {
+    const TABLES = ['devices', 'channels', 'channel_events', 'users'];
     const remove = (userId: string) => statusOf(bearer(service.url, SERVICE_KEY).delete(`/users/${userId}`));
     async function countOf(table: string, userId: string, condition = 'true'): Promise<number> {
       const text = `SELECT FROM ${table} WHERE user_id = $1 AND ${condition}`;
       return (await query(service.databaseUrl, text, [userId])).length;
     }
+    const countAll = (userId: string) => Promise.all(TABLES.map((table) => countOf(table, userId)));
+    /** The state of a removal just before its commit. */
+    async function removeRows(userId: string): Promise<void> {
+      for (const table of TABLES) await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+    }
 
     it('during a push: the push waits, and finds no user', async () => {
       const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
-      // The state of a removal just before its commit.
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
-      for (const table of ['devices', 'channels', 'channel_events', 'users'])
-        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      await removeRows(userId);
       const push = statusOf(
         bearer(service.url, SERVICE_KEY)
           .post('/push', { user_id: userId, event: 'e' })
@@ -146,7 +158,7 @@ describe('locks', () => {
       expect(await waiting(service.databaseUrl, 1, push)).toBe(true);
       await holder.query('COMMIT');
       expect(await push).toBe(404);
-      for (const table of ['channels', 'channel_events']) expect(await countOf(table, userId)).toBe(0);
+      expect(await countAll(userId)).toEqual([0, 0, 0, 0]);
     });
 
     it('during a push with ttl 0: nothing waits', async () => {
@@ -163,19 +175,15 @@ describe('locks', () => {
       const again = signIn(service.url, user, { device_id: device });
       expect(await waiting(service.databaseUrl, 1, again)).toBe(true);
       for (const table of ['devices', 'channels']) {
-        const { rowCount } = await holder.query(`SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE NOWAIT`, [
-          userId,
-        ]);
-        expect(rowCount).toBe(1);
+        const free = `SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE NOWAIT`;
+        expect((await holder.query(free, [userId])).rowCount).toBe(1);
       }
-      for (const table of ['devices', 'channels', 'channel_events', 'users'])
-        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      await removeRows(userId);
       await holder.query('COMMIT');
       await as(await again)
         .get('/me')
         .expect(200);
-      for (const table of ['devices', 'channels', 'channel_events', 'users'])
-        expect(await countOf(table, userId)).toBe(1);
+      expect(await countAll(userId)).toEqual([1, 1, 1, 1]);
     });
 
     it('before the commit of a sign-in: the removal waits, and removes its rows', async () => {
@@ -183,17 +191,12 @@ describe('locks', () => {
       const device = randomUUID();
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [userId]);
       await holder.query('INSERT INTO devices (user_id, device_id) VALUES ($1, $2)', [userId, device]);
-      await holder.query(
-        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
-        [userId, randomUUID(), device],
-      );
+      await beginSession(userId, device);
       const removal = remove(userId);
       expect(await waiting(service.databaseUrl, 1, removal)).toBe(true);
       await holder.query('COMMIT');
       expect(await removal).toBe(204);
-      for (const table of ['devices', 'channels', 'channel_events', 'users'])
-        expect(await countOf(table, userId)).toBe(0);
+      expect(await countAll(userId)).toEqual([0, 0, 0, 0]);
       expect(await countOf('refresh_tokens', userId, 'signed_out_at IS NULL')).toBe(0);
     });
   });
@@ -207,11 +210,7 @@ describe('locks', () => {
       await signIn(service.url, user, { device_id: device });
       // As just before the commit of a sign-in on the device: its row is locked, and the session exists.
       await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
-      await holder.query(
-        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
-        [mine.user_id, randomUUID(), device],
-      );
+      await beginSession(mine.user_id, device);
       const signOut = statusOf(as(mine).post('/sign-out', { scope }));
       expect(await waiting(service.databaseUrl, 1, signOut)).toBe(true);
       await holder.query('COMMIT');

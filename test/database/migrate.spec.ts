@@ -4,50 +4,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from '../support/free-port.js';
-import { clientFor } from '../../src/database/pool/client.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
 import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import type { RetryOptions } from '../../src/database/start/retry.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { createEmptyDatabase, type TestDatabase, query as queryAt } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
 
+/** A migration of some statements. */
+function migrationOf(name: string, statements: readonly string[], transaction = true) {
+  return class implements MigrationInterface {
+    name = name;
+    transaction = transaction;
+
+    async up(runner: QueryRunner): Promise<void> {
+      for (const statement of statements) await runner.query(statement);
+    }
+
+    async down(): Promise<void> {}
+  };
+}
+
 /** Fails when it is applied twice, and takes longer than a request may. */
-class Slow1700000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE applied (name text)');
-    await runner.query('SELECT pg_sleep(0.4)');
-    await runner.query(`INSERT INTO applied VALUES ('slow')`);
-  }
-
-  async down(): Promise<void> {}
-}
-
-class Concurrent1700000000002 implements MigrationInterface {
-  transaction = false; // PostgreSQL refuses CREATE INDEX CONCURRENTLY inside of one
-
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE INDEX CONCURRENTLY applied_name ON applied (name)');
-  }
-
-  async down(): Promise<void> {}
-}
-
-class Broken1700000000003 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE half_done (id int)');
-    await runner.query('SELECT broken');
-  }
-
-  async down(): Promise<void> {}
-}
-
-class Altering1700000000004 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE applied ADD COLUMN age int');
-  }
-
-  async down(): Promise<void> {}
-}
+const Slow = migrationOf('Slow1700000000001', [
+  'CREATE TABLE applied (name text)',
+  'SELECT pg_sleep(0.4)',
+  `INSERT INTO applied VALUES ('slow')`,
+]);
+// PostgreSQL refuses CREATE INDEX CONCURRENTLY inside of a transaction.
+const INDEX = 'CREATE INDEX CONCURRENTLY applied_name ON applied (name)';
+const Concurrent = migrationOf('Concurrent1700000000002', [INDEX], false);
+const Broken = migrationOf('Broken1700000000003', ['CREATE TABLE half_done (id int)', 'SELECT broken']);
+const Altering = migrationOf('Altering1700000000004', ['ALTER TABLE applied ADD COLUMN age int']);
 
 let database: TestDatabase;
 let log: string[];
@@ -68,20 +56,13 @@ function options(url: string, ...more: (new () => MigrationInterface)[]): Databa
   return {
     type: 'postgres',
     pooler: 'session',
-    migrations: [Slow1700000000001, ...more],
+    migrations: [Slow, ...more],
     connectTimeoutMS: 200,
-    extra: { Client: clientFor(() => url, 'session'), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
+    extra: { Client: targetOf(() => url, 'session').Client, statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
   };
 }
 
-async function query(sql: string): Promise<unknown[]> {
-  const client = new Client(database.url);
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(sql);
-  await client.end();
-  return rows;
-}
-
+const query = (sql: string): Promise<Record<string, unknown>[]> => queryAt(database.url, sql);
 const write = (line: string) => void log.push(line);
 
 function retries(more: Partial<RetryOptions> = {}): RetryOptions {
@@ -90,9 +71,7 @@ function retries(more: Partial<RetryOptions> = {}): RetryOptions {
 
 describe('migrate', () => {
   it('applies each migration once for many instances, without a time-out', async () => {
-    const instances = Array.from({ length: 4 }, () =>
-      migrate(options(database.url, Concurrent1700000000002), retries()),
-    );
+    const instances = Array.from({ length: 4 }, () => migrate(options(database.url, Concurrent), retries()));
     await Promise.all(instances);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
     expect(await query('SELECT name FROM migrations ORDER BY id')).toEqual([
@@ -103,9 +82,9 @@ describe('migrate', () => {
   });
 
   it('leaves nothing of a migration that fails, and no lock', async () => {
-    await expect(migrate(options(database.url, Broken1700000000003), retries())).rejects.toThrow(/broken/);
+    await expect(migrate(options(database.url, Broken), retries())).rejects.toThrow(/broken/);
     expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
-    await migrate(options(database.url, Concurrent1700000000002), retries());
+    await migrate(options(database.url, Concurrent), retries());
   });
 
   it('holds its lock to the end without blocking others, for any defaults of the database', async () => {
@@ -117,12 +96,12 @@ describe('migrate', () => {
     if (Number(version) >= 170_000) timeouts.push('transaction_timeout');
     for (const timeout of timeouts) await query(`ALTER DATABASE ${name} SET ${timeout} = 300`);
     await query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
-    await migrate(options(database.url, Concurrent1700000000002), retries());
+    await migrate(options(database.url, Concurrent), retries());
   });
 
   it('applies only what the database lacks, and returns the migrations of a newer version', async () => {
     await migrate(options(database.url), retries());
-    expect(await migrate(options(database.url, Concurrent1700000000002), retries())).toEqual([]);
+    expect(await migrate(options(database.url, Concurrent), retries())).toEqual([]);
     expect(await query('SELECT count(*)::int AS count FROM migrations')).toEqual([{ count: 2 }]);
     expect(await migrate(options(database.url), retries())).toEqual(['Concurrent1700000000002']);
     const others = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
@@ -163,7 +142,7 @@ describe('a locked table', () => {
 
   it('for reading: no other statement waits for long', async () => {
     await hold('ACCESS SHARE');
-    const migration = migrate(options(database.url, Altering1700000000004), retries());
+    const migration = migrate(options(database.url, Altering), retries());
     const longest = longestWrite(migration);
     expect(await waiting(database.url, 1, migration)).toBe(true);
     await delay(1500);
@@ -176,24 +155,24 @@ describe('a locked table', () => {
 
   it('beyond the time-out: an error with advice, and no changes', async () => {
     await hold('ACCESS SHARE');
-    const migration = migrate(options(database.url, Altering1700000000004), retries({ timeoutMs: 300 }));
+    const migration = migrate(options(database.url, Altering), retries({ timeoutMs: 300 }));
     await expect(migration).rejects.toThrow(
       /Altering1700000000004 did not get its locks, nothing of it was applied: end what holds a table/,
     );
     const stop = new AbortController(); // an aborted start does not wait
     const aborted = migrate(
-      options(database.url, Altering1700000000004),
+      options(database.url, Altering),
       retries({ signal: stop.signal, log: () => stop.abort() }),
     );
     await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
     expect(await query(altered)).toEqual([]);
     await holder.query('COMMIT');
-    await migrate(options(database.url, Altering1700000000004), retries());
+    await migrate(options(database.url, Altering), retries());
   });
 
   it('delays a migration outside of a transaction, which would leave an invalid index', async () => {
     await hold('ROW EXCLUSIVE');
-    const migration = migrate(options(database.url, Concurrent1700000000002), retries());
+    const migration = migrate(options(database.url, Concurrent), retries());
     expect(await waiting(database.url, 1, migration)).toBe(true);
     await delay(400);
     await holder.query('COMMIT');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { clientFor } from '../../src/database/pool/client.js';
-import { dataSourceOptions, type ConnectionTarget } from '../../src/database/pool/data-source.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -54,7 +54,7 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
   it('migrates, also without a way around it, and leaves its sessions as they were', async () => {
     database = await createEmptyDatabase();
     pooler = await PgBouncer.before(database.url, 'transaction', 2);
-    const pooled: ConnectionTarget = { Client: clientFor(() => pooler.url), pooler: 'transaction' };
+    const pooled = targetOf(() => pooler.url, 'transaction');
     const signal = new AbortController().signal;
     const retries = { timeoutMs: 10_000, signal, log: () => undefined };
     await migrate(dataSourceOptions(pooled, 1), retries);

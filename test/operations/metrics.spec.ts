@@ -20,14 +20,6 @@ const READ = 'the-key-of-the-right-to-read-and-no-other';
 const PUSH = 'the-key-of-the-right-to-push-and-no-other';
 const DURATION = 'latchkey_http_request_duration_seconds';
 
-/** Sends a request as it is written, and waits until the connection is closed. */
-async function sendRaw(port: number, text: string): Promise<void> {
-  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-  socket.end(text);
-  socket.resume();
-  await once(socket, 'close');
-}
-
 /** `GET /metrics` in production, after some traffic. docs/metrics.md, the dashboard and the alerts name its metrics. */
 describe('metrics', () => {
   let provider: StubProvider;
@@ -239,7 +231,9 @@ describe('metrics', () => {
       const pushed = { user_id: tokens.user_id, event: `event.${odd}`, ttl: 0 };
       await call('POST', '/push', { Authorization: `Bearer ${PUSH}` }, pushed);
       await call('PROPFIND', `/${odd}`);
-      await sendRaw(port, `M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const raw = connect(port, '127.0.0.1').on('error', () => undefined);
+      raw.end(`M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`).resume();
+      await once(raw, 'close');
     };
     // But for what a busy machine may cause: failures of the database, and clients that did not wait.
     const series = async (): Promise<string[]> =>

@@ -14,7 +14,7 @@ import { spawnService, startServiceProcess } from '../support/service-process.js
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 
 interface CollectedSpan {
   readonly name: string;
@@ -34,52 +34,31 @@ interface Export {
   }[];
 }
 
-/** Receives traces as OTLP/HTTP in JSON, and keeps all bytes. */
+/** Receives traces as OTLP/HTTP in JSON. */
 class TraceCollector {
   readonly spans: CollectedSpan[] = [];
   /** Of the resource that sends them. */
   readonly resource: Record<string, unknown> = {};
   /** Everything that was sent, with the heads of the requests. */
   text = '';
-
-  private constructor(private readonly server: Server) {
-    server.on('request', (incoming, response) => {
-      void this.answer(incoming, response);
+  readonly server = createServer((incoming, response) => {
+    void buffer(incoming).then((bytes) => {
+      this.text += `${incoming.method} ${incoming.url} ${incoming.rawHeaders.join(' ')}\n${bytes.toString()}\n`;
+      for (const { resource, scopeSpans } of (JSON.parse(bytes.toString()) as Export).resourceSpans) {
+        Object.assign(this.resource, attributesOf(resource));
+        this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
+      }
+      return response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
     });
-  }
-
-  static async start(): Promise<TraceCollector> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new TraceCollector(server);
-  }
+  }).listen(0, '127.0.0.1');
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Spans that are below another one, as their names and attributes. */
+  /** Spans that are below another one. */
   below(parent: CollectedSpan): CollectedSpan[] {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
-  }
-
-  async close(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-
-  private async answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = (await buffer(incoming)).toString();
-    this.text += `${incoming.method} ${incoming.url} ${incoming.rawHeaders.join(' ')}\n${body}\n`;
-    this.take(JSON.parse(body) as Export);
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
-  }
-
-  private take({ resourceSpans }: Export): void {
-    for (const { resource, scopeSpans } of resourceSpans) {
-      Object.assign(this.resource, attributesOf(resource));
-      this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
-    }
   }
 }
 
@@ -100,11 +79,12 @@ describe('traces and metrics of a process', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    collector = await TraceCollector.start();
+    collector = new TraceCollector();
+    await once(collector.server, 'listening');
     database = await createDatabase();
   });
   afterAll(async () => {
-    await collector?.close();
+    collector?.server.close().closeAllConnections();
     await provider?.close();
     await database?.drop();
     rmSync(dir, { recursive: true, force: true });
@@ -137,7 +117,7 @@ describe('traces and metrics of a process', () => {
         OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=acme',
         OTEL_BSP_SCHEDULE_DELAY: '50',
         METRICS_PORT: metricsPort,
-        SHUTDOWN_DELAY: '1',
+        SHUTDOWN_DELAY: '3',
       }),
     );
     const { url } = service;

@@ -74,8 +74,8 @@ async function submit(
     .send({ csrf_token, ...fields });
 }
 
-async function codeFor(asked: Record<string, string> = good, url = service.url): Promise<string> {
-  const { headers } = await submit(ada, asked, url);
+async function codeFor(fields: Record<string, string> = ada, url = service.url): Promise<string> {
+  const { headers } = await submit(fields, good, url);
   return new URL(headers['location'] as string).searchParams.get('code')!;
 }
 
@@ -103,6 +103,8 @@ describe('the authorization page (spec §4.5.1)', () => {
     expect(response.headers['cache-control']).toBe('no-store');
     expect(response.headers['referrer-policy']).toBe('no-referrer');
     expect(response.text).toContain('<strong>app.example</strong>');
+    const { text } = await page({ ...good, redirect_uri: 'com.example.app:/callback' }).expect(200);
+    expect(text).toContain('<strong>com.example.app</strong>');
   });
 
   it('allows exactly its own style and scripts', async () => {
@@ -114,11 +116,6 @@ describe('the authorization page (spec §4.5.1)', () => {
     expect(headers['content-security-policy']).toBe(
       `default-src 'none'; style-src ${style}; img-src data:; base-uri 'none'; script-src ${scripts}`,
     );
-  });
-
-  it('names the scheme of an app', async () => {
-    const { text } = await page({ ...good, redirect_uri: 'com.example.app:/callback' }).expect(200);
-    expect(text).toContain('<strong>com.example.app</strong>');
   });
 
   it('escapes what it was given', async () => {
@@ -191,13 +188,9 @@ describe('the login form', () => {
     expect(response.text).not.toContain(`value="${fields.password}"`);
   });
 
-  it.each<[string, Record<string, string>]>([
-    ['no login', { password: 'x' }],
-    ['no password', { login: 'ada' }],
-  ])('asks again after %s', async (_name, fields) => {
-    const response = await submit(fields);
-    expect(response.status).toBe(422);
-    expect(response.text).toContain('Please enter your user name and your password.');
+  it.each<Record<string, string>>([{ password: 'x' }, { login: 'ada' }])('asks again: %j', async (fields) => {
+    const { status, text } = await submit(fields);
+    expect([status, text]).toEqual([422, expect.stringContaining('Please enter your user name and your')]);
   });
 
   it.each([
@@ -252,12 +245,16 @@ describe('the exchange (spec §4.5.2)', () => {
       username: 'Ada Lovelace',
       email: 'ada@example.com',
     });
-    const { body } = await exchange({ code }).expect(400);
+    await refused(code);
+  });
+
+  const refused = async (code: string, fields: Record<string, string> = {}): Promise<void> => {
+    const { body } = await exchange({ code, ...fields }).expect(400);
     expect(body).toEqual({
       error: 'invalid_grant',
       error_description: 'the code is invalid, already used, or expired',
     });
-  });
+  };
 
   it('redeems a code once, however many requests compete', async () => {
     const code = await codeFor();
@@ -287,19 +284,19 @@ describe('the exchange (spec §4.5.2)', () => {
     expect(Number(row!.ttl)).toBeGreaterThan(30);
     expect(Number(row!.ttl)).toBeLessThanOrEqual(60);
     await query(service.databaseUrl, 'UPDATE sample_codes SET expires_at = now()');
-    expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+    await refused(code);
   });
 
   it('uses up a code that comes with another redirect URI', async () => {
     const code = await codeFor();
-    await exchange({ code, redirect_uri: 'https://app.example/cb?keep=1' }).expect(400);
-    await exchange({ code }).expect(400);
+    await refused(code, { redirect_uri: 'https://app.example/cb?keep=1' });
+    await refused(code);
   });
 
   it('refuses a code that was made for another client', async () => {
     const code = await codeFor();
     await query(service.databaseUrl, `UPDATE sample_codes SET client_id = 'someone'`);
-    expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+    await refused(code);
   });
 
   it.each([
@@ -357,10 +354,7 @@ describe('its accounts (contract §2)', () => {
 
   it('have a button each as demo accounts, which needs a CSRF token and no password', async () => {
     const fields = { demo: 'linus', login: 'half of a na', password: '' };
-    const { status, headers } = await submit(fields, good, demo.url);
-    expect(status).toBe(302);
-    const code = new URL(headers['location'] as string).searchParams.get('code')!;
-    const { body } = await exchange({ code }, demo.url).expect(200);
+    const { body } = await exchange({ code: await codeFor(fields, demo.url) }, demo.url).expect(200);
     expect(body).toMatchObject({ provider_user_id: 'demo-linus' });
     expect((await submit({ demo: 'linus', csrf_token: '' }, good, demo.url)).status).toBe(403);
     expect((await submit({ demo: 'nobody' }, good, demo.url)).status).toBe(422);
@@ -370,34 +364,26 @@ describe('its accounts (contract §2)', () => {
     const { text } = await page();
     expect(text).not.toMatch(/analytical-engine|name="demo"/);
     expect((await submit({ demo: 'ada' })).status).toBe(422);
-    const { headers } = await submit({ login: 'zoë', password: 'une clé' });
-    const code = new URL(headers['location'] as string).searchParams.get('code')!;
+    const code = await codeFor({ login: 'zoë', password: 'une clé' });
     const { body } = await exchange({ code }).expect(200);
     expect(body).toEqual({ provider_user_id: 'z-1', avatar_url: 'https://img.example/7.png' });
     const removed = await codeFor();
     await query(service.databaseUrl, `UPDATE sample_codes SET provider_user_id = 'demo-linus'`);
-    expect((await exchange({ code: removed }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+    await exchange({ code: removed }).expect(400);
   });
 
-  it('stop the start when the file is wrong', async () => {
-    const file = join(directory, 'wrong.json');
+  it.each([
+    ['missing', 'none.json', 'providers.mock.accounts cannot be read'],
+    ['wrong', 'wrong.json', 'providers.mock.accounts: entry 1, password_hash'],
+  ])('are checked before anything is started: a %s file', async (_what, name, fault) => {
     const account = { provider_user_id: '7', login: 'z', password_hash: 'plain-password' };
-    writeFileSync(file, JSON.stringify([account]));
-    const start = startTestService({ PROVIDERS_MOCK_ACCOUNTS: file, DATABASE_URL: service.databaseUrl });
-    const message = await start.then(
-      () => 'started',
-      (error: Error) => error.message,
-    );
-    expect(message).toContain('PROVIDERS_MOCK_ACCOUNTS: entry 1, password_hash');
-    expect(message).not.toContain('plain-password');
-  });
-
-  it('are checked before anything is started, and faults name the setting as it was spelled', async () => {
+    writeFileSync(join(directory, 'wrong.json'), JSON.stringify([account]));
     const dataDir = mkdtempSync(join(directory, 'data-'));
-    const env = { 'providers.mock.accounts': join(directory, 'none.json'), DATA_DIR: dataDir };
+    const env = { 'providers.mock.accounts': join(directory, name), DATA_DIR: dataDir };
     const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
-    expect(message).toContain('providers.mock.accounts cannot be read');
-    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"/);
+    expect(message).toContain(fault);
+    expect(message).toMatch(/code 1:[^]*invalid settings, nothing was started:/);
+    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"|\n +at |plain-password/);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 });

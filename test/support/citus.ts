@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { clientFor } from '../../src/database/pool/client.js';
+import { targetOf } from '../../src/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
-import { distribute, openCluster } from '../../src/distribute/distribute.js';
+import { distributeNewTables } from '../../src/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
 
 const retries = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
@@ -21,12 +21,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
   await migrate(dataSourceOptions(database.url, 1), retries);
-  const cluster = await openCluster({ Client: clientFor(() => database.url, 'session'), pooler: 'session' });
-  try {
-    await distribute(cluster, () => undefined);
-  } finally {
-    await cluster.destroy();
-  }
+  await distributeNewTables(targetOf(() => database.url, 'session'));
   return database;
 }
 

@@ -1,20 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { constants, existsSync, linkSync, lstatSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
-import { fileErrorCode } from '../settings/invalid-settings.js';
+import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-settings.js';
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
@@ -28,28 +16,36 @@ export interface KeptSecret<T> {
 }
 
 /** Files under `DATA_DIR`, by the setting that they replace. */
-export const KEPT_FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const;
+const FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const;
 
 /**
- * Reads a secret under `DATA_DIR`; the first call generates it (32 random bytes as hex, file mode 0600). The file appears at
- * once, and never replaces another one (`link`), so that processes that start at once use one secret.
+ * Reads the secret under `DATA_DIR` that replaces a setting. The file appears at once, and never replaces another one (`link`), so
+ * that processes that start at once use one secret.
  *
- * @throws Refused if the file does not hold such a secret; an error of node:fs if it cannot be read or written
+ * @param generates whether the first call creates the file (32 random bytes as hex, mode 0600)
+ * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its content
  */
-export function keptSecret<T>(dataDir: string, file: string, parser: Parser<T>): KeptSecret<T> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const path = join(dataDir, file);
-  const created = !existsSync(path) && create(path, randomBytes(32).toString('hex'));
-  const kept = readSecret(path, parser);
-  return created ? { ...kept, created: path } : kept;
+export function keptSecret<T>(
+  dataDir: string,
+  setting: keyof typeof FILES,
+  parser: Parser<T>,
+  generates: boolean,
+): KeptSecret<T> {
+  const file = join(dataDir, FILES[setting]);
+  try {
+    if (generates) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const isNew = generates && !existsSync(file) && create(file);
+    return { ...readSecret(file, parser), ...(isNew && { created: file }) };
+  } catch (error) {
+    const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
+    throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);
+  }
 }
 
-/**
- * Reads a secret under `DATA_DIR` for a command, which generates none.
- * @throws like `keptSecret`; ENOENT without the file
- */
-export function existingSecret<T>(dataDir: string, file: string, parser: Parser<T>): KeptSecret<T> {
-  return readSecret(join(dataDir, file), parser);
+function problemOf(error: unknown): string {
+  if (error instanceof Refused) return error.problem ?? 'holds no key';
+  const code = fileErrorCode(error);
+  return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
 
 /**
@@ -80,40 +76,23 @@ function readSecret<T>(file: string, parser: Parser<T>): KeptSecret<T> {
     if (!found.isFile()) throw new Refused('', 'is not a regular file');
     exposed = exposure(found, 0o077);
   };
-  const value = parser.parse(readWithoutFollowing(file, check).trim());
+  const value = parser.parse(readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check).trim());
   if (exposed === undefined) return { value };
   const warning = `${file} ${exposed}, so other accounts may know or replace the key in it: make it this account's with mode 600.`;
   return { value, warning };
 }
 
-function readWithoutFollowing(file: string, check: (found: Stats) => void): string {
-  try {
-    return readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check);
-  } catch (error) {
-    if (['ELOOP', 'EMLINK'].includes(fileErrorCode(error))) throw new Refused('', 'is a symbolic link');
-    throw error;
-  }
-}
-
-function create(file: string, content: string): boolean {
+/** @returns false if another process has created the file */
+function create(file: string): boolean {
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
-  const descriptor = openSync(draft, 'wx', 0o600);
   try {
-    writeSync(descriptor, content);
-    fsyncSync(descriptor);
-    return linkUnlessThere(draft, file);
-  } finally {
-    closeSync(descriptor);
-    unlinkSync(draft);
-  }
-}
-
-function linkUnlessThere(draft: string, file: string): boolean {
-  try {
+    writeFileSync(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, file);
     return true;
   } catch (error) {
     if (fileErrorCode(error) === 'EEXIST') return false;
     throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
 }

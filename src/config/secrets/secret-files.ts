@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import type { SecretFile } from '../settings/settings.js';
+import type { SecretFile, Settings } from '../settings/settings.js';
 import { quote, unreadable } from '../settings/invalid-settings.js';
 import type { SettingErrors } from '../settings/invalid-settings.js';
 import { providerKeys } from '../providers/provider-keys.js';
@@ -59,14 +59,12 @@ export function decodeText(bytes: Buffer): string {
   throw Object.assign(new Error(message), { code: message });
 }
 
-interface WithSecrets {
-  readonly env: Environment;
-  /** By the secret's variable (`DATABASE_URL`). */
-  readonly secretFiles: ReadonlyMap<string, SecretFile>;
-}
-
 /** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content (contract §2); for providers in both spellings. */
-export function readSecretFiles(env: Environment, cwd: string, errors: SettingErrors): WithSecrets {
+export function readSecretFiles(
+  env: Environment,
+  cwd: string,
+  errors: SettingErrors,
+): { env: Environment; secretFiles: Settings['secretFiles'] } {
   const result: Record<string, string | undefined> = { ...env };
   const secretFiles = new Map<string, SecretFile>();
   for (const [variable, path] of Object.entries(env)) {

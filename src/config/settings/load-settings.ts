@@ -2,14 +2,6 @@ import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SettingErrors, fileErrorCode, quote, unreadable } from './invalid-settings.js';
-import {
-  existingSecret,
-  exposureOfDataDir,
-  KEPT_FILES,
-  keptSecret,
-  type KeptSecret,
-} from '../secrets/kept-secret.js';
-import { Refused, type Parser } from './parsers.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
 import { readSecretFiles, decodeText, readSecretFile } from '../secrets/secret-files.js';
 import type { Settings } from './settings.js';
@@ -24,24 +16,22 @@ const OLD_KEY = 'OLD_SECRET_KEY';
  * Reads the former SECRET_KEY (`OLD_SECRET_KEY` or `OLD_SECRET_KEY_FILE`) for the command that re-encrypts the signing keys.
  * @throws InvalidSettings if it is missing or not a key; without the value
  */
-export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
+export function oldSecretKey(): SecretKey {
   const errors = new SettingErrors();
-  const text = env[OLD_KEY] || readFile(env[`${OLD_KEY}_FILE`], cwd, errors);
+  const path = process.env[`${OLD_KEY}_FILE`];
+  let text = process.env[OLD_KEY];
+  if (!text && path) {
+    errors.spelled(OLD_KEY, `${OLD_KEY}_FILE`);
+    try {
+      text = readSecretFile(resolve(path)).trim();
+    } catch (error) {
+      errors.add(OLD_KEY, unreadable(error), 'the path of a readable file', quote(path));
+    }
+  }
   if (!text) errors.add(OLD_KEY, 'is not set', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
   const key = read({ parser: secretKey, secret: true }, OLD_KEY, text, errors);
   if (!key) throw errors.error();
   return key;
-}
-
-function readFile(path: string | undefined, cwd: string, errors: SettingErrors): string | undefined {
-  if (!path) return undefined;
-  errors.spelled(OLD_KEY, `${OLD_KEY}_FILE`);
-  try {
-    return readSecretFile(resolve(cwd, path)).trim();
-  } catch (error) {
-    errors.add(OLD_KEY, unreadable(error), 'the path of a readable file', quote(path));
-    return undefined;
-  }
 }
 
 /**
@@ -52,10 +42,7 @@ function readFile(path: string | undefined, cwd: string, errors: SettingErrors):
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
-  const settings = load(env, cwd, {
-    keptSecret: (dataDir, setting, parser) => keep(dataDir, setting, parser, keptSecret),
-    exposureOfDataDir,
-  });
+  const settings = load(env, cwd, 'generated');
   if (settings.traces && env === process.env) passOnToOpenTelemetry(cwd);
   return settings;
 }
@@ -71,44 +58,26 @@ function passOnToOpenTelemetry(cwd: string): void {
  * Loads the settings for a command, which reads the key in `DATA_DIR` but never generates it.
  * @param needsKey false: an unset `secretKey` is random, and no file is read
  */
-export function loadCommandSettings(
-  needsKey: boolean,
-  env: Environment = process.env,
-  cwd: string = process.cwd(),
-): Settings {
-  const existing: Surroundings['keptSecret'] = (dataDir, setting, parser) =>
-    setting === 'SECRET_KEY' ? keep(dataDir, setting, parser, existingSecret) : undefined;
-  return load(env, cwd, needsKey ? { keptSecret: existing } : {});
+export function loadCommandSettings(needsKey: boolean): Settings {
+  return load(process.env, process.cwd(), needsKey ? 'existing' : 'none');
 }
 
-function load(
-  env: Environment,
-  cwd: string,
-  files: Pick<Surroundings, 'keptSecret' | 'exposureOfDataDir'>,
-): Settings {
+function load(env: Environment, cwd: string, keptSecrets: Surroundings['keptSecrets']): Settings {
   const errors = new SettingErrors();
-  const { env: variables, secretFiles } = readSecretFiles(
-    { ...readDotEnv(cwd, errors), ...env },
-    cwd,
-    errors,
-  );
-  return parseSettings(variables, { cwd, errors, secretFiles, ...files });
+  const all = { ...readDotEnv(cwd, errors), ...env };
+  const { env: variables, secretFiles } = readSecretFiles(all, cwd, errors);
+  return parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
 }
 
 function readDotEnv(cwd: string, errors: SettingErrors): Environment {
   try {
     const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
     const line = lineOutside(text);
-    if (line)
-      errors.add(
-        '.env',
-        `has a line ${line} that is no setting (not shown, it may hold a secret)`,
-        'NAME=value',
-      );
+    const problem = `has a line ${line} that is no setting (not shown, it may hold a secret)`;
+    if (line > 0) errors.add('.env', problem, 'NAME=value');
     return parse(text);
   } catch (error) {
-    const code = fileErrorCode(error);
-    if (code !== 'ENOENT') errors.add('.env', `cannot be read (${code})`, 'a file in UTF-8, or none');
+    if (fileErrorCode(error) !== 'ENOENT') errors.add('.env', unreadable(error), 'a file in UTF-8, or none');
     return {};
   }
 }
@@ -126,28 +95,4 @@ const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
 function lineOutside(text: string): number {
   const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
   return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;
-}
-
-function keep<T>(
-  dataDir: string,
-  setting: keyof typeof KEPT_FILES,
-  parser: Parser<T>,
-  from: (dataDir: string, file: string, parser: Parser<T>) => KeptSecret<T>,
-): KeptSecret<T> {
-  try {
-    return from(dataDir, KEPT_FILES[setting], parser);
-  } catch (error) {
-    const file = join(dataDir, KEPT_FILES[setting]);
-    const problem =
-      error instanceof Refused
-        ? (error.problem ?? 'holds no key')
-        : `cannot be used (${fileErrorCode(error)})`;
-    const errors = new SettingErrors();
-    errors.add(
-      setting,
-      `is not set, and the generated one in ${file} ${problem}`,
-      'a value, or another DATA_DIR',
-    );
-    throw errors.error();
-  }
 }

@@ -3,6 +3,7 @@ import { parseSettings } from './parse-settings.js';
 import { SecretKey } from '../secrets/secret-key.js';
 import { settingsTable } from './settings-table.js';
 import type { Environment } from './setting-row.js';
+import type { Settings } from './settings.js';
 
 function errorsOf(env: Environment): readonly string[] {
   try {
@@ -70,79 +71,64 @@ describe('defaults', () => {
   });
 });
 
+const KEY = 'k'.repeat(32);
+const DATABASE = 'postgresql://u:p@db.example:5432/x?sslmode=require';
+const DIRECT = 'postgresql://u:p@direct.example/x';
+
+/** Each variable, and what the settings have for its value. */
+const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]>> = {
+  NODE_ENV: ['test', { production: false }],
+  HOST: ['::', { host: '::' }],
+  PORT: ['4000', { port: 4000 }],
+  PUBLIC_URL: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],
+  DATABASE_URL: [DATABASE, { databaseUrl: DATABASE }],
+  DATABASE_POOLER: ['transaction', { databasePooler: 'transaction' }],
+  DATABASE_DIRECT_URL: [DIRECT, { databaseDirectUrl: DIRECT }],
+  DATABASE_POOL_SIZE: ['20', { databasePoolSize: 20 }],
+  DATA_DIR: ['/var/lib/latchkey', { dataDir: '/var/lib/latchkey' }],
+  REDIS_URL: ['rediss://:p@redis.example', { redisUrl: 'rediss://:p@redis.example' }],
+  SECRET_KEY: ['AB'.repeat(32), {}],
+  SERVICE_KEYS: [
+    `${KEY}, push:${KEY}2`,
+    {
+      serviceKeys: [
+        { key: KEY, rights: ['push', 'read', 'users'] },
+        { key: `${KEY}2`, rights: ['push'] },
+      ],
+    },
+  ],
+  REDIRECT_URIS: [
+    'https://app.example/cb,com.example.app:/callback',
+    { redirectUris: ['https://app.example/cb', 'com.example.app:/callback'] },
+  ],
+  CORS_ORIGINS: ['https://app.example', { corsOrigins: ['https://app.example'] }],
+  ACCESS_TOKEN_TTL: ['60', { accessTokenTtl: 60 }],
+  REFRESH_TOKEN_TTL: ['61', { refreshTokenTtl: 61 }],
+  STATE_TTL: ['62', { stateTtl: 62 }],
+  TRUST_PROXY: ['loopback, 10.0.0.0/8', { trustProxy: 'loopback,10.0.0.0/8' }],
+  RATE_LIMIT: ['on', { rateLimit: true }],
+  RATE_LIMIT_AUTHORIZE: ['1', { rateLimitAuthorize: 1 }],
+  RATE_LIMIT_TOKEN: ['2', { rateLimitToken: 2 }],
+  RATE_LIMIT_REFRESH: ['3', { rateLimitRefresh: 3 }],
+  RATE_LIMIT_BAD_TOKEN: ['4', { rateLimitBadToken: 4 }],
+  RATE_LIMIT_CONNECT: ['6', { rateLimitConnect: 6 }],
+  RATE_LIMIT_WRITE: ['7', { rateLimitWrite: 7 }],
+  CHANNEL_HISTORY: ['8', { channelHistory: 8 }],
+  SHUTDOWN_DELAY: ['5', { shutdownDelay: 5 }],
+  DEMO_ENABLED: ['false', { demoEnabled: false }],
+  METRICS_PORT: ['4001', { metricsPort: 4001 }],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
+  LOG_LEVEL: ['debug', { logLevel: 'debug' }],
+  LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
+};
+
 it('reads every variable', () => {
-  const key = 'k'.repeat(32);
-  const env = {
-    NODE_ENV: 'test',
-    HOST: '::',
-    PORT: '4000',
-    PUBLIC_URL: 'https://ID.example:443/',
-    DATABASE_URL: 'postgresql://u:p@db.example:5432/x?sslmode=require',
-    DATABASE_POOLER: 'transaction',
-    DATABASE_DIRECT_URL: 'postgresql://u:p@direct.example/x',
-    DATABASE_POOL_SIZE: '20',
-    DATA_DIR: '/var/lib/latchkey',
-    REDIS_URL: 'rediss://:p@redis.example',
-    SECRET_KEY: 'AB'.repeat(32),
-    SERVICE_KEYS: `${key}, push:${key}2`,
-    REDIRECT_URIS: 'https://app.example/cb,com.example.app:/callback',
-    CORS_ORIGINS: 'https://app.example',
-    ACCESS_TOKEN_TTL: '60',
-    REFRESH_TOKEN_TTL: '61',
-    STATE_TTL: '62',
-    TRUST_PROXY: 'loopback, 10.0.0.0/8',
-    RATE_LIMIT: 'on',
-    RATE_LIMIT_AUTHORIZE: '1',
-    RATE_LIMIT_TOKEN: '2',
-    RATE_LIMIT_REFRESH: '3',
-    RATE_LIMIT_BAD_TOKEN: '4',
-    RATE_LIMIT_CONNECT: '6',
-    RATE_LIMIT_WRITE: '7',
-    CHANNEL_HISTORY: '8',
-    SHUTDOWN_DELAY: '5',
-    DEMO_ENABLED: 'false',
-    METRICS_PORT: '4001',
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
-    LOG_LEVEL: 'debug',
-    LOG_FORMAT: 'json',
-    PROVIDERS_MOCK_ENABLED: 'false',
-  };
-  expect(Object.keys(env)).toEqual(
-    expect.arrayContaining(Object.values(settingsTable).map(({ name }) => name)),
-  );
-  const settings = parseSettings(env);
+  const known: readonly string[] = Object.values(settingsTable).map(({ name }) => name);
+  expect(Object.keys(READ)).toEqual(expect.arrayContaining(known));
+  const env = Object.fromEntries(Object.entries(READ).map(([name, [value]]) => [name, value]));
+  const settings = parseSettings({ ...env, PROVIDERS_MOCK_ENABLED: 'false' });
+  for (const [, expected] of Object.values(READ)) expect(settings).toMatchObject(expected);
   expect(settings.secretKey.derive('x')).toEqual(new SecretKey(Buffer.alloc(32, 0xab)).derive('x'));
-  const { rateLimitAuthorize, rateLimitToken, rateLimitRefresh, rateLimitBadToken } = settings;
-  expect([rateLimitAuthorize, rateLimitToken, rateLimitRefresh, rateLimitBadToken]).toEqual([1, 2, 3, 4]);
-  const { rateLimitConnect, rateLimitWrite, channelHistory, shutdownDelay } = settings;
-  expect([rateLimitConnect, rateLimitWrite, channelHistory, shutdownDelay]).toEqual([6, 7, 8, 5]);
-  const { accessTokenTtl, refreshTokenTtl, stateTtl, databasePoolSize, port, metricsPort } = settings;
-  expect([accessTokenTtl, refreshTokenTtl, stateTtl]).toEqual([60, 61, 62]);
-  expect([databasePoolSize, port, metricsPort]).toEqual([20, 4000, 4001]);
-  expect(settings).toMatchObject({
-    production: false,
-    host: '::',
-    publicUrl: 'https://id.example',
-    databaseUrl: env.DATABASE_URL,
-    databasePooler: 'transaction',
-    databaseDirectUrl: env.DATABASE_DIRECT_URL,
-    dataDir: '/var/lib/latchkey',
-    redisUrl: 'rediss://:p@redis.example',
-    serviceKeys: [
-      { key, rights: ['push', 'read', 'users'] },
-      { key: `${key}2`, rights: ['push'] },
-    ],
-    redirectUris: ['https://app.example/cb', 'com.example.app:/callback'],
-    corsOrigins: ['https://app.example'],
-    trustProxy: 'loopback,10.0.0.0/8',
-    rateLimit: true,
-    demoEnabled: false,
-    otlpEndpoint: 'http://collector.example:4318',
-    logLevel: 'debug',
-    logFormat: 'json',
-    traces: true,
-    warnings: [],
-  });
 });
 
 it('treats an empty variable as unset', () => {
@@ -247,80 +233,51 @@ describe('DATABASE_DIRECT_URL', () => {
   const pooled = { DATABASE_URL: 'postgres://pooler.example/x', DATABASE_POOLER: 'transaction' };
 
   it('is DATABASE_URL unless it was set', () => {
-    const DATABASE_URL = pooled.DATABASE_URL;
+    const { DATABASE_URL } = pooled;
     expect(parseSettings({ DATABASE_URL }).databaseDirectUrl).toBe(DATABASE_URL);
-    const direct = 'postgres://direct.example/x';
-    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: DIRECT }).databaseDirectUrl).toBe(DIRECT);
     expect(parseSettings({}).databaseDirectUrl).toBeUndefined();
   });
 
-  it('is needed behind one in transaction mode, unless there is Redis', () => {
-    expect(errorsOf(pooled)).toEqual([
-      expect.stringMatching(/^DATABASE_POOLER is transaction, without DATABASE_DIRECT_URL/),
-    ]);
-    expect(errorsOf({ ...pooled, REDIS_URL: 'redis://redis.example' })).toEqual([]);
-    expect(errorsOf({ ...pooled, DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([]);
-  });
-
-  it('is refused without the other one', () => {
-    expect(errorsOf({ DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([
-      expect.stringContaining('DATABASE_URL is not set'),
-    ]);
-  });
+  it.each<[string, Environment, string[]]>([
+    ['needed', pooled, ['DATABASE_POOLER is transaction, without DATABASE_DIRECT_URL']],
+    ['not needed beside Redis', { ...pooled, REDIS_URL: 'redis://redis.example' }, []],
+    ['accepted', { ...pooled, DATABASE_DIRECT_URL: DIRECT }, []],
+    ['refused without DATABASE_URL', { DATABASE_DIRECT_URL: DIRECT }, ['DATABASE_URL is not set']],
+  ])('is %s', (_, env, lines) =>
+    expect(errorsOf(env)).toEqual(lines.map((line) => expect.stringContaining(line) as string)),
+  );
 });
 
 describe('production refuses', () => {
-  const without = (name: keyof typeof production): Environment => ({ ...production, [name]: undefined });
-  const idp = {
+  const good = {
+    ...production,
     'providers.idp.url': 'https://idp.example',
     'providers.idp.client_id': 'x',
     'providers.idp.client_secret': 's'.repeat(16),
   };
 
-  it.each<[string, Environment, string]>([
-    ['no database', without('DATABASE_URL'), 'DATABASE_URL is not set'],
-    ['no secret key', without('SECRET_KEY'), 'SECRET_KEY is not set'],
-    ['no redirect list', without('REDIRECT_URIS'), 'REDIRECT_URIS is not set'],
-    ['rate limits without TRUST_PROXY', without('TRUST_PROXY'), 'TRUST_PROXY is not set'],
-    ['TRUST_PROXY=true', { ...production, TRUST_PROXY: 'true' }, 'TRUST_PROXY is true'],
-    ['http:', { ...production, PUBLIC_URL: 'http://id.example' }, 'Value: "http://id.example"'],
-    [
-      'http: to a look-alike',
-      { ...production, PUBLIC_URL: 'http://localhost.example' },
-      'PUBLIC_URL is not secure',
-    ],
-    [
-      'http: of a provider',
-      { ...production, ...idp, 'providers.idp.url': 'http://idp.example' },
-      'providers.idp.url is not secure',
-    ],
-    [
-      'a short secret',
-      { ...production, ...idp, 'providers.idp.client_secret': 's'.repeat(15) },
-      'providers.idp.client_secret is too short',
-    ],
-    [
-      'the sample provider without accounts',
-      { ...production, PROVIDERS_MOCK_ENABLED: 'true' },
-      'PROVIDERS_MOCK_ACCOUNTS is not set',
-    ],
-  ])('%s', (_, env, line) => expect(errorsOf(env)).toEqual([expect.stringContaining(line)]));
+  it.each<[Environment, string]>([
+    [{ DATABASE_URL: '' }, 'DATABASE_URL is not set'],
+    [{ SECRET_KEY: '' }, 'SECRET_KEY is not set'],
+    [{ REDIRECT_URIS: '' }, 'REDIRECT_URIS is not set'],
+    [{ TRUST_PROXY: '' }, 'TRUST_PROXY is not set'],
+    [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY is true'],
+    [{ PUBLIC_URL: 'http://id.example' }, 'PUBLIC_URL is not secure'],
+    [{ 'providers.idp.url': 'http://idp.example' }, 'providers.idp.url is not secure'],
+    [{ 'providers.idp.client_secret': 's'.repeat(15) }, 'providers.idp.client_secret is too short'],
+    [{ PROVIDERS_MOCK_ENABLED: 'true' }, 'PROVIDERS_MOCK_ACCOUNTS is not set'],
+  ])('%j', (env, line) => expect(errorsOf({ ...good, ...env })).toEqual([expect.stringContaining(line)]));
 
-  it.each<[string, Environment]>([
-    ['DATA_DIR set on purpose', { ...without('DATABASE_URL'), DATA_DIR: './data' }],
-    ['TRUST_PROXY=false', { ...production, TRUST_PROXY: 'false' }],
-    ['no TRUST_PROXY where rate limits are off', { ...without('TRUST_PROXY'), RATE_LIMIT: 'off' }],
-    ['http: on loopback', { ...production, PUBLIC_URL: 'http://127.0.0.1:3000' }],
-    ['a provider', { ...production, ...idp }],
-    [
-      'http: of a provider on loopback',
-      { ...production, ...idp, 'providers.idp.url': 'http://localhost:4000' },
-    ],
-    [
-      'a weak provider that is disabled',
-      { ...production, ...idp, 'providers.idp.url': 'http://idp.example', 'providers.idp.enabled': 'false' },
-    ],
-  ])('but not: %s', (_, env) => expect(errorsOf(env)).toEqual([]));
+  it.each<Environment>([
+    {},
+    { DATABASE_URL: '', DATA_DIR: './data' },
+    { TRUST_PROXY: 'false' },
+    { TRUST_PROXY: '', RATE_LIMIT: 'off' },
+    { PUBLIC_URL: 'http://127.0.0.1:3000' },
+    { 'providers.idp.url': 'http://localhost:4000' },
+    { 'providers.idp.url': 'http://idp.example', 'providers.idp.enabled': 'false' },
+  ])('but not %j', (env) => expect(errorsOf({ ...good, ...env })).toEqual([]));
 
   it('all at once, when nothing is set', () => {
     const names = errorsOf({ NODE_ENV: 'production' }).map((error) => error.split(' ')[0]);

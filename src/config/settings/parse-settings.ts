@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { SettingErrors, quote } from './invalid-settings.js';
-import type { KEPT_FILES, KeptSecret } from '../secrets/kept-secret.js';
+import { exposureOfDataDir, keptSecret } from '../secrets/kept-secret.js';
 import { enabledProviders } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
-import type { Parser } from './parsers.js';
 import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
@@ -14,17 +13,15 @@ import { isLoopbackUrl } from '../urls/urls.js';
 
 export interface Surroundings {
   /** Relative paths begin here. */
-  readonly cwd?: string;
-  /** Returns the secret under `DATA_DIR` if its setting is unset outside production; by default a random SECRET_KEY. */
-  readonly keptSecret?: <T>(
-    dataDir: string,
-    setting: keyof typeof KEPT_FILES,
-    parser: Parser<T>,
-  ) => KeptSecret<T> | undefined;
-  readonly exposureOfDataDir?: (dataDir: string) => string | undefined;
+  readonly cwd: string;
+  /**
+   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, SECRET_KEY
+   * only if it is `existing`, or `none`, with a random SECRET_KEY and no access to `DATA_DIR`.
+   */
+  readonly keptSecrets: 'generated' | 'existing' | 'none';
   /** By variable of the secret. */
-  readonly secretFiles?: ReadonlyMap<string, SecretFile>;
-  readonly errors?: SettingErrors;
+  readonly secretFiles: ReadonlyMap<string, SecretFile>;
+  readonly errors: SettingErrors;
 }
 
 const HTTPS = 'https:// in production, unless the host is loopback';
@@ -32,36 +29,35 @@ const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
 /**
- * Parses an environment, without reading any file.
+ * Parses an environment. By default, no file is read.
  *
  * @param env e.g. `{ PORT: '4000' }`; missing and empty settings have their defaults
  * @throws InvalidSettings with all errors
  */
-export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
-  const { cwd = process.cwd(), keptSecret = () => undefined, errors = new SettingErrors() } = surroundings;
-  const { exposureOfDataDir = () => undefined } = surroundings;
+export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
+  const { cwd = process.cwd(), keptSecrets = 'none', errors = new SettingErrors() } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;
   const values = readValues(env, errors);
   const production = values.nodeEnv === 'production';
   const given = providerVariables(env, errors);
   const providers = enabledProviders(given, { production, cwd, secretFiles }, errors);
-  applyDatabaseRules(values, errors);
-  applyPortRules(values, errors);
-  if (production) applyProductionRules(values, env, errors);
+  applyRules(values, env, errors);
   const dataDir = resolve(cwd, values.dataDir);
-  const needsServiceKey = !production && !values.serviceKeys;
+  const generates = keptSecrets === 'generated';
+  const needsServiceKey = generates && !production && !values.serviceKeys;
   const usesDataDir = !values.databaseUrl || !values.secretKey || needsServiceKey;
-  const exposed = usesDataDir ? exposureOfDataDir(dataDir) : undefined;
+  const exposed = generates && usesDataDir ? exposureOfDataDir(dataDir) : undefined;
   if (exposed !== undefined && production) {
     errors.add('DATA_DIR', exposed, CLOSED_DIRECTORY, quote(dataDir));
   }
   errors.check(); // before a key is generated: a refused start leaves nothing behind
 
-  const key = values.secretKey
-    ? undefined
-    : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser);
+  const key =
+    values.secretKey || keptSecrets === 'none'
+      ? undefined
+      : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser, generates);
   const service = needsServiceKey
-    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser)
+    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, generates)
     : undefined;
   const { nodeEnv: _, ...asRead } = values;
   return {
@@ -100,9 +96,13 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-/** Refuses combinations of the database's settings (contract §2). */
-function applyDatabaseRules(values: Values, errors: SettingErrors): void {
-  const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl } = values;
+/**
+ * Refuses combinations of settings, and in production settings that are too weak (contract §2); for providers see
+ * enabled-providers.ts.
+ */
+function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
+  const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
+  const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
     errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
   }
@@ -114,17 +114,10 @@ function applyDatabaseRules(values: Values, errors: SettingErrors): void {
       'one of the two beside it, or session: such a pooler lets no notification pass between instances';
     errors.add('DATABASE_POOLER', problem, use);
   }
-}
-
-/** Refuses one port for two listeners (contract §2). */
-function applyPortRules({ port, metricsPort }: Values, errors: SettingErrors): void {
-  if (metricsPort !== port || errors.has('PORT')) return;
-  errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
-}
-
-/** Refuses settings that are too weak for production (contract §2); for providers see enabled-providers.ts. */
-function applyProductionRules(values: Values, env: Environment, errors: SettingErrors): void {
-  const { databaseUrl, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
+  if (metricsPort === port && !errors.has('PORT')) {
+    errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
+  }
+  if (nodeEnv !== 'production') return;
   if (databaseUrl === undefined && !env['DATA_DIR']) {
     const use = 'a PostgreSQL URL in production, or set DATA_DIR for the embedded database';
     errors.add('DATABASE_URL', 'is not set', use);

@@ -7,14 +7,20 @@ import type { Setting } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 
 const TEN_YEARS = 315_360_000;
-const lifetime = parsers.integer(1, TEN_YEARS, 'seconds');
-const perMinute = parsers.integer(1, 1_000_000, 'requests a minute');
+const rowOf = (parser: parsers.Parser<number>) => (name: string, standard: string, doc: string) => ({
+  name,
+  parser,
+  default: standard,
+  doc,
+});
+const lifetime = rowOf(parsers.integer(1, TEN_YEARS, 'seconds'));
+const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
 
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
  * An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs` writes it into .env.example and
- * docs/settings.md.
+ * docs/settings.md, below the last `section` that was named.
  */
 export const settingsTable = {
   nodeEnv: {
@@ -26,7 +32,6 @@ export const settingsTable = {
   },
   host: {
     name: 'HOST',
-    section: 'Mode and address',
     parser: parsers.host,
     default: '127.0.0.1',
     productionDefault: '0.0.0.0',
@@ -34,14 +39,12 @@ export const settingsTable = {
   },
   port: {
     name: 'PORT',
-    section: 'Mode and address',
     parser: parsers.integer(1, 65_535),
     default: '3000',
     doc: 'Port to listen on.',
   },
   publicUrl: {
     name: 'PUBLIC_URL',
-    section: 'Mode and address',
     parser: origin,
     defaultShown: 'http://localhost:<PORT>',
     doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
@@ -55,14 +58,12 @@ export const settingsTable = {
   },
   databasePooler: {
     name: 'DATABASE_POOLER',
-    section: 'Storage',
     parser: parsers.oneOf('session', 'transaction'),
     default: 'session',
     doc: '`transaction`: `DATABASE_URL` is PgBouncer in transaction mode, or a similar pooler, so no session state is used. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
   },
   databaseDirectUrl: {
     name: 'DATABASE_DIRECT_URL',
-    section: 'Storage',
     parser: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
@@ -70,21 +71,18 @@ export const settingsTable = {
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
-    section: 'Storage',
     parser: parsers.integer(1, 1000),
     default: '10',
     doc: 'Connections in the pool.',
   },
   dataDir: {
     name: 'DATA_DIR',
-    section: 'Storage',
     parser: parsers.directory,
     default: './data',
     doc: 'Directory of the embedded database and of generated secrets (mode 0600). Other accounts must not own it or write to it.',
   },
   redisUrl: {
     name: 'REDIS_URL',
-    section: 'Storage',
     parser: redisUrl,
     secret: true,
     doc: 'Redis: exact rate limits across instances, and notifications between many instances, for which the database is used otherwise (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
@@ -99,7 +97,6 @@ export const settingsTable = {
   },
   serviceKeys: {
     name: 'SERVICE_KEYS',
-    section: 'Secrets',
     parser: serviceKeys,
     secret: true,
     defaultShown:
@@ -118,7 +115,6 @@ export const settingsTable = {
   },
   corsOrigins: {
     name: 'CORS_ORIGINS',
-    section: 'Clients',
     parser: parsers.list(
       'origins as browsers send them: scheme://host[:port], lower case, no path',
       isOrigin,
@@ -127,26 +123,15 @@ export const settingsTable = {
     doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. The origin of `PUBLIC_URL` is always allowed.',
   },
   accessTokenTtl: {
-    name: 'ACCESS_TOKEN_TTL',
     section: 'Lifetimes',
-    parser: lifetime,
-    default: '3600',
-    doc: 'Validity of an access token in seconds.',
+    ...lifetime('ACCESS_TOKEN_TTL', '3600', 'Validity of an access token in seconds.'),
   },
-  refreshTokenTtl: {
-    name: 'REFRESH_TOKEN_TTL',
-    section: 'Lifetimes',
-    parser: lifetime,
-    default: '2592000',
-    doc: 'Validity of a refresh token in seconds; a refresh never extends it.',
-  },
-  stateTtl: {
-    name: 'STATE_TTL',
-    section: 'Lifetimes',
-    parser: lifetime,
-    default: '600',
-    doc: 'Seconds a sign-in may take from authorize to token.',
-  },
+  refreshTokenTtl: lifetime(
+    'REFRESH_TOKEN_TTL',
+    '2592000',
+    'Validity of a refresh token in seconds; a refresh never extends it.',
+  ),
+  stateTtl: lifetime('STATE_TTL', '600', 'Seconds a sign-in may take from authorize to token.'),
   trustProxy: {
     name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
@@ -155,54 +140,25 @@ export const settingsTable = {
   },
   rateLimit: {
     name: 'RATE_LIMIT',
-    section: 'Proxy and rate limits',
     parser: parsers.onOff,
     default: 'off',
     productionDefault: 'on',
     doc: 'Rate limits `on` or `off`. An address is an IPv4 address or the /64 of an IPv6 address; beyond a limit it gets `slow_down` (429) with `Retry-After`.',
   },
-  rateLimitAuthorize: {
-    name: 'RATE_LIMIT_AUTHORIZE',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '300',
-    doc: 'Authorize calls per minute and address.',
-  },
-  rateLimitToken: {
-    name: 'RATE_LIMIT_TOKEN',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '300',
-    doc: 'Token calls per minute and address.',
-  },
-  rateLimitRefresh: {
-    name: 'RATE_LIMIT_REFRESH',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '1200',
-    doc: 'Refresh calls per minute and address.',
-  },
-  rateLimitBadToken: {
-    name: 'RATE_LIMIT_BAD_TOKEN',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '120',
-    doc: 'Refused bearer tokens and revocations per minute and address; a valid token is never refused.',
-  },
-  rateLimitConnect: {
-    name: 'RATE_LIMIT_CONNECT',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '600',
-    doc: 'Handshakes of sockets per minute and address.',
-  },
-  rateLimitWrite: {
-    name: 'RATE_LIMIT_WRITE',
-    section: 'Proxy and rate limits',
-    parser: perMinute,
-    default: '60',
-    doc: 'Renames of devices per minute and user. Sign-outs are never refused.',
-  },
+  rateLimitAuthorize: perMinute('RATE_LIMIT_AUTHORIZE', '300', 'Authorize calls per minute and address.'),
+  rateLimitToken: perMinute('RATE_LIMIT_TOKEN', '300', 'Token calls per minute and address.'),
+  rateLimitRefresh: perMinute('RATE_LIMIT_REFRESH', '1200', 'Refresh calls per minute and address.'),
+  rateLimitBadToken: perMinute(
+    'RATE_LIMIT_BAD_TOKEN',
+    '120',
+    'Refused bearer tokens and revocations per minute and address; a valid token is never refused.',
+  ),
+  rateLimitConnect: perMinute('RATE_LIMIT_CONNECT', '600', 'Handshakes of sockets per minute and address.'),
+  rateLimitWrite: perMinute(
+    'RATE_LIMIT_WRITE',
+    '60',
+    'Renames of devices per minute and user. Sign-outs are never refused.',
+  ),
   channelHistory: {
     name: 'CHANNEL_HISTORY',
     section: 'Operation',
@@ -212,14 +168,12 @@ export const settingsTable = {
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
-    section: 'Operation',
     parser: parsers.integer(0, 3600, 'seconds'),
     default: '0',
     doc: 'Seconds of service after SIGTERM, with readiness 503.',
   },
   demoEnabled: {
     name: 'DEMO_ENABLED',
-    section: 'Operation',
     parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
@@ -227,30 +181,26 @@ export const settingsTable = {
   },
   metricsPort: {
     name: 'METRICS_PORT',
-    section: 'Operation',
     parser: parsers.integer(1, 65_535),
     defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
     doc: 'A separate port at `HOST` for `GET /metrics` only, without a key: do not expose it (docs/metrics.md).',
   },
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    section: 'Operation',
     parser: endpointUrl,
     defaultShown: 'no traces',
     doc: "Destination of traces (OTLP). OpenTelemetry's other variables for traces work, too (docs/metrics.md).",
   },
   logLevel: {
     name: 'LOG_LEVEL',
-    section: 'Operation',
     parser: parsers.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
   logFormat: {
     name: 'LOG_FORMAT',
-    section: 'Operation',
     parser: parsers.oneOf('json', 'text'),
     defaultShown: 'json in production, unless it runs at a terminal; text in development',
     doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
   },
-} as const satisfies Record<string, Setting<unknown> & { readonly section: string }>;
+} as const satisfies Record<string, Setting<unknown> & { readonly section?: string }>;

@@ -39,17 +39,10 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
 
 /** What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts). */
 export interface SampleProviderSettings {
-  /** Unset: the demo accounts. */
-  readonly accountsFile?: AccountsFile;
+  /** With hashes of passwords. Unset: the demo accounts. */
+  readonly accountsFile?: SecretFile;
   readonly provider: Pick<
     ProviderSettings,
     'redirectUris' | 'issuer' | 'mode' | 'label' | 'variables' | 'options'
   >;
-}
-
-export interface AccountsFile {
-  /** Absolute. */
-  readonly path: string;
-  /** The variable that names the file, as it was spelled. */
-  readonly variable: string;
 }

@@ -53,14 +53,7 @@ const ADAPTER_NAMES = [...PROVIDER_NAMES, ...namesOf(adapterKeys, '_file'), 'acc
 /** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
-/** Returns a sentence for each variable that resembles a setting and is none (contract §2); without values. */
-function unknownVariables(env: Environment, providers: Providers): readonly string[] {
-  return [
-    ...Object.keys(env).flatMap((variable) => (env[variable] ? unknownOfService(variable) : [])),
-    ...[...providers.values()].flatMap(unknownOfProvider),
-  ];
-}
-
+/** Returns a sentence if a variable resembles a setting and is none (contract §2); without its value. */
 function unknownOfService(variable: string): readonly string[] {
   if (isProviderVariable(variable) || SERVICE_NAMES.includes(variable)) return [];
   const suggestion = suggestionFor(variable, SUGGESTED_NAMES);
@@ -112,7 +105,13 @@ export function warningsFor(
     warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
   for (const [name, given] of providers) warnings.push(...ofProvider(name, given));
-  return [...warnings, ...withAsterisk(env, providers), ...quoted(env), ...unknownVariables(env, providers)];
+  return [
+    ...warnings,
+    ...withAsterisk(env, providers),
+    ...quoted(env),
+    ...Object.keys(env).flatMap((variable) => (env[variable] ? unknownOfService(variable) : [])),
+    ...[...providers.values()].flatMap(unknownOfProvider),
+  ];
 }
 
 /** Whether a service that listens at `host` is reached at `localhost`. */

@@ -1,14 +1,26 @@
 import { Logger } from '@nestjs/common';
+import { Client, type ClientConfig } from 'pg';
+import { parseIntoClientConfig } from 'pg-connection-string';
 import { currentSecret } from '../../config/secrets/current-secret.js';
 import { InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { Setting } from '../../config/settings/setting-row.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { clientFor } from './client.js';
-import type { ConnectionTarget } from './data-source.js';
 import { errorMessage } from '../statements/error-facts.js';
+import { limited } from './limited-client.js';
+import { SessionClient } from './session-settings.js';
 
 const logger = new Logger('Database');
+
+// pg 8 treats these as verify-full, with a warning that pg 9 will not.
+const STRICT_MODE = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
+
+export interface ConnectionTarget {
+  /** A subclass of pg's client that knows its address. */
+  readonly Client: typeof Client;
+  /** `transaction`: a pooler that runs each transaction in another session. */
+  readonly pooler: 'session' | 'transaction';
+}
 
 /** Returns the target of the pool: `DATABASE_URL`, which may be a pooler's. */
 export function usualTarget(settings: Settings): ConnectionTarget {
@@ -31,8 +43,45 @@ function targetAt(
 ): ConnectionTarget {
   const secret = currentSecret(secretFiles.get(name), parser, url, (line) => logger.warn(line));
   try {
-    return { Client: clientFor(() => secret.now(), pooler), pooler };
+    return targetOf(() => secret.now(), pooler);
   } catch (error) {
     throw new InvalidSettings([`${name}: cannot be used: ${errorMessage(error)}`]);
   }
+}
+
+/**
+ * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The client's constructor
+ * never throws, because pg's pool does not catch that; it then uses the last valid URL.
+ *
+ * @param url never throws
+ * @param pooler `session`: each connection sets what the service relies on (session-settings.ts)
+ * @throws if the URL or a file is invalid now
+ */
+export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']): ConnectionTarget {
+  let config = configOf(url());
+  let warned: string | undefined;
+  function current(): ClientConfig {
+    try {
+      config = configOf(url());
+      warned = undefined;
+    } catch (error) {
+      const reason = errorMessage(error);
+      if (reason !== warned)
+        logger.warn(`The database's URL cannot be used now, so the last one is: ${reason}`);
+      warned = reason;
+    }
+    return config;
+  }
+  const Limited = limited(pooler === 'session' ? SessionClient : Client);
+  class ClientOfUrl extends Limited {
+    constructor(options?: string | ClientConfig) {
+      super({ ...(typeof options === 'object' && options), ...current() });
+    }
+  }
+  return { Client: ClientOfUrl, pooler };
+}
+
+function configOf(url: string): ClientConfig {
+  const isCompatible = /[?&]uselibpqcompat=true(?:&|$)/.test(url);
+  return parseIntoClientConfig(isCompatible ? url : url.replace(STRICT_MODE, '$1verify-full'));
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { boundedPg } from './bounded-pool.js';
-import { clientFor, type DatabaseClient } from './client.js';
+import { targetOf, type ConnectionTarget } from './connection-target.js';
 import { Init1700000000000 } from '../migrations/1700000000000-init.js';
 
 // Together below 2 s, within which a database that hangs is an error (contract §3).
@@ -14,15 +14,9 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: 5000,
 };
 
-export interface ConnectionTarget {
-  readonly Client: DatabaseClient;
-  /** `transaction`: a pooler that runs each transaction in another session. */
-  readonly pooler: 'session' | 'transaction';
-}
-
 export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly pooler: ConnectionTarget['pooler'];
-  readonly extra: { readonly Client: DatabaseClient } & Readonly<Record<string, unknown>>;
+  readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -30,10 +24,7 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
  * @param target a URL stands for a target without a pooler
  */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
-  if (typeof target === 'string') {
-    return dataSourceOptions({ Client: clientFor(() => target, 'session'), pooler: 'session' }, poolSize);
-  }
-  const { Client, pooler } = target;
+  const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
   return {
     type: 'postgres',
     driver: boundedPg,

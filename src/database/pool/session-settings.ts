@@ -1,5 +1,6 @@
 import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
+import type { DataSource } from 'typeorm';
 
 /**
  * Settings that change the meaning of a statement or the format of a result. A role, a database, `PGOPTIONS` or the options
@@ -91,10 +92,8 @@ function settingStatement(config: ClientConfig): string {
  * Checks the settings behind a pooler in transaction mode: its sessions must not be changed.
  * @throws with the name of a setting that has another value, and how to reset it
  */
-export async function requireSettings(
-  query: (text: string) => Promise<readonly { name: string; value: string; found: string }[]>,
-): Promise<void> {
-  const [first] = await query(DIFFERENT);
+export async function requireSettings(dataSource: DataSource): Promise<void> {
+  const [first] = await dataSource.query<{ name: string; value: string; found: string }[]>(DIFFERENT);
   if (!first) return;
   const { name, value, found } = first;
   throw new Error(
@@ -111,10 +110,8 @@ const LOSES_COMMITS = `
     AND (setting = 'off' OR setting = 'local' AND current_setting('synchronous_standby_names') <> '')`;
 
 /** @returns a warning if PostgreSQL confirms commits that a crash or a failover may lose */
-export async function commitWarning(
-  query: (text: string) => Promise<readonly { setting: string }[]>,
-): Promise<string | undefined> {
-  const [row] = await query(LOSES_COMMITS);
+export async function commitWarning(dataSource: DataSource): Promise<string | undefined> {
+  const [row] = await dataSource.query<{ setting: string }[]>(LOSES_COMMITS);
   return (
     row &&
     `synchronous_commit is ${row.setting} for this role, database or URL: sign-ins, sign-outs and events may be lost if PostgreSQL ` +

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
-import type { DatabaseClient } from '../pool/client.js';
+import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
@@ -66,7 +66,7 @@ export async function migrateOnce(
   }
 }
 
-async function connect(Client: DatabaseClient, msLeft: number): Promise<Client> {
+async function connect(Client: ConnectionTarget['Client'], msLeft: number): Promise<Client> {
   const connectionTimeoutMillis = Math.max(MIN_CONNECT_MS, Math.min(MAX_CONNECT_MS, msLeft));
   // The lock's statements are quick: a slow answer means that the database hangs.
   const client = new Client({ keepAlive: true, query_timeout: 5000, connectionTimeoutMillis });

@@ -3,17 +3,7 @@ import { style } from './style.js';
 
 // Not part of the template below: the policy has the hash of the style, so no space may be added.
 const STYLE = new Html(`<style>${style}</style>`);
-const PERSON = html`<svg
-  viewBox="0 0 24 24"
-  width="22"
-  height="22"
-  fill="none"
-  stroke="currentColor"
-  stroke-width="1.9"
-  stroke-linecap="round"
-  stroke-linejoin="round"
-  aria-hidden="true"
->
+const PERSON = html`<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
   <circle cx="12" cy="8.2" r="3.7" />
   <path d="M4.8 20c.9-3.6 3.7-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
 </svg>`;

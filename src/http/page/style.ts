@@ -25,6 +25,7 @@ main {
   border: 1px solid var(--line); border-radius: 16px; box-shadow: 0 1px 2px rgb(16 20 40 / .05), 0 12px 32px -12px rgb(16 20 40 / .12);
 }
 p, h1, h2 { margin: 0; }
+svg { fill: none; stroke: currentColor; stroke-width: 1.9; stroke-linecap: round; stroke-linejoin: round; }
 .brand { display: flex; align-items: center; gap: 10px; color: var(--soft); font-size: 14px; font-weight: 500; }
 .mark { display: grid; place-items: center; width: 36px; height: 36px; border-radius: 10px; background: var(--tint); color: var(--accent); }
 h1 { margin-top: 20px; font-size: 26px; line-height: 1.2; font-weight: 650; letter-spacing: -.02em; text-wrap: balance; }

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import type { DatabaseClient } from '../../database/pool/client.js';
+import type { ConnectionTarget } from '../../database/pool/connection-target.js';
 import { errorCode, errorMessage } from '../../database/statements/error-facts.js';
 import { apart } from '../../spans.js';
 
@@ -45,7 +45,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
    * @param channel lower-case letters and `_`
    */
   constructor(
-    private readonly DirectClient: DatabaseClient,
+    private readonly DirectClient: ConnectionTarget['Client'],
     private readonly channel: string,
   ) {
     super();

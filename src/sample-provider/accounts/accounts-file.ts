@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { errorLine, InvalidSettings, quote, unreadable } from '../../config/settings/invalid-settings.js';
-import type { AccountsFile, Settings } from '../../config/settings/settings.js';
+import type { SecretFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
 import { decodeText } from '../../config/secrets/secret-files.js';
 import { isHttpUrl, isName } from '../../provider/identity/identity.js';
 
 interface FieldRule {
-  readonly required: boolean;
   readonly accepts: string;
   readonly isValid: (value: string) => boolean;
 }
@@ -16,21 +15,17 @@ const TEXT = { accepts: 'text of 1 to 255 characters, without NUL', isValid: isN
 
 // The bounds are the service's own for identities (contract §6).
 const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
-  provider_user_id: { required: true, ...TEXT },
-  login: { required: true, ...TEXT },
+  provider_user_id: TEXT,
+  login: TEXT,
   password_hash: {
-    required: true,
     accepts: 'scrypt$N$r$p$salt$hash, as npm run hash-password prints it (not shown, it is a secret)',
     isValid: (value) => parsePasswordHash(value) !== undefined,
   },
-  username: { required: false, ...TEXT },
-  email: { required: false, ...TEXT },
-  avatar_url: {
-    required: false,
-    accepts: 'an http(s) URL of at most 2048 characters',
-    isValid: isHttpUrl,
-  },
+  username: TEXT,
+  email: TEXT,
+  avatar_url: { accepts: 'an http(s) URL of at most 2048 characters', isValid: isHttpUrl },
 };
+const REQUIRED = ['provider_user_id', 'login', 'password_hash'];
 
 /** Reads the accounts file before anything is started (contract §2). @throws as `readAccountsFile` */
 export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
@@ -42,7 +37,7 @@ export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProv
  *
  * @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value
  */
-export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
+export function readAccountsFile({ path, variable }: SecretFile): Account[] {
   let content: string;
   try {
     content = decodeText(readFileSync(path));
@@ -85,9 +80,9 @@ function errorsOf(entry: unknown): string[] {
   const isOther = (name: string): boolean => !fields.includes(name);
   return [
     ...(Object.keys(entry).some(isOther) ? [`which has fields other than ${fields.join(', ')}`] : []),
-    ...Object.entries(FIELDS).flatMap(([name, { required, accepts, isValid }]) => {
+    ...Object.entries(FIELDS).flatMap(([name, { accepts, isValid }]) => {
       const value = entry[name];
-      if (value === undefined) return required ? [`${name}: is missing`] : [];
+      if (value === undefined) return REQUIRED.includes(name) ? [`${name}: is missing`] : [];
       return typeof value === 'string' && isValid(value) ? [] : [`${name}: accepted is ${accepts}`];
     }),
   ];

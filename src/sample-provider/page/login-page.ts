@@ -12,17 +12,7 @@ export interface LoginPage {
   readonly demo: readonly DemoAccount[];
 }
 
-const EYE = html`<svg
-  viewBox="0 0 24 24"
-  width="20"
-  height="20"
-  fill="none"
-  stroke="currentColor"
-  stroke-width="1.9"
-  stroke-linecap="round"
-  stroke-linejoin="round"
-  aria-hidden="true"
->
+const EYE = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
   <path d="M2.5 12C4.6 8 8 5.8 12 5.8s7.4 2.2 9.5 6.2c-2.1 4-5.5 6.2-9.5 6.2S4.6 16 2.5 12Z" />
   <circle cx="12" cy="12" r="2.8" />
   <path class="slash" d="m4.5 4.5 15 15" />

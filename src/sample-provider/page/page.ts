@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Response } from 'express';
 import { html, Html } from '../../http/page/html.js';
 import { layout as page } from '../../http/page/layout.js';
@@ -7,7 +7,7 @@ import { formScript, frameScript } from './scripts.js';
 
 const NAME = 'Sample identity provider';
 const SCRIPTS = [formScript, frameScript];
-const scriptPolicy = `script-src ${SCRIPTS.map(hashOf).join(' ')}`;
+const hashes = SCRIPTS.map((script) => `'sha256-${hash('sha256', script, 'base64')}'`);
 // The policy has their hashes, so not even a space may be added.
 const scriptElements = SCRIPTS.map((script) => new Html(`<script>${script}</script>`));
 
@@ -21,10 +21,6 @@ export function layout(title: string, content: Html): Html {
  * the redirect after the form.
  */
 export function sendPage(response: Response, status: number, content: Html): void {
-  setPageHeaders(response, scriptPolicy);
+  setPageHeaders(response, `script-src ${hashes.join(' ')}`);
   response.status(status).send(content.text);
-}
-
-function hashOf(script: string): string {
-  return `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 }

@@ -22,10 +22,9 @@ const LIMITS = [
  * keys, which bounds them (password-check.ts).
  */
 export class FailedPasswords {
-  private readonly counts = LIMITS.map(({ most, keyOf }) => ({
-    most,
-    keyOf,
-    limiter: new RateLimiterMemory({ points: most, duration: 60 }),
+  private readonly counts = LIMITS.map((limit) => ({
+    ...limit,
+    limiter: new RateLimiterMemory({ points: limit.most, duration: 60 }),
   }));
 
   /** Returns the seconds until the next attempt; counts nothing. */
