@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql, type Statement } from '../database/statements/sql.js';
-import { Instance } from './instance.entity.js';
-import { Presence } from './presence.entity.js';
+import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S } from './presence.sql.js';
 
 /** Stands for "no device" in the table's key. */
