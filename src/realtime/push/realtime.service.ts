@@ -14,11 +14,11 @@ import type { Pushed } from './push.dto.js';
 const DEFAULT_TTL = 86_400;
 
 export interface PushOptions {
-  readonly deviceId?: string;
+  readonly deviceId?: string | undefined;
   /** Seconds in the history; 0: not kept. Default: a day. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** A push with this key is done once in 24 hours; a push of other content with this key is rejected. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Sends events to users, for `POST /push` and for code that runs inside the service. */
