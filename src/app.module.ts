@@ -11,7 +11,7 @@ import { ERROR_STATUS } from './errors/oauth-error.js';
 import { OAuthErrorFilter } from './http/errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
-import { OpenApiController } from './openapi/openapi.controller.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -41,11 +41,11 @@ export class AppModule {
         DeviceModule,
         RealtimeModule,
         OperationsModule.with(settings),
+        OpenApiModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
       ],
-      controllers: [OpenApiController],
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },
         { provide: APP_PIPE, useClass: ParametersPipe },
