@@ -1,10 +1,8 @@
 import { AuthorizationState } from './auth/states/authorization-state.entity.js';
 import { AuthorizationCode } from './auth/clients/authorization-code.entity.js';
-import { StoredChannelEvent } from './channel/channel-event.entity.js';
-import { Channel } from './channel/channel.entity.js';
+import { Channel, StoredChannelEvent } from './channel/channel-event.entity.js';
 import { IdempotencyKey } from './channel/idempotency-key.entity.js';
-import { Instance } from './channel/instance.entity.js';
-import { Presence } from './channel/presence.entity.js';
+import { Instance, Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';

@@ -54,40 +54,6 @@ export function appendEvent({ userId, id, event, data, deviceId, ttl, history, f
     )`;
 }
 
-/** Several appends to one history, as numbers of parameters (`$1`). */
-interface AppendAll extends Pick<Append, 'userId' | 'event' | 'ttl' | 'history'> {
-  /** Array of the events' ids. */
-  readonly ids: string;
-  /** Array of JSON texts. */
-  readonly data: string;
-}
-
-/**
- * Appends several events of one name to one history, in the order of the arrays, as `appendEvent` does: `counter` (`last_offset`,
- * `before`), `channel_event` and `trimmed`. The history is trimmed once, by the last offset that TRIM_EVERY divides; events
- * below that bound are not stored.
- */
-export function appendAll({ userId, ids, event, data, ttl, history }: AppendAll): string {
-  const bound = `last_offset - last_offset % ${TRIM_EVERY} - ${history}`;
-  return `
-    counter AS (
-      INSERT INTO channels AS c (user_id, last_offset) VALUES (${userId}, cardinality(${ids}::uuid[]))
-      ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
-      RETURNING last_offset, last_offset - cardinality(${ids}::uuid[]) AS before
-    ), channel_event AS (
-      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT ${userId}, before + place, id, ${event}, data, NULL, now(), now() + make_interval(secs => ${ttl})
-      FROM counter, unnest(${ids}::uuid[], ${data}::text[]) WITH ORDINALITY AS n (id, data, place)
-      WHERE before + place >= ${bound}
-    ), trimmed AS (
-      DELETE FROM channel_events
-      WHERE user_id = ${userId} AND event_offset < (
-        SELECT least(${bound}, (
-          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = ${userId}
-        )) FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
-    )`;
-}
-
 /**
  * Appends one event to each of several histories, for all devices of the user, as `appendEvent` does: `counter`,
  * `channel_event` (`user_id`, `id`, `event_offset`, `data`, `sent_at`) and `trimmed`. Counters are locked in the order of

@@ -32,3 +32,13 @@ export class StoredChannelEvent {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 }
+
+/** Counter of a user's history. An append locks its row, so offsets have no gaps and no duplicates. */
+@Entity('channels')
+export class Channel {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
+  @Column('bigint', { name: 'last_offset' })
+  lastOffset!: string;
+}

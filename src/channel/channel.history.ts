@@ -7,7 +7,7 @@ import { DatabaseBusy } from '../database/database-busy.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
-import { appendAll, OWN_EVENTS_TTL } from './append.sql.js';
+import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
 /** State of a user's history relative to an offset. */
 export interface HistoryState {
@@ -19,8 +19,8 @@ export interface HistoryState {
   readonly id: string | null;
   /** Id of the newest event; null if that event is gone. */
   readonly lastId: string | null;
-  /** Time of the query: milliseconds since the epoch, by the database's clock. */
-  readonly at: number;
+  /** Time of the query, by the database's clock. */
+  readonly at: Date;
 }
 
 /** Transaction that may append to channels; listeners are notified of its events after the commit. */
@@ -41,12 +41,6 @@ interface Row {
 
 type Appended = Pick<Row, 'event_offset' | 'sent_at'>;
 
-type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
-  readonly last: string;
-  readonly kept: string;
-  readonly at: Date;
-};
-
 interface Viewpoint {
   readonly userId: string;
   readonly offset: number;
@@ -55,11 +49,30 @@ interface Viewpoint {
 /** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
 const LONGEST_MS = 10 * 60_000;
 
+/** Events of a page. */
+const PAGE = 100;
 /** Size of a page in bytes: limits memory and event-loop time if events have 60 kB each. */
 const PAGE_BYTES = 262_144;
 
+// By the last offset that TRIM_EVERY divides. Events below the bound are not stored.
+const BOUND = `last_offset - last_offset % ${TRIM_EVERY} - $6`;
+/** Appends events of one name (ids `$2`, JSON texts `$4`) to one history in their order, as `appendEvent` appends one. */
 const APPEND = `
-  WITH ${appendAll({ userId: '$1', ids: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
+  WITH counter AS (
+    INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, cardinality($2::uuid[]))
+    ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
+    RETURNING last_offset, last_offset - cardinality($2::uuid[]) AS before
+  ), channel_event AS (
+    INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+    SELECT $1, before + place, id, $3, data, NULL, now(), now() + make_interval(secs => $5)
+    FROM counter, unnest($2::uuid[], $4::text[]) WITH ORDINALITY AS n (id, data, place)
+    WHERE before + place >= ${BOUND}
+  ), trimmed AS (
+    DELETE FROM channel_events
+    WHERE user_id = $1 AND event_offset < (
+      SELECT least(${BOUND}, (SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))
+      FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
+  )
   SELECT before + place AS event_offset, now() AS sent_at FROM counter, generate_series(1, last_offset - before) AS place
   ORDER BY place`;
 
@@ -72,18 +85,19 @@ const READ = {
       FROM (
         SELECT id, event_offset, event, data, device_id, sent_at FROM channel_events
         WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()
-        ORDER BY event_offset LIMIT $3
+        ORDER BY event_offset LIMIT ${PAGE}
       ) AS page
     ) AS sized
     WHERE bytes_before < ${PAGE_BYTES}
     ORDER BY event_offset`,
 };
 
+// As `float8`, which `pg` reads as a number, unlike `bigint`.
 const STATE = {
   name: 'channel-state',
   text: `
-    SELECT now() AS at, coalesce(last_offset, 0) AS last,
-      (SELECT count(*) FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
+    SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
+      (SELECT count(*)::float8 FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2) AS id,
       (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId"
     FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
@@ -92,8 +106,8 @@ const STATE = {
 const STATES = {
   name: 'channel-states',
   text: `
-    SELECT now() AS at, coalesce(last_offset, 0) AS last,
-      (SELECT count(*) FROM channel_events e
+    SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
+      (SELECT count(*)::float8 FROM channel_events e
         WHERE e.user_id = n.user_id AND event_offset > n.after AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = n.after) AS id,
       (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = last_offset) AS "lastId"
@@ -104,13 +118,15 @@ const STATES = {
 
 const NEWEST = {
   name: 'channel-newest',
-  text: 'SELECT user_id AS "userId", last_offset AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
+  text: 'SELECT user_id AS "userId", last_offset::float8 AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
 };
 
 /** History of each user's channel. It is authoritative; messages between instances are notifications (contract §7). */
 @Injectable()
 export class ChannelHistory {
   private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;
+  private readonly waitingReads: (() => void)[] = [];
+  private reads = 0;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -119,6 +135,7 @@ export class ChannelHistory {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.findState = sql.together('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
+    events.on('state.asked', (report) => report({ historyReadsWaiting: this.waitingReads.length }));
   }
 
   /** Runs work in a transaction, and emits the events that it appended after the commit. */
@@ -140,12 +157,24 @@ export class ChannelHistory {
   }
 
   /**
-   * Reads a page of events after an offset, oldest first, `limit` at most. `data` is undefined if it is not JSON: that event is
-   * undeliverable, and readers skip its offset.
+   * Reads a page of events after an offset, oldest first, with at most half of the pool's connections: the others are for requests.
+   * `data` is undefined if it is not JSON: that event is undeliverable, and readers skip its offset.
    */
-  async read(userId: string, after: number, limit: number): Promise<ChannelEvent[]> {
-    const rows = await this.sql.query<Row>(READ, [userId, after, limit]);
-    return rows.map((row) => eventOf(userId, row));
+  async read(userId: string, after: number): Promise<ChannelEvent[]> {
+    const began = performance.now();
+    if (this.reads < Math.ceil(this.settings.databasePoolSize / 2)) this.reads++;
+    else await new Promise<void>((resume) => this.waitingReads.push(resume));
+    try {
+      const rows = await this.sql.query<Row>(READ, [userId, after]);
+      const page = rows.map((row) => eventOf(userId, row));
+      const seconds = (performance.now() - began) / 1000;
+      this.events.emit('history.read', { events: page.length, seconds });
+      return page;
+    } finally {
+      const next = this.waitingReads.shift();
+      if (next) next();
+      else this.reads--;
+    }
   }
 
   /** Returns the state of a history relative to an offset. */
@@ -155,17 +184,16 @@ export class ChannelHistory {
 
   /** Returns the number of the newest event of each of these users; users without an event are left out. */
   async newest(userIds: readonly string[]): Promise<Map<string, number>> {
-    const rows = await this.sql.query<{ userId: string; last: string }>(NEWEST, [userIds]);
-    return new Map(rows.map(({ userId, last }) => [userId, Number(last)]));
+    const rows = await this.sql.query<{ userId: string; last: number }>(NEWEST, [userIds]);
+    return new Map(rows.map(({ userId, last }) => [userId, last]));
   }
 
   private async findStates(viewpoints: Viewpoint[]): Promise<HistoryState[]> {
     const userIds = viewpoints.map(({ userId }) => userId);
     const offsets = viewpoints.map(({ offset }) => offset);
-    const rows = await (viewpoints.length === 1
-      ? this.sql.query<StateRow>(STATE, [userIds[0], offsets[0]])
-      : this.sql.query<StateRow>(STATES, [userIds, offsets]));
-    return rows.map(stateOf);
+    return viewpoints.length === 1
+      ? this.sql.query<HistoryState>(STATE, [userIds[0], offsets[0]])
+      : this.sql.query<HistoryState>(STATES, [userIds, offsets]);
   }
 
   private async append(
@@ -221,8 +249,4 @@ function eventOf(userId: string, row: Row): ChannelEvent {
   } catch {
     return { ...known, data: undefined, sentAt: '' };
   }
-}
-
-function stateOf(row: StateRow): HistoryState {
-  return { ...row, last: Number(row.last), kept: Number(row.kept), at: row.at.getTime() };
 }

@@ -3,8 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelHistory } from './channel.history.js';
 import { ChannelRemoval } from './channel.removal.js';
 import { IdempotencyStore } from './idempotency.store.js';
-import { Instance } from './instance.entity.js';
-import { Presence } from './presence.entity.js';
+import { Instance, Presence } from './presence.entity.js';
 import { PresenceStore } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 

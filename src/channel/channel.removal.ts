@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { StoredChannelEvent } from './channel-event.entity.js';
-import { Channel } from './channel.entity.js';
+import { Channel, StoredChannelEvent } from './channel-event.entity.js';
 import { PresenceStore } from './presence.store.js';
 
 /** Events that one statement removes: far below its timeout, also if each has 64 KiB. */

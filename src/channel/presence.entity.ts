@@ -1,4 +1,5 @@
-import { Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ReferenceTable } from '../database/citus.js';
 
 /** Device of a user with an open socket on an instance. */
 @Entity('presence')
@@ -13,4 +14,15 @@ export class Presence {
   @Index('presence_instance_id')
   @PrimaryColumn('uuid', { name: 'instance_id' })
   instanceId!: string;
+}
+
+/** Instance of the service with sockets, and the time of its last heartbeat. */
+@ReferenceTable()
+@Entity('instances')
+export class Instance {
+  @PrimaryColumn('uuid', { name: 'instance_id' })
+  instanceId!: string;
+
+  @Column('timestamptz', { name: 'seen_at' })
+  seenAt!: Date;
 }

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql, type Statement } from '../database/statements/sql.js';
-import { Instance } from './instance.entity.js';
-import { Presence } from './presence.entity.js';
+import { Sql } from '../database/statements/sql.js';
+import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S } from './presence.sql.js';
 
 /** Stands for "no device" in the table's key. */
@@ -91,12 +90,12 @@ export class PresenceStore {
     await this.instances.upsert({ instanceId, seenAt: () => 'now()' }, ['instanceId']);
   }
 
-  async arrive(instanceId: string, devices: readonly UserDevice[]): Promise<void> {
-    await this.write(ARRIVE, instanceId, devices);
-  }
-
-  async leave(instanceId: string, devices: readonly UserDevice[]): Promise<void> {
-    await this.write(LEAVE, instanceId, devices);
+  /** Adds devices of an instance, or removes them. */
+  async write(instanceId: string, online: boolean, devices: readonly UserDevice[]): Promise<void> {
+    if (devices.length === 0) return;
+    const userIds = devices.map(({ userId }) => userId);
+    const deviceIds = devices.map(({ deviceId }) => deviceId ?? NO_DEVICE);
+    await this.sql.query(online ? ARRIVE : LEAVE, [instanceId, userIds, deviceIds]);
   }
 
   /** Removes instances that are silent for twice GONE_AFTER_S, with their rows. */
@@ -125,15 +124,5 @@ export class PresenceStore {
     const devices = userIds.map(() => new Set<string | null>());
     for (const { place, device_id: id } of rows) devices[place - 1]!.add(id === NO_DEVICE ? null : id);
     return devices;
-  }
-
-  private async write(
-    statement: Statement,
-    instanceId: string,
-    devices: readonly UserDevice[],
-  ): Promise<void> {
-    const userIds = devices.map(({ userId }) => userId);
-    const deviceIds = devices.map(({ deviceId }) => deviceId ?? NO_DEVICE);
-    if (devices.length > 0) await this.sql.query(statement, [instanceId, userIds, deviceIds]);
   }
 }

@@ -9,11 +9,10 @@ describe('who is connected', () => {
   it('is written in batches: one that fails is written after the others', async () => {
     const written: string[] = [];
     let fails = true;
-    const store: Pick<PresenceStore, 'enter' | 'arrive' | 'leave' | 'clear'> = {
+    const store: Pick<PresenceStore, 'enter' | 'write' | 'clear'> = {
       enter: async () => undefined,
-      leave: async () => undefined,
       clear: async () => undefined,
-      arrive: async (_instance, devices: readonly UserDevice[]) => {
+      write: async (_instance, _online, devices: readonly UserDevice[]) => {
         if (fails && devices.some(({ userId }) => userId === '1500')) throw new Error('it takes too long');
         written.push(...devices.map(({ userId }) => userId));
       },

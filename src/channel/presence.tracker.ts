@@ -61,11 +61,12 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   private async write(): Promise<void> {
     for (const batch of chunks([...this.changed], LARGEST_WRITE)) {
       for (const [key] of batch) this.changed.delete(key);
-      const inState = (isConnected: boolean): UserDevice[] =>
-        batch.filter(([key]) => this.connected.has(key) === isConnected).map(([, device]) => device);
       try {
-        await this.store.arrive(this.instanceId, inState(true));
-        await this.store.leave(this.instanceId, inState(false));
+        for (const online of [true, false]) {
+          const inState = batch.filter(([key]) => this.connected.has(key) === online);
+          const devices = inState.map(([, device]) => device);
+          await this.store.write(this.instanceId, online, devices);
+        }
       } catch (error) {
         for (const [key, device] of batch) this.changed.set(key, device);
         throw error;

@@ -1,4 +1,5 @@
-const AUTHENTICATION = '28'; // SQLSTATE class: account or password refused
+/** SQLSTATE class: account or password refused. */
+export const AUTHENTICATION = '28';
 // SQLSTATE classes of the server, not of a statement: connection, account, resources, operator, system.
 const SERVER_CLASSES = new Set(['08', AUTHENTICATION, '53', '57', '58']);
 const READ_ONLY = '25006'; // during a failover
@@ -14,7 +15,7 @@ const CONNECTION_LOST = new Set<unknown>([
 
 /**
  * Returns whether the database is unavailable or overloaded, so that a later attempt may succeed. A refused account counts, too: a
- * password is being changed then. At the start it does not (see isRefused).
+ * password is being changed then. At the start it does not (database/start/retry.ts).
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
@@ -27,12 +28,4 @@ export function isDatabaseAway(error: unknown): boolean {
   }
   const fromPool = typeof stack === 'string' && /[\\/]pg(-pool)?[\\/]/.test(stack);
   return fromPool && typeof message === 'string' && POOL_MESSAGES.test(message);
-}
-
-/** Returns whether the server refuses the account or the password. */
-export function isRefused(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const { code, driverError } = error as Record<string, unknown>;
-  if (driverError) return isRefused(driverError);
-  return typeof code === 'string' && code.startsWith(AUTHENTICATION);
 }

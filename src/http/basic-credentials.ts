@@ -1,13 +1,8 @@
 // RFC 7617 §2
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-export interface BasicCredentials {
-  readonly userName: string;
-  readonly password: string;
-}
-
 /** Reads an `Authorization: Basic` header without decoding percent signs. @returns undefined if it has no credentials */
-export function readBasic(header = ''): BasicCredentials | undefined {
+export function readBasic(header = ''): { userName: string; password: string } | undefined {
   const credentials = Buffer.from(BASIC.exec(header)?.[1] ?? '', 'base64').toString();
   const colon = credentials.indexOf(':');
   if (colon === -1) return undefined;

@@ -20,39 +20,13 @@ export interface Exceeded {
   readonly first: boolean;
 }
 
-/** Upper bound of the number of keys that are counted now, without a list of them. */
-class LiveKeys {
-  private before = 0;
-  private current = 0;
-  private began = performance.now();
-
-  /** Counts a key at the start of its minute. */
-  add(): void {
-    this.turn();
-    this.current++;
-  }
-
-  get most(): number {
-    this.turn();
-    return this.before + this.current;
-  }
-
-  /** A key lives for a minute, so it began in the current or the previous one. */
-  private turn(): void {
-    const minutes = Math.floor((performance.now() - this.began) / (MINUTE_S * 1000));
-    if (minutes === 0) return;
-    this.before = minutes === 1 ? this.current : 0;
-    this.current = 0;
-    this.began = performance.now();
-  }
-}
-
 /** Counts uses of keys, each for a minute from its first use: in Redis, if it is usable, for all instances together. */
 export class Counter {
   private readonly logger = new Logger('RateLimits');
   private readonly memory: RateLimiterMemory;
   private readonly shared?: RateLimiterRedis;
-  private readonly keys = new LiveKeys();
+  /** Keys whose minute in memory has not ended. */
+  private keys = 0;
   private failing = false;
 
   constructor(
@@ -87,7 +61,7 @@ export class Counter {
 
   /** Beyond the bound, new keys are counted together, by their wider network. */
   private async countInMemory(key: string): Promise<Exceeded | undefined> {
-    const isCounted = this.keys.most < this.mostKeys || (await this.memory.get(key)) !== null;
+    const isCounted = this.keys < this.mostKeys || (await this.memory.get(key)) !== null;
     return this.countIn(this.memory, isCounted ? key : widerNetworkOf(key));
   }
 
@@ -101,7 +75,10 @@ export class Counter {
   private async countIn(limiter: RateLimiterAbstract, key: string): Promise<Exceeded | undefined> {
     try {
       const { isFirstInDuration } = await limiter.consume(key);
-      if (isFirstInDuration && limiter === this.memory) this.keys.add();
+      if (isFirstInDuration && limiter === this.memory) {
+        this.keys++;
+        setTimeout(() => this.keys--, MINUTE_S * 1000).unref();
+      }
       return undefined;
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;

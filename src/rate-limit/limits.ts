@@ -54,11 +54,3 @@ export class Limits extends RateLimits {
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
   }
 }
-
-/** Counts nothing: RATE_LIMIT is off. */
-@Injectable()
-export class NoLimits extends RateLimits {
-  async count(): Promise<void> {}
-
-  async countUser(): Promise<void> {}
-}

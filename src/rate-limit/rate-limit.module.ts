@@ -10,7 +10,7 @@ import { APP_GUARD, Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Settings } from '../config/settings/settings.js';
 import { RATE_LIMIT, RateLimits, type LimitOfRoute } from '../http/rate-limit.js';
-import { Limits, NoLimits } from './limits.js';
+import { Limits } from './limits.js';
 
 /** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
 @Injectable()
@@ -29,6 +29,8 @@ class RateLimitGuard implements CanActivate {
   }
 }
 
+const NO_LIMITS: RateLimits = { count: async () => undefined, countUser: async () => undefined };
+
 /**
  * Provides RateLimits: without this module the start fails, instead of leaving a limit out. While RATE_LIMIT is off no guard
  * is registered, so requests cost nothing.
@@ -41,7 +43,7 @@ export class RateLimitModule {
       { provide: RateLimits, useClass: Limits },
       { provide: APP_GUARD, useClass: RateLimitGuard },
     ];
-    const off = [{ provide: RateLimits, useClass: NoLimits }];
+    const off = [{ provide: RateLimits, useValue: NO_LIMITS }];
     return { module: RateLimitModule, providers: rateLimit ? on : off };
   }
 }

@@ -8,8 +8,6 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { Admission } from './admission/admission.js';
 import { ChannelHub } from './delivery/channel-hub.js';
-import { Delivery } from './delivery/delivery.js';
-import { HistoryReads } from './delivery/user-channel.js';
 import { FANOUT_TRANSPORT, Fanout, type FanoutTransport } from './fanout/fanout.js';
 import { MESSAGE_KEY } from './fanout/notification.js';
 import { PostgresListener } from './fanout/postgres-listener.js';
@@ -28,10 +26,8 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
     Admission,
     ChannelHub,
     ConnectionRegistry,
-    Delivery,
     Fanout,
     { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
-    HistoryReads,
     OpenFiles,
     PushStore,
     RealtimeGateway,
@@ -45,5 +41,5 @@ export class RealtimeModule {}
 function fanoutTransport(settings: Settings, redis: RedisConnection | undefined): FanoutTransport {
   const key = settings.secretKey.derive(MESSAGE_KEY);
   if (redis) return new RedisTransport(redis, key);
-  return new PostgresTransport(new PostgresListener(directTarget(settings).Client, 'latchkey_hints'), key);
+  return new PostgresTransport(new PostgresListener(directTarget(settings).Client), key);
 }

@@ -64,9 +64,9 @@ export class RedisConnection implements OnApplicationShutdown {
     if (this.usable) void this.test();
   }
 
-  /** Replaces the subscriber's connection, which drops all subscriptions. */
+  /** Replaces the subscriber's connection, which drops all subscriptions. If Redis is not usable, it is replaced anyway. */
   renewSubscriber(): void {
-    reconnect(this.subscriber);
+    if (this.isUsable) reconnect(this.subscriber);
   }
 
   onApplicationShutdown(): void {

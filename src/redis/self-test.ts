@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { on } from 'node:events';
 import type { Redis } from 'ioredis';
 
 const RECEIVE_MS = 1000;
@@ -48,19 +49,13 @@ async function requireMaster(client: Redis): Promise<void> {
 
 async function receive({ client, subscriber }: Connections, channel: string): Promise<void> {
   const sent = randomUUID(); // distinguishes a late message of an earlier test
-  let settle: (isReceived: boolean) => void;
-  const received = new Promise<boolean>((resolve) => (settle = resolve));
-  const listener = (from: string, message: string): void => {
-    if (from === channel && message === sent) settle(true);
-  };
-  const timer = setTimeout(() => settle(false), RECEIVE_MS);
-  subscriber.on('message', listener);
+  const signal = AbortSignal.timeout(RECEIVE_MS);
+  const messages = on(subscriber, 'message', { signal });
   try {
     await client.publish(channel, sent);
-    if (!(await received)) throw new Unusable('a published message does not arrive', true);
-  } finally {
-    clearTimeout(timer);
-    subscriber.off('message', listener);
+    for await (const [, message] of messages) if (message === sent) return;
+  } catch (error) {
+    throw signal.aborted ? new Unusable('a published message does not arrive', true) : error;
   }
 }
 

@@ -182,13 +182,9 @@ describe('bad input', () => {
     ['none, of no type', {}, ''],
     ['truncated JSON', { 'Content-Type': JSON_TYPE }, '{"refresh_token":"a'],
     ['an array', { 'Content-Type': JSON_TYPE }, '[{"refresh_token":"a"}]'],
-    ['deep JSON', { 'Content-Type': JSON_TYPE }, `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
     ['prototype keys', { 'Content-Type': JSON_TYPE }, '{"__proto__":{"refresh_token":"a"}}'],
     ['plain text', { 'Content-Type': 'text/plain' }, 'refresh_token=a'],
-    ['an unknown charset', { 'Content-Type': `${JSON_TYPE}; charset=klingon` }, '{"refresh_token":"a"}'],
-    ['an unknown encoding', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'zip' }, '{}'],
     ['no gzip', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, '{}'],
-    ['a form of too many parameters', { 'Content-Type': FORM_TYPE }, 'a&'.repeat(2000)],
     ['JSON over 64 KiB', { 'Content-Type': JSON_TYPE }, `{"refresh_token":"${'x'.repeat(65_536)}"}`, 413],
     ['a form over 64 KiB', { 'Content-Type': FORM_TYPE }, `refresh_token=${'x'.repeat(65_536)}`, 413],
     [

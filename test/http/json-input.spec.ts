@@ -1,57 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { dump } from '../support/database.js';
+import { bearer, beginSignIn, type Tokens } from '../support/sign-in.js';
+import type { SocketClient } from '../support/socket-client.js';
 
 /** Contract §3, Input: the OAuth endpoints are lenient; all others take JSON as it was sent. */
 describe('input', () => {
-  let provider: StubProvider;
-  let service: TestService;
+  const channel = Channel.around();
   let tokens: Tokens;
   let device: string;
-  let socket: SocketClient;
-
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
     device = randomUUID();
-    tokens = await signIn(service.url, 'ada', { device_id: device });
+    tokens = await channel.signIn('ada', { device_id: device });
     // Prevents writes of `last_seen_at` while a test compares all rows.
-    await query(service.databaseUrl, `UPDATE devices SET last_seen_at = now() + interval '1 day'`);
-    socket = await SocketClient.connect(service.url, tokens.access_token);
-  });
-  afterAll(async () => {
-    socket?.close();
-    await service?.close();
-    await provider?.close();
+    await channel.sql(`UPDATE devices SET last_seen_at = now() + interval '1 day'`);
   });
 
-  const push = (body: object) =>
-    bearer(service.url, SERVICE_KEY).post('/push', { user_id: tokens.user_id, ...body });
-  const asUser = () => bearer(service.url, tokens.access_token);
+  const push = (body: object) => channel.push({ user_id: tokens.user_id, ...body });
+  const asUser = () => bearer(channel.url, tokens.access_token);
   const refresh = (body: string | Buffer, headers: Record<string, string> = {}) =>
-    request(service.url)
+    request(channel.url)
       .post('/oauth2/refresh')
       .set({ 'Content-Type': 'application/json', ...headers })
       .serialize((sent: unknown) => sent as string)
       .send(body);
 
   async function expectRefused(call: request.Test): Promise<void> {
-    const before = await dump(service.databaseUrl);
+    const before = await dump(channel.service.databaseUrl);
     const { status, body } = await call;
     const error = { error: 'invalid_request', error_description: expect.any(String) };
     expect([status, body]).toEqual([400, error]);
-    expect(await dump(service.databaseUrl)).toBe(before);
+    expect(await dump(channel.service.databaseUrl)).toBe(before);
   }
 
   describe('POST /push', () => {
     let events = 0;
+    let socket: SocketClient;
+    beforeEach(async () => {
+      socket = await channel.connect(tokens);
+    });
     /** Pushes a body. @returns the data that the socket receives */
     async function delivered(body: object): Promise<unknown> {
       const event = `n${events++}`;
@@ -86,12 +75,12 @@ describe('input', () => {
     for (const body of [{}, { device_name: '' }, { device_name: null }, { device_name: ' ' }])
       await expectRefused(asUser().patch(`/devices/${device}`, body));
     await expectRefused(asUser().post('/sign-out', { scope: '' }));
-    const { access_token } = await signIn(service.url);
-    await bearer(service.url, access_token).post('/sign-out', { scope: null }).expect(204);
+    const { access_token } = await channel.signIn();
+    await bearer(channel.url, access_token).post('/sign-out', { scope: null }).expect(204);
   });
 
   it.each<[string, () => request.Test]>([
-    ['POST /push', () => bearer(service.url, SERVICE_KEY).post('/push')],
+    ['POST /push', () => bearer(channel.url, SERVICE_KEY).post('/push')],
     ['POST /demo/push', () => asUser().post('/demo/push')],
     ['POST /sign-out', () => asUser().post('/sign-out')],
     ['PATCH /devices/…', () => asUser().patch(`/devices/${device}`)],
@@ -102,12 +91,12 @@ describe('input', () => {
   });
 
   it('an empty form, as `curl -d ""` sends it, counts as no body', async () => {
-    const { access_token } = await signIn(service.url);
-    await bearer(service.url, access_token).post('/sign-out').type('form').send('').expect(204);
+    const { access_token } = await channel.signIn();
+    await bearer(channel.url, access_token).post('/sign-out').type('form').send('').expect(204);
   });
 
   it('the OAuth endpoints accept forms; empty or null members count as absent', async () => {
-    const { url } = service;
+    const { url } = channel;
     const post = (path: string) => request(url).post(path).type('form');
     await post('/oauth2/token')
       .send({ code: 'ada', state: await beginSignIn(url) })
@@ -162,8 +151,8 @@ describe('input', () => {
 
   it('a second parameter of a query is seen behind a thousand others', async () => {
     const padding = 'x&'.repeat(1000);
-    await request(service.url).get(`/oauth2/authorize?provider=stub&${padding}`).expect(200);
-    await expectRefused(request(service.url).get(`/oauth2/authorize?provider=stub&${padding}provider=stub`));
+    await request(channel.url).get(`/oauth2/authorize?provider=stub&${padding}`).expect(200);
+    await expectRefused(request(channel.url).get(`/oauth2/authorize?provider=stub&${padding}provider=stub`));
   });
 
   it('the log quotes no four characters of a malformed body, path or header', async () => {
@@ -176,7 +165,7 @@ describe('input', () => {
     await refresh(`${secret}&`.repeat(101), form).expect(400);
     await refresh(secret, { 'Content-Type': 'text/plain' }).expect(400);
     await asUser().delete(`/devices/${secret}%FF`).expect(400);
-    const log = service.log.join('').replaceAll(`/devices/${secret}%FF`, ''); // the path of the request itself
+    const log = channel.service.log.join('').replaceAll(`/devices/${secret}%FF`, ''); // the path of the request itself
     for (let i = 0; i + 4 <= secret.length; i++) expect(log).not.toContain(secret.slice(i, i + 4));
   });
 });

@@ -56,20 +56,6 @@ describe('the user’s own channel', () => {
     expect([offsetsOf(onOne), offsetsOf(onTwo)]).toEqual([[forOne, ['for.all', 4]], [['for.all', 4]]]);
   });
 
-  it('keeps order and every number, however many push at once', async () => {
-    const tokens = await channel.signIn();
-    const client = await channel.connect(tokens);
-    const pushes = Array.from({ length: 200 }, (_, n) =>
-      push({ user_id: tokens.user_id, event: 'n', data: n }),
-    );
-    const answers = await Promise.all(pushes);
-    const offsets = answers.map(({ body }) => (body as { offset: number }).offset);
-    const inOrder = Array.from({ length: 200 }, (_, i) => i + 1);
-    expect(offsets.toSorted((a, b) => a - b)).toEqual(inOrder);
-    await client.until(() => client.of('n').length === 200);
-    expect(client.history.map(({ meta }) => meta!.offset)).toEqual(inOrder);
-  });
-
   it('announces devices that sign in, are renamed, sign out and are removed, but no session without one', async () => {
     const [user, mine, other, lost] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
     const tokens = await channel.signIn(user, { device_id: mine });

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Events } from '../../src/events.js';
-import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
-/** POST /push (contract §4), and `RealtimeService.push()`. */
+/** Contract §4. */
 describe('POST /push', () => {
   const channel = Channel.around({ SERVICE_KEYS: `${SERVICE_KEY},${OTHER_SERVICE_KEY}` });
   const stored = (userId: string): Promise<object[]> =>
@@ -78,23 +77,6 @@ describe('POST /push', () => {
     }
     expect(Math.max(...shared)).toBeGreaterThan(1);
     expect(shared.reduce((sum, calls) => sum + calls, 0)).toBe(all.length);
-  });
-
-  it('from code follows the same rules, and arrives as it is stored', async () => {
-    const tokens = await channel.signIn();
-    const realtime = channel.service.app.get(RealtimeService);
-    const client = await channel.connect(tokens);
-    const invalid = { error: 'invalid_request' };
-    for (const event of ['connect', 'session.ended', 'device.x', '', 'a b'])
-      await expect(realtime.push(tokens.user_id, event, 1)).rejects.toMatchObject(invalid);
-    for (const options of [{}, { ttl: 0 }, { idempotencyKey: randomUUID() }])
-      await expect(realtime.push(tokens.user_id, 'x', () => 1, options)).rejects.toMatchObject(invalid);
-    await realtime.push(tokens.user_id, 'x', { bytes: Buffer.from('a'), at: new Date(0) });
-    const late = channel.open({ token: tokens.access_token, offset: 0 });
-    const [now, then] = [await client.next('x'), await late.next('x')];
-    expect(now).toEqual(then);
-    expect(now.data).toEqual({ bytes: { type: 'Buffer', data: [97] }, at: '1970-01-01T00:00:00.000Z' });
-    expect(client.history).toHaveLength(1);
   });
 
   describe('with an Idempotency-Key', () => {

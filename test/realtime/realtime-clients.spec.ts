@@ -1,40 +1,27 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
 import request from 'supertest';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { Channel } from '../support/channel.js';
 import { needs } from '../support/installed.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const BROWSER = '../../examples/clients/browser.js'; // JavaScript, which has no types
 const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian's
 const hasPython = spawnSync(PYTHON, ['-c', 'import socketio, websocket']).status === 0;
 
 /** The clients of docs/realtime.md do what the document says (examples/clients). */
 describe('the example clients', () => {
-  let provider: StubProvider;
-  let service: TestService;
+  const channel = Channel.around();
   let tokens: Tokens;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
   beforeEach(async () => {
-    tokens = await signIn(service.url, randomUUID());
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
+    tokens = await channel.signIn();
   });
 
   const push = (event: string, data?: unknown) =>
-    bearer(service.url, SERVICE_KEY).post('/push', { user_id: tokens.user_id, event, data }).expect(202);
-  const signOut = () => bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
+    channel.push({ user_id: tokens.user_id, event, data }).expect(202);
+  const signOut = () => bearer(channel.url, tokens.access_token).post('/sign-out').expect(204);
 
   it('browser.js: goes on where it was, and reports a sign-out', async () => {
     const { listen } = (await import(BROWSER)) as {
@@ -44,7 +31,7 @@ describe('the example clients', () => {
     let onSignedOut = (): void => undefined;
     const signedOut = new Promise<void>((resolve) => (onSignedOut = resolve));
     const socket = listen(
-      service.url,
+      channel.url,
       async () => tokens.access_token,
       (...event: unknown[]) => events.push(event),
       onSignedOut,
@@ -74,9 +61,9 @@ describe('the example clients', () => {
       return tokens.access_token;
     };
     const refreshed = async (): Promise<object> =>
-      (await request(service.url).post('/oauth2/refresh').send(tokens).expect(200)).body as object;
+      (await request(channel.url).post('/oauth2/refresh').send(tokens).expect(200)).body as object;
     const socket = listen(
-      service.url,
+      channel.url,
       getToken,
       () => undefined,
       () => asked.push('signed out'),
@@ -87,7 +74,7 @@ describe('the example clients', () => {
     const { kid } = JSON.parse(Buffer.from(tokens.access_token.split('.')[0]!, 'base64url').toString()) as {
       kid: string;
     };
-    await service.app.get(KeyStore).revoke(kid);
+    await channel.service.app.get(KeyStore).revoke(kid);
     await again;
     socket.disconnect();
     expect(asked).toEqual([false, true]);
@@ -96,7 +83,7 @@ describe('the example clients', () => {
   it('node.js: prints events, and ends with its session', async () => {
     const child = spawn(process.execPath, [
       'examples/clients/node.js',
-      service.url,
+      channel.url,
       tokens.access_token,
       '0',
     ]);
@@ -108,7 +95,7 @@ describe('the example clients', () => {
   });
 
   it('node.js: says why it was refused, and fails', async () => {
-    const child = spawn(process.execPath, ['examples/clients/node.js', service.url, 'no-token']);
+    const child = spawn(process.execPath, ['examples/clients/node.js', channel.url, 'no-token']);
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const [code] = (await once(child, 'close')) as [number];
@@ -117,7 +104,7 @@ describe('the example clients', () => {
   });
 
   needs({ 'Python with python-socketio': hasPython }).it('client.py', async () => {
-    const child = spawn(PYTHON, ['examples/clients/client.py', service.url, tokens.access_token]);
+    const child = spawn(PYTHON, ['examples/clients/client.py', channel.url, tokens.access_token]);
     await prints(child, 'ready 0');
     await Promise.all([push('one', 1), prints(child, 'one 1')]);
     const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -5,12 +5,10 @@ import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.j
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
-import { StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
-import { Channel } from '../../src/channel/channel.entity.js';
+import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
-import { Instance } from '../../src/channel/instance.entity.js';
-import { Presence } from '../../src/channel/presence.entity.js';
+import { Instance, Presence } from '../../src/channel/presence.entity.js';
 import { PresenceStore } from '../../src/channel/presence.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway, isRefused } from '../../errors/database-error.js';
+import { AUTHENTICATION, isDatabaseAway } from '../../errors/database-error.js';
 import { errorCode, errorMessage, errorReason } from '../statements/error-facts.js';
 
 const RETRY_MS = 250;
@@ -35,8 +35,9 @@ export async function retry<Result>(
       signal.throwIfAborted();
       const wrongSetting = describeWrongSetting(error);
       if (wrongSetting) throw new Error(wrongSetting, { cause: error });
-      const isLocked = errorCode(error) === LOCK_NOT_AVAILABLE;
-      if (!isLocked && (!isDatabaseAway(error) || isRefused(error))) throw error;
+      const code = String(errorCode(error));
+      const mayPass = isDatabaseAway(error) && !code.startsWith(AUTHENTICATION);
+      if (!mayPass && code !== LOCK_NOT_AVAILABLE) throw error;
       const reason = errorReason(error);
       if (Date.now() >= deadline) {
         const seconds = Math.round(timeoutMs / 1000);

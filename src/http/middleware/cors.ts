@@ -17,7 +17,7 @@ export function allowsOrigin(
 ): boolean {
   if (origin === settings.publicUrl) return true;
   if (settings.corsOrigins !== undefined) return settings.corsOrigins.includes(origin);
-  return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
+  return !settings.production && /^https?:/.test(origin) && isOrigin(origin) && isThisMachine(origin);
 }
 
 /** Sets CORS headers for allowed origins. Another origin gets none, and never an error (contract §2). */
@@ -40,7 +40,3 @@ export const options: RequestHandler = (request, response, next) => {
   response.setHeader('Allow', allowed.join(', '));
   response.status(204).end();
 };
-
-function isHttpOrigin(text: string): boolean {
-  return /^https?:/.test(text) && isOrigin(text);
-}

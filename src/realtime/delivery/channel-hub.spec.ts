@@ -1,13 +1,10 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { ChannelHistory } from '../../channel/channel.history.js';
-import type { Settings } from '../../config/settings/settings.js';
 import { Events } from '../../events.js';
 import type { Fanout, FanoutListener } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';
 import { ChannelHub } from './channel-hub.js';
-import type { Delivery } from './delivery.js';
-import { HistoryReads } from './user-channel.js';
 
 describe('histories in doubt', () => {
   let asked: (readonly string[])[];
@@ -27,26 +24,18 @@ describe('histories in doubt', () => {
         if (fails) throw new Error('away');
         return new Map(users.map((user) => [user, 7]));
       },
-    } as ChannelHistory;
-    const reads = {
-      state: async () => ({ last: 0 }),
+      state: async () => ({ last: 0, at: new Date() }),
       async read(userId: string) {
         read.push(userId);
-        return [{ offset: 7 }];
+        return [{ offset: 7, data: null }];
       },
-    } as unknown as HistoryReads;
+    } as unknown as ChannelHistory;
     const fanout = {
       listen: (given: FanoutListener) => (listener = given),
       subscribe: async () => undefined,
       unsubscribe: () => undefined,
     } as unknown as Fanout;
-    hub = new ChannelHub(
-      history,
-      reads,
-      { deliver: () => undefined } as unknown as Delivery,
-      fanout,
-      new Events(),
-    );
+    hub = new ChannelHub(history, fanout, new Events());
     connections = Array.from(
       { length: 2500 },
       (_, i) =>
@@ -55,6 +44,7 @@ describe('histories in doubt', () => {
           isOpen: true,
           expiresAt: 0,
           emit: () => undefined,
+          mayReceive: () => false,
         }) as unknown as Connection,
     );
     await Promise.all(connections.map((connection) => hub.join(connection, undefined)));
@@ -97,26 +87,4 @@ describe('histories in doubt', () => {
     expect(asked).toEqual([['u2']]);
     expect(read).toEqual(['u2']);
   });
-});
-
-it('pages of histories are read with half of the pool, in turn, also when some fail', async () => {
-  const open: { userId: string; end: (error?: Error) => void }[] = [];
-  const read = (userId: string): Promise<never[]> =>
-    new Promise((resolve, reject) =>
-      open.push({ userId, end: (error) => (error ? reject(error) : resolve([])) }),
-    );
-  const reads = new HistoryReads({ read } as unknown as ChannelHistory, new Events(), {
-    databasePoolSize: 4,
-  } as Settings);
-  const results = ['a', 'b', 'c', 'd', 'e'].map((userId) => reads.read(userId, 0, 100).catch(String));
-  const order: string[] = [];
-  while (open.length > 0) {
-    expect(open.length).toBeLessThanOrEqual(2);
-    const { userId, end } = open.shift()!;
-    order.push(userId);
-    end(userId === 'b' ? new Error('no') : undefined);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  expect(order).toEqual(['a', 'b', 'c', 'd', 'e']);
-  expect(await Promise.all(results)).toEqual([[], 'Error: no', [], [], []]);
 });

@@ -1,18 +1,20 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import { Events } from '../../events.js';
+import { Events, type ChannelEvent } from '../../events.js';
 import type { ResumePoint } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';
-import { Delivery } from './delivery.js';
-import { HistoryReads, UserChannel } from './user-channel.js';
+import type { Outgoing } from '../socket/outgoing.js';
+import { UserChannel } from './user-channel.js';
 
 const CATCH_UP_EVERY_MS = 1000;
 /** Finds events of instances that were killed between a commit and its notification. */
 const SWEEP_EVERY_MS = 15_000;
 const USERS_A_STATEMENT = 1000;
+/** Undeliverable events that are remembered, so that each is logged once. */
+const MOST_LOGGED = 1000;
 
-/** The channels of the users who are connected to this instance. */
+/** The channels of the users who are connected to this instance. Undeliverable events are skipped (contract §7). */
 @Injectable()
 export class ChannelHub implements OnApplicationShutdown {
   private readonly logger = new Logger(ChannelHub.name);
@@ -21,6 +23,9 @@ export class ChannelHub implements OnApplicationShutdown {
   private readonly doubted = new Set<string>();
   private doubtsAll = false;
   private catchingUp = false;
+  /** Deliveries since the start, each connection counted. */
+  private deliveries = 0;
+  private readonly undeliverable = new Set<string>();
   private readonly timers = [
     setInterval(() => (this.doubtsAll = true), SWEEP_EVERY_MS).unref(),
     setInterval(() => void this.catchUp(), CATCH_UP_EVERY_MS).unref(),
@@ -28,12 +33,12 @@ export class ChannelHub implements OnApplicationShutdown {
 
   constructor(
     private readonly history: ChannelHistory,
-    private readonly reads: HistoryReads,
-    private readonly delivery: Delivery,
     private readonly fanout: Fanout,
     events: Events,
   ) {
-    events.on('state.asked', (report) => report({ connectedUsers: this.channels.size }));
+    events.on('state.asked', (report) =>
+      report({ connectedUsers: this.channels.size, deliveries: this.deliveries }),
+    );
     events.on('channel.appended', (event) => {
       this.channels.get(event.userId)?.receive(event);
       fanout.publish(event);
@@ -74,7 +79,9 @@ export class ChannelHub implements OnApplicationShutdown {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
-      channel = new UserChannel(userId, this.reads, this.fanout.subscribe(userId), this.delivery);
+      channel = new UserChannel(userId, this.history, this.fanout.subscribe(userId), (event, connections) =>
+        this.deliver(event, connections),
+      );
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);
@@ -87,6 +94,27 @@ export class ChannelHub implements OnApplicationShutdown {
     if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
     this.channels.delete(userId);
     this.fanout.unsubscribe(userId);
+  }
+
+  /** Sends an event, except to other devices and after expiry. Never throws, so that the next event follows. */
+  private deliver(event: ChannelEvent, connections: readonly Connection[]): void {
+    try {
+      if (event.data === undefined) throw new SyntaxError('the row cannot be read');
+      let outgoing: Outgoing | undefined;
+      for (const connection of connections) {
+        if (!connection.mayReceive(event)) continue;
+        outgoing ??= connection.encode(event);
+        connection.send(outgoing);
+        this.deliveries++;
+      }
+    } catch (error) {
+      const { id, userId, offset } = event;
+      if (this.undeliverable.has(id)) return;
+      if (this.undeliverable.size === MOST_LOGGED) this.undeliverable.clear();
+      this.undeliverable.add(id);
+      const { message: reason } = error as Error;
+      this.logger.warn({ msg: 'an event cannot be delivered and is skipped', userId, offset, id, reason });
+    }
   }
 
   /** Compares the histories in doubt with what was delivered here, a thousand in a statement. Never rejects. */

@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 import type { ChannelEvent } from '../../events.js';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import type { Connection } from '../socket/connection.js';
-import type { Delivery } from './delivery.js';
 import { UserChannel } from './user-channel.js';
 
 const away = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
@@ -38,10 +37,9 @@ describe('a channel whose history cannot be read', () => {
       read: () => answer(answers),
       state: () => answer(ends),
     } as unknown as ChannelHistory;
-    const deliver = ({ offset }: ChannelEvent, to: unknown[]) =>
+    const deliver = ({ offset }: ChannelEvent, to: readonly unknown[]) =>
       void (to.length > 0 && delivered.push(offset));
-    const delivery = { deliver } as unknown as Delivery;
-    channel = new UserChannel('ada', history, Promise.resolve(), delivery);
+    channel = new UserChannel('ada', history, Promise.resolve(), deliver);
     connection = another();
     channel.connections.add(connection);
   });
@@ -136,11 +134,10 @@ it.each([
   ['sent so long before that the clock must have been set back', -60_000, [null]],
 ])('an event that is not kept, %s', (_, after, given) => {
   const delivered: (number | null)[] = [];
-  const delivery = {
-    deliver: ({ offset }: ChannelEvent, to: unknown[]) => void (to.length > 0 && delivered.push(offset)),
-  } as unknown as Delivery;
+  const deliver = ({ offset }: ChannelEvent, to: readonly unknown[]) =>
+    void (to.length > 0 && delivered.push(offset));
   const since = Date.parse('2026-01-01T12:00:00.000Z');
-  const channel = new UserChannel('ada', {} as ChannelHistory, Promise.resolve(), delivery);
+  const channel = new UserChannel('ada', {} as ChannelHistory, Promise.resolve(), deliver);
   channel.connections.add({ isOpen: true, isFull: false, position: 0, since } as unknown as Connection);
   channel.receive({ ...event(0), offset: null, sentAt: new Date(since + after).toISOString() });
   expect(delivered).toEqual(given);

@@ -1,54 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { ChannelHistory, type HistoryState } from '../../channel/channel.history.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { Logger } from '@nestjs/common';
+import type { ChannelHistory } from '../../channel/channel.history.js';
 import { isDatabaseAway } from '../../errors/database-error.js';
-import { Events, type ChannelEvent } from '../../events.js';
+import type { ChannelEvent } from '../../events.js';
 import type { ResumePoint } from '../admission/admission.js';
 import type { Connection } from '../socket/connection.js';
-import type { Delivery } from './delivery.js';
 
-/** Reads histories for channels, with at most half of the pool's connections: the others are for requests. */
-@Injectable()
-export class HistoryReads {
-  private readonly most: number;
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(
-    private readonly history: ChannelHistory,
-    private readonly events: Events,
-    @Inject(SETTINGS) { databasePoolSize }: Settings,
-  ) {
-    this.most = Math.ceil(databasePoolSize / 2);
-    events.on('state.asked', (report) => report({ historyReadsWaiting: this.waiting.length }));
-  }
-
-  state(userId: string, offset: number): Promise<HistoryState> {
-    return this.history.state(userId, offset);
-  }
-
-  async read(userId: string, after: number, limit: number): Promise<ChannelEvent[]> {
-    const began = performance.now();
-    if (this.running < this.most) this.running++;
-    else await new Promise<void>((resume) => this.waiting.push(resume));
-    try {
-      const page = await this.history.read(userId, after, limit);
-      this.events.emit('history.read', {
-        events: page.length,
-        seconds: (performance.now() - began) / 1000,
-      });
-      return page;
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.running--;
-    }
-  }
-}
-
-const PAGE = 100;
 const RETRY_MS = 500;
 /** No notification is later than this; the database's clock was set back. */
 const LATEST_MS = 10_000;
@@ -63,12 +20,15 @@ export class UserChannel {
   /** Latest known offset of the history. */
   private newest = 0;
 
-  /** @param subscribed resolves when notifications of this user arrive here */
+  /**
+   * @param subscribed resolves when notifications of this user arrive here
+   * @param deliver sends an event to connections; never throws
+   */
   constructor(
     private readonly userId: string,
-    private readonly history: Pick<HistoryReads, 'state' | 'read'>,
+    private readonly history: ChannelHistory,
     private readonly subscribed: Promise<void>,
-    private readonly delivery: Delivery,
+    private readonly deliver: (event: ChannelEvent, connections: readonly Connection[]) => void,
   ) {}
 
   /**
@@ -83,7 +43,7 @@ export class UserChannel {
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
     const resumes = from && !isOther;
     connection.position = resumes ? from.offset : last;
-    connection.since = at;
+    connection.since = at.getTime();
     connection.emit('ready', {
       user_id: this.userId,
       session_id: connection.session.sessionId,
@@ -104,7 +64,7 @@ export class UserChannel {
       ({ position, reading, isFull }) => position === offset - 1 && !reading && !isFull,
     );
     for (const connection of inLine) connection.position = offset;
-    this.delivery.deliver(event, inLine);
+    this.deliver(event, inLine);
     this.reachesTo(offset);
   }
 
@@ -118,7 +78,7 @@ export class UserChannel {
       ({ position, since }) => position !== undefined && (sentAt >= since || sentAt < since - LATEST_MS),
     );
     for (const connection of ready) if (connection.isFull) connection.end('overloaded');
-    this.delivery.deliver(event, ready);
+    this.deliver(event, ready);
   }
 
   /** Reads the history up to an offset for the connections behind it, once for each position. */
@@ -139,11 +99,11 @@ export class UserChannel {
     try {
       while (position < this.newest && group.some(({ isOpen }) => isOpen)) {
         const target = this.newest;
-        const events = await this.retry(() => this.history.read(this.userId, position, PAGE));
+        const events = await this.retry(() => this.history.read(this.userId, position));
         for (const event of events ?? []) {
           if (group.length > 1) group = this.withoutFull(group, position);
           else if (group[0]?.isFull) await group[0].drained();
-          this.delivery.deliver(event, group);
+          this.deliver(event, group);
           position = event.offset!;
         }
         // After an empty page, what is missing up to `target` has expired, or is of another history.

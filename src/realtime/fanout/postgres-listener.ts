@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { ConnectionTarget } from '../../database/pool/connection-target.js';
-import { errorCode, errorMessage } from '../../database/statements/error-facts.js';
+import { errorReason } from '../../database/statements/error-facts.js';
 import { apart } from '../../spans.js';
 
+const CHANNEL = 'latchkey_hints';
 const CONNECT_MS = 2000;
 const STATEMENT_MS = 1000;
 /** A connection that only listens would not notice that it is dead. */
@@ -28,7 +29,7 @@ interface ListenerEvents {
 }
 
 /**
- * A connection that listens to one channel of PostgreSQL and notifies through it. It reconnects, and counts as up after a self-test
+ * A connection that listens to CHANNEL and notifies through it. It reconnects, and counts as up after a self-test
  * (contract §7). It is never in a transaction, so PostgreSQL need not keep messages for it.
  */
 export class PostgresListener extends EventEmitter<ListenerEvents> {
@@ -40,14 +41,8 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   private warned: string | undefined;
   private running: Promise<void> = Promise.resolve();
 
-  /**
-   * @param DirectClient bypasses a pooler (contract §2 `DATABASE_DIRECT_URL`)
-   * @param channel lower-case letters and `_`
-   */
-  constructor(
-    private readonly DirectClient: ConnectionTarget['Client'],
-    private readonly channel: string,
-  ) {
+  /** @param DirectClient bypasses a pooler (contract §2 `DATABASE_DIRECT_URL`) */
+  constructor(private readonly DirectClient: ConnectionTarget['Client']) {
     super();
   }
 
@@ -76,7 +71,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await apart(() => client.query(NOTIFY, [this.channel, payload])); // it serves many requests
+      await apart(() => client.query(NOTIFY, [CHANNEL, payload])); // it serves many requests
     } catch (error) {
       client.emit('error', error);
       throw error;
@@ -91,7 +86,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
       try {
         await client.connect();
         await selfTest(client, this.create());
-        await client.query(`LISTEN ${this.channel}`);
+        await client.query(`LISTEN ${CHANNEL}`);
         attempt = 0;
         attempted();
         await this.serve(client);
@@ -141,7 +136,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   /** Each attempt fails: only a new reason is logged. */
   private onFailure(error: unknown): void {
     if (this.closing.signal.aborted) return;
-    const reason = errorMessage(error) || String(errorCode(error));
+    const reason = errorReason(error);
     if (this.warned !== reason)
       this.logger.warn(
         `no messages from other instances: ${reason}; histories are read once they arrive again`,

@@ -27,7 +27,7 @@ describe('notifications that wait for their turn', () => {
   let wire: EventEmitter;
 
   beforeEach(() => {
-    [sent, received, doubts, wire, closed] = [[], [], 0, new EventEmitter(), false];
+    [sent, received, doubts, wire] = [[], [], 0, new EventEmitter()];
     const notify = (message: string): Promise<void> =>
       new Promise((resolve, reject) =>
         sent.push({
@@ -39,17 +39,13 @@ describe('notifications that wait for their turn', () => {
           },
         }),
       );
-    here = new PostgresTransport(
-      { notify, close: () => (closed = true) } as unknown as PostgresListener,
-      key,
-    );
+    here = new PostgresTransport({ notify } as unknown as PostgresListener, key);
     const there = new PostgresTransport(wire as unknown as PostgresListener, key);
     there.listen({
       onNotification: (one: Notification) => received.push(one),
       onDoubt: () => doubts++,
     } as Partial<FanoutListener> as FanoutListener);
   });
-  let closed: boolean;
   const next = async (): Promise<(typeof sent)[0]> => {
     while (sent.length === 0) await delay(1);
     return sent.shift()!;
@@ -97,17 +93,5 @@ describe('notifications that wait for their turn', () => {
     const all = Array.from({ length: 10_002 }, (_, i) => here.send(latest(i + 1)));
     await expect(all.pop()).rejects.toThrow('too many');
     void Promise.allSettled(all);
-  });
-
-  it('notifications that still wait are sent before the connection ends', async () => {
-    const all = [1, 2, 3].map((offset) => here.send(latest(offset)));
-    const ended = here.onApplicationShutdown();
-    for (let told = 0; told < 2; told++) {
-      const { done } = await next();
-      expect(closed).toBe(false);
-      done();
-    }
-    await Promise.all([...all, ended]);
-    expect([received.length, closed]).toEqual([3, true]);
   });
 });

@@ -39,12 +39,12 @@ export class RedisTransport implements FanoutTransport {
   async subscribe(userId: string): Promise<void> {
     this.users.add(userId);
     if (this.redis.isUsable)
-      await this.redis.subscriber.subscribe(PREFIX + userId).catch(() => this.reconnect());
+      await this.redis.subscriber.subscribe(PREFIX + userId).catch(() => this.redis.renewSubscriber());
   }
 
   unsubscribe(userId: string): void {
     this.users.delete(userId);
-    this.redis.subscriber.unsubscribe(PREFIX + userId).catch(() => this.reconnect());
+    this.redis.subscriber.unsubscribe(PREFIX + userId).catch(() => this.redis.renewSubscriber());
   }
 
   async send(notification: Notification): Promise<void> {
@@ -75,12 +75,7 @@ export class RedisTransport implements FanoutTransport {
       listener.onUp();
     } catch (error) {
       this.logger.debug({ err: error, msg: 'Redis went away again' });
-      this.reconnect();
+      this.redis.renewSubscriber();
     }
-  }
-
-  /** Makes all subscriptions again, on a new connection. */
-  private reconnect(): void {
-    if (this.redis.isUsable) this.redis.renewSubscriber();
   }
 }

@@ -35,9 +35,9 @@ export class PushController {
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
     const [, caller] = serviceKey.split(/ +/); // idempotency keys belong to the service key
     const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
-      ...(deviceId !== undefined && { deviceId: deviceId.toLowerCase() }),
-      ...(ttl !== undefined && { ttl }),
-      ...(key !== undefined && { idempotencyKey: `${caller} ${key}` }),
+      deviceId: deviceId?.toLowerCase(),
+      ttl,
+      idempotencyKey: key === undefined ? undefined : `${caller} ${key}`,
     });
     return answer(Pushed, pushed);
   }

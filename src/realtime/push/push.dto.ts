@@ -6,9 +6,6 @@ import { UUID } from '../../http/parameters/uuid.js';
 const RESERVED =
   /device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 
-/** Names of events that may be pushed. */
-export const EVENT_NAME = new RegExp(`^(?!(?:${RESERVED.source})$)[A-Za-z0-9_.:-]{1,128}$`);
-
 /** Answer of POST /push (contract §4). */
 export class Pushed {
   /** The event's own id: a UUID. */
@@ -26,7 +23,10 @@ export class Pushed {
 
 const A_UUID = { pattern: UUID, as: 'a UUID' };
 
-const EVENT = { pattern: EVENT_NAME, as: 'an event name that is not reserved' };
+const EVENT = {
+  pattern: new RegExp(`^(?!(?:${RESERVED.source})$)[A-Za-z0-9_.:-]{1,128}$`),
+  as: 'an event name that is not reserved',
+};
 
 /** A year, in seconds. */
 const LONGEST_TTL = 31_536_000;

@@ -90,7 +90,7 @@ export class PushStore {
     if (this.sql.distributed) return this.dataSource.transaction((manager) => this.pushIn(manager, pushed));
     const { channelHistory } = this.settings;
     const values = [userId, id, event, JSON.stringify(data), deviceId, ttl, channelHistory];
-    const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, values);
+    const [row] = await this.sql.query<Row>(PUSH, values);
     return row;
   }
 

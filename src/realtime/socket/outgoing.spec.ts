@@ -3,7 +3,6 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import { connect, type AddressInfo, type Socket as TcpSocket } from 'node:net';
 import { jest } from '@jest/globals';
 import { Server, type Socket } from 'socket.io';
-import { io } from 'socket.io-client';
 import { encode, send } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
 import { LimitedWebSocketServer } from './message-limits.js';
@@ -59,18 +58,6 @@ describe('what goes out', () => {
     while (!client.bytes().includes(end)) await once(client.tcp, 'data');
     return client.bytes();
   }
-  async function join(transports: string[]): Promise<{ socket: Socket; got: unknown[][] }> {
-    const opening = opened();
-    const client = io(`http://127.0.0.1:${port()}`, { transports, forceNew: true, reconnection: false });
-    endings.push(() => client.disconnect());
-    const got: unknown[][] = [];
-    client.onAny((...event: unknown[]) => got.push(event));
-    return { socket: await opening, got };
-  }
-  async function until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-  }
-
   it.each([125, 126, 65_535, 65_536])('is to the byte what Socket.IO sends: %i bytes', async (length) => {
     const data = 'x'.repeat(length - AROUND - 2);
     const [theirs, ours] = [await open(), await open()];
@@ -113,29 +100,6 @@ describe('what goes out', () => {
     tcp.on('data', (chunk) => (text += String(chunk)));
     await once(tcp, 'close');
     expect(text).toContain('Unsupported protocol version');
-  });
-
-  it('keeps its order with what goes through Engine.IO, over WebSockets, long polling and the way between them', async () => {
-    const all = [await join(['websocket']), await join(['polling']), await join(['polling', 'websocket'])];
-    const count = 3000; // while the third one changes over
-    for (let n = 0; n < count; n++) {
-      const outgoing = encode(all[0]!.socket, 'n', n);
-      for (const { socket } of all) {
-        if (n % 3 === 0) socket.emit('n', n);
-        else send(transportOf(socket), outgoing);
-      }
-      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    const expected = Array.from({ length: count }, (_, n) => ['n', n]);
-    for (const { got } of all) {
-      await until(() => got.length >= count);
-      expect(got).toEqual(expected);
-    }
-    expect(all.map(({ socket }) => socket.conn.transport.name)).toEqual([
-      'websocket',
-      'polling',
-      'websocket',
-    ]);
   });
 
   it('waits where it is counted, when a client does not read', async () => {
