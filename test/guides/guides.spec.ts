@@ -41,16 +41,19 @@ it('gives a reason for each page that is not replayed, and only for these', () =
 /** As on the machine of a new user: a clone, and the folders of the guides beside it. Needs the network and fixed ports. */
 inChromium('the guides, one after the other', () => {
   let folder: string;
+  let reader: Reader;
   let browser: Browser;
 
   beforeAll(async () => {
     folder = mkdtempSync('/var/tmp/latchkey-guides-'); // on a disk: gigabytes, and Jest's TMPDIR is in memory
     chmodSync(folder, 0o755); // PostgreSQL may run as another account
     execFileSync('git', ['clone', '--quiet', ROOT, 'latchkey'], { cwd: folder });
+    reader = new Reader(join(folder, 'latchkey'));
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
+    await reader?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -61,12 +64,13 @@ inChromium('the guides, one after the other', () => {
       const tab = await context.newPage();
       const faults: string[] = [];
       tab.on('pageerror', ({ message }) => void faults.push(message));
-      const reader = new Reader(join(folder, 'latchkey'), tab);
+      reader.begin(tab);
+      process.stdout.write(`\n${page}\n`);
       try {
         for (const step of stepsOf(page)) await timed(step, () => reader.do(step));
       } finally {
         await context.close();
-        await reader.close();
+        await reader.end();
       }
       expect(faults).toEqual([]);
     },

@@ -34,7 +34,7 @@ function instructionsIn(text: string): Step[] {
     const { login, password } = groups;
     if (login !== undefined) return { does: 'sign in', login, password: password! };
     const [does, what] = Object.entries(groups).find(([, value]) => value !== undefined)!;
-    return { does: does as 'open', what: what! };
+    return { does: does as 'open', what };
   });
 }
 

@@ -10,11 +10,21 @@ import type { Step } from './page.js';
 const SERVER =
   /(?:^|&& )(?:npm start|npm run .*dev|node \S+\.js|npx --no-install (?:next (?:dev|start)|latchkey serve)|python3 -m http\.server)\b/;
 
+/** First command of most guides: a reader whose service still runs leaves it out. */
+const SERVICE = 'npm ci && npm start';
+
 /** The address that a server prints when it is ready. */
 const ADDRESS = /http:\/\/(?:localhost|[\d.]+|\[::1?\]):(\d+)/;
 
 /** A button or an answer may wait for a compiler. */
 const TIMEOUT_MS = 300_000;
+
+interface Server {
+  readonly command: string;
+  readonly child: ChildProcess;
+  readonly ended: Promise<void>;
+  readonly terminal: Terminal;
+}
 
 interface Terminal {
   readonly directory: string;
@@ -26,17 +36,31 @@ export class Reader {
   /** The folder of the application: the last one that a terminal entered, other than the clone. */
   private project: string;
   private terminal: Terminal;
-  private readonly servers: { child: ChildProcess; ended: Promise<unknown>; terminal: Terminal }[] = [];
+  private servers: Server[] = [];
+  private tab!: Page;
   private readonly newTerminal: Terminal;
 
-  constructor(
-    private readonly clone: string,
-    private readonly page: Page,
-  ) {
-    page.setDefaultTimeout(TIMEOUT_MS);
+  constructor(private readonly clone: string) {
     this.newTerminal = { directory: clone, env: newUsersEnvironment() };
     this.terminal = this.newTerminal;
     this.project = clone;
+  }
+
+  /** Begins with a page of the documents. @param tab of a browser */
+  begin(tab: Page): void {
+    tab.setDefaultTimeout(TIMEOUT_MS);
+    this.tab = tab;
+    this.terminal = this.newTerminal;
+    this.project = this.clone;
+  }
+
+  /** Stops the servers of a page; the service runs on, for the next one. */
+  async end(): Promise<void> {
+    while (this.servers.length > 0 && this.servers.at(-1)!.command !== SERVICE) await this.stop();
+  }
+
+  async close(): Promise<void> {
+    while (this.servers.length > 0) await this.stop();
   }
 
   async do(step: Step): Promise<void> {
@@ -45,14 +69,9 @@ export class Reader {
     else if (step.does === 'open') await this.open(step.what);
     else if (step.does === 'sign in') await this.signIn(step.login, step.password);
     else if (step.does === 'press')
-      await this.page.getByRole('button', { name: step.what, exact: true }).click();
-    else if (step.does === 'see') await this.page.getByText(step.what).first().waitFor();
+      await this.tab.getByRole('button', { name: step.what, exact: true }).click();
+    else if (step.does === 'see') await this.tab.getByText(step.what).first().waitFor();
     else await this.stop();
-  }
-
-  /** Stops all servers, the newest first. */
-  async close(): Promise<void> {
-    while (this.servers.length > 0) await this.stop();
   }
 
   /**
@@ -61,12 +80,14 @@ export class Reader {
    * @throws Error with the output if a command fails, or if it does not print what the page shows
    */
   private async run(commands: readonly string[], expected: readonly string[]): Promise<void> {
+    const last = commands.at(-1)!;
+    if (last === SERVICE && this.servers.some(({ command }) => command === SERVICE)) return;
     // In place of a prompt, descriptor 3 gets the folder and the exported variables in which the next block begins.
     const script = [...commands.map((command) => `{ ${command}\n} || exit`), 'env -0 >&3'].join('\n');
     const { terminal } = this;
     const child = spawn('bash', ['-c', script], {
       cwd: terminal.directory,
-      env: terminal.env as NodeJS.ProcessEnv,
+      env: terminal.env,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       detached: true, // a process group, which Ctrl-C stops
     });
@@ -75,8 +96,8 @@ export class Reader {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
     const exported = textOf(child.stdio[3] as NodeJS.ReadableStream);
-    if (SERVER.test(commands.at(-1)!)) {
-      this.servers.push({ child, ended, terminal });
+    if (SERVER.test(last)) {
+      this.servers.push({ command: last, child, ended, terminal });
       await isServing(child, () => output);
       this.terminal = this.newTerminal;
       return;
@@ -98,13 +119,13 @@ export class Reader {
   }
 
   private async open(url: string): Promise<void> {
-    const response = await this.page.goto(url);
+    const response = await this.tab.goto(url);
     if (response?.ok() !== true) throw new Error(`${url} answered ${response?.status()}`);
   }
 
   /** Fills in the form of the sample provider, in the dialog of the application. */
   private async signIn(login: string, password: string): Promise<void> {
-    const form = this.page.frameLocator('iframe');
+    const form = this.tab.frameLocator('iframe');
     await form.locator('input[name=login]').fill(login);
     await form.locator('input[name=password]').fill(password);
     await form.locator('input[name=password]').press('Enter');
@@ -112,7 +133,9 @@ export class Reader {
 
   /** Presses Ctrl-C in the terminal of the newest server, which becomes the present one. */
   private async stop(): Promise<void> {
-    const { child, ended, terminal } = this.servers.pop()!;
+    const server = this.servers.pop();
+    if (server === undefined) return; // "if it still runs"
+    const { child, ended, terminal } = server;
     if (child.exitCode === null) process.kill(-child.pid!, 'SIGINT');
     await ended;
     this.terminal = terminal;
