@@ -78,12 +78,17 @@ inChromium('the guides, one after the other', () => {
   );
 });
 
-/** Prints each step with its time. */
+/** Prints each step with its time, also if it fails. */
 async function timed(step: Step, work: () => Promise<void>): Promise<void> {
   const { does, ...details } = step;
+  const what = 'commands' in step ? step.commands.join('\n                  ') : Object.values(details)[0];
   const began = performance.now();
-  await work();
-  const seconds = ((performance.now() - began) / 1000).toFixed(1).padStart(6);
-  const what = 'commands' in step ? step.commands.join('\n                 ') : Object.values(details)[0];
-  process.stdout.write(`${seconds} s  ${does.padEnd(7)} ${String(what)}\n`);
+  let isDone = false;
+  try {
+    await work();
+    isDone = true;
+  } finally {
+    const seconds = ((performance.now() - began) / 1000).toFixed(1).padStart(6);
+    process.stdout.write(`${seconds} s  ${isDone ? does.padEnd(8) : 'FAILED: '}${String(what)}\n`);
+  }
 }

@@ -11,7 +11,7 @@ const SERVER =
   /(?:^|&& )(?:npm start|npm run .*dev|node \S+\.js|npx --no-install (?:next (?:dev|start)|latchkey serve)|python3 -m http\.server)\b/;
 
 /** First command of most guides: a reader whose service still runs leaves it out. */
-const SERVICE = 'npm ci && npm start';
+const isService = (command: string): boolean => command.startsWith('npm ci && npm start');
 
 /** The address that a server prints when it is ready. */
 const ADDRESS = /http:\/\/(?:localhost|[\d.]+|\[::1?\]):(\d+)/;
@@ -56,7 +56,7 @@ export class Reader {
 
   /** Stops the servers of a page; the service runs on, for the next one. */
   async end(): Promise<void> {
-    while (this.servers.length > 0 && this.servers.at(-1)!.command !== SERVICE) await this.stop();
+    while (this.servers.length > 0 && !isService(this.servers.at(-1)!.command)) await this.stop();
   }
 
   async close(): Promise<void> {
@@ -81,7 +81,7 @@ export class Reader {
    */
   private async run(commands: readonly string[], expected: readonly string[]): Promise<void> {
     const last = commands.at(-1)!;
-    if (last === SERVICE && this.servers.some(({ command }) => command === SERVICE)) return;
+    if (isService(last) && this.servers.some(({ command }) => isService(command))) return;
     // In place of a prompt, descriptor 3 gets the folder and the exported variables in which the next block begins.
     const script = [...commands.map((command) => `{ ${command}\n} || exit`), 'env -0 >&3'].join('\n');
     const { terminal } = this;
