@@ -3,8 +3,7 @@ import { authenticate } from '@latchkey/server/express';
 import express from 'express';
 
 const issuer = process.env.VITE_LATCHKEY_URL ?? 'http://localhost:3000';
-const serviceKey = process.env.LATCHKEY_KEY ?? 'the-key-of-the-example-shopping-list';
-const latchkey = createVerifier({ issuer, serviceKey });
+const latchkey = createVerifier({ issuer, serviceKey: process.env.LATCHKEY_KEY });
 const lists = new Map<string, string[]>(); // of each user; a real API has a database
 export const api = express().use('/api', authenticate(latchkey), express.urlencoded());
 

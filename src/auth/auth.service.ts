@@ -21,7 +21,7 @@ interface Attempt {
   provider?: string;
 }
 
-/** Reports sign-ins that fail. */
+/** Emits `sign_in.refused` for each sign-in that fails: for the audit trail and metrics. */
 @Injectable()
 export class SignInRefusals {
   constructor(private readonly events: Events) {}
@@ -39,7 +39,10 @@ export class SignInRefusals {
   }
 }
 
-/** The authorization code flow, seen from the application (spec §1). */
+/**
+ * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends the user to the provider;
+ * `exchange` spends the state, asks the provider for the identity, and issues tokens. Flow of stock OAuth clients: clients/.
+ */
 @Injectable()
 export class AuthService {
   constructor(

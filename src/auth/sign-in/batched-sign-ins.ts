@@ -43,8 +43,8 @@ const HISTORY = `$${COLUMNS.length + 1}`;
 const LOCK_TIMEOUT = `$${COLUMNS.length + 2}`;
 
 /**
- * All rows of sign-ins in one statement, so that they are stored together or not at all. It spans rooms: each room offers the SQL
- * for its tables (`*.sql.ts`).
+ * All rows of sign-ins in one statement, so that they are stored together or not at all. It spans modules: each offers the SQL for
+ * its tables (`*.sql.ts`).
  *
  * Locks are taken in one order, against deadlocks with removals (users.service.ts) and sign-outs (sign-out.service.ts): users,
  * devices, counters, tokens, each by key. The members of the `WITH` name each other, since PostgreSQL orders them by that alone.

@@ -49,7 +49,7 @@ const TRIES = 3;
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';
 
-/** Records sign-ins. It spans rooms: errors of the token table say why a sign-in was refused. */
+/** Records sign-ins. It spans modules: errors of the token table say why a sign-in was refused. */
 @Injectable()
 export class SignInStore {
   constructor(

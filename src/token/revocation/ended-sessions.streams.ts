@@ -26,7 +26,10 @@ const PIECE = 16 * 1024;
 /** Characters that may wait for a reader: about 35,000 sessions. All readers share the pieces, without copies. */
 const MOST_WAITING = 8 * 1024 * 1024;
 
-/** Streams of this instance: the session revocation feed (contract §8). */
+/**
+ * Session revocation feed (contract §8): the streams of this instance. A new stream gets the past from the database. After that, each
+ * reading of EndedSessions, twice a second, is sent to all streams, with its cursor.
+ */
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
   /** All open streams, with what they were not sent yet. */

@@ -29,7 +29,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private readings = 0;
   private timer?: NodeJS.Timeout;
   private isReading = false;
-  /** Whether the last widest reading found FEW sessions. */
+  /** Whether the last widest reading found fewer than FEW sessions. */
   private isQuiet = false;
 
   constructor(
@@ -37,7 +37,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     private readonly events: Events,
   ) {}
 
-  /** Reads the sessions that ended before the start: they concern no socket and no stream of this instance. */
+  /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
   async onModuleInit(): Promise<void> {
     await this.readBack(WIDEST_MS, (ended) => void this.remember(ended));
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();

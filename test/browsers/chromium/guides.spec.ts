@@ -35,20 +35,11 @@ const VUE = {
   __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
 };
 
-/** Adds the orders to the first page, as the guide's second part says. */
-const withOrders = (name: string, page: string): string =>
-  name === 'App.vue'
-    ? page
-        .replace('<script setup lang="ts">\n', "$&import Orders from './Orders.vue';\n")
-        .replace('</p>', '$&<Orders />')
-    : `import { Orders } from './Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
-
-/** The code of a guide, as its reader would copy it; `main` comes first. */
+/** The code of a guide at its end, as its reader would copy it; `main` comes first. */
 async function bundleGuide(guide: string, main: string, service: string): Promise<string> {
   const { [main]: first, ...others } = filesIn(`docs/guides/${guide}.md`);
   const files = Object.entries({ [main]: first!, ...others }).map(([name, code]) => {
-    const page = name.startsWith('App.') ? withOrders(name, code) : code;
-    const text = page.replace("'http://localhost:3000'", `'${service}'`).replace("'#app'", "'#root'");
+    const text = code.replace("'http://localhost:3000'", `'${service}'`).replace("'#app'", "'#root'");
     return name.endsWith('.vue') ? [`${name}.ts`, compileVue(name, text)] : [name, text];
   });
   return bundle(Object.fromEntries(files) as Record<string, string>, { define: VUE });

@@ -6,7 +6,7 @@ import type { TokenKeeper, Tokens } from './tokens.js';
 
 /** Seconds before expiry at which a token is refreshed (spec §8); half of its life if that is shorter. */
 const LEAD = 300;
-/** Seconds. */
+/** Seconds: longest wait after consecutive failures. */
 const MAX_BACKOFF = 60;
 const MAX_RETRY_AFTER = 3600;
 /** Seconds until another tab's storage becomes visible. */
@@ -19,7 +19,8 @@ const MAX_TIMER = 60;
 export type Refresher = ReturnType<typeof keepFresh>;
 
 /**
- * Keeps the access token fresh (spec §1; docs/frontend.md has the table of answers).
+ * Keeps the access token fresh (spec §1): refreshes it before it expires, when the page wakes up, and on demand; one tab at a time, and
+ * the others take the new token from the storage. A failure delays the next attempt or ends the session (docs/frontend.md has the table).
  * @param key name of the session's lock
  * @param life of a refresh token, in seconds
  */

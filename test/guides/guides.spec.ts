@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { documents } from '../../docs/.vitepress/linked-files.js';
+import { ROOT } from '../../docs/.vitepress/places.js';
+import { inChromium, launchChromium } from '../support/chromium.js';
+import { stepsOf, type Step } from './page.js';
+import { Reader } from './reader.js';
+
+/** Pages with shell commands that no test replays, with the reason. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  'README.md': '`npm test` is the whole suite; the first command is that of docs/index.md',
+  'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
+  'docs/realtime.md': 'a call with placeholders; the quick start has one without',
+  'docs/providers.md': 'a command that asks for a password; password-hash.spec.ts has its hashes',
+  'docs/provider-contract.md': 'needs a provider of your own; check-provider.spec.ts runs the command',
+  'docs/stock-clients.md': 'calls of a service in production',
+  'docs/ended-sessions.md': 'a call of a service in production, which never ends',
+  'docs/support.md': 'calls of a service in production',
+  'docs/production.md':
+    'needs a server with a certificate and a provider; start.spec.ts starts such a service',
+  'docs/containers.md': 'needs Docker or Kubernetes',
+  'docs/maintenance.md': 'needs a database in production',
+  'docs/keys.md': 'needs a service that has run for a while; keys-command.spec.ts runs the commands',
+  'docs/supply-chain.md': 'needs a registry that answers `npm audit`',
+  'docs/reliability.md': 'experiments, which .ci/nightly runs',
+  'docs/benchmark.md': 'hours of measurements',
+  'packages/check-provider/README.md': 'as docs/provider-contract.md',
+  'examples/contract-provider/README.md': 'three sign-ins by hand; check-provider.spec.ts runs both programs',
+};
+
+const hasCommands = (page: string): boolean => stepsOf(page).some(({ does }) => does === 'run');
+/** In the order of the sidebar; then the pages that these link to. */
+const PAGES = [...documents(), 'README.md'].filter(hasCommands);
+
+it('gives a reason for each page that is not replayed, and only for these', () => {
+  expect(PAGES).toEqual(expect.arrayContaining(Object.keys(LEFT_OUT)));
+});
+
+/** As on the machine of a new user: a clone, and the folders of the guides beside it. Needs the network and fixed ports. */
+inChromium('the guides, one after the other', () => {
+  let folder: string;
+  let reader: Reader;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    folder = mkdtempSync('/var/tmp/latchkey-guides-'); // on a disk: gigabytes, and Jest's TMPDIR is in memory
+    chmodSync(folder, 0o755); // PostgreSQL may run as another account
+    execFileSync('git', ['clone', '--quiet', ROOT, 'latchkey'], { cwd: folder });
+    reader = new Reader(join(folder, 'latchkey'));
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await reader?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each(PAGES.filter((page) => !(page in LEFT_OUT)))(
+    '%s',
+    async (page) => {
+      const context = await browser.newContext();
+      const tab = await context.newPage();
+      const faults: string[] = [];
+      tab.on('pageerror', ({ message }) => void faults.push(message));
+      reader.begin(tab);
+      process.stdout.write(`\n${page}\n`);
+      try {
+        for (const step of stepsOf(page)) await timed(step, () => reader.do(step));
+      } finally {
+        await context.close();
+        await reader.end();
+      }
+      expect(faults).toEqual([]);
+    },
+    1_800_000, // downloads and compilers
+  );
+});
+
+/** Prints each step with its time, also if it fails. */
+async function timed(step: Step, work: () => Promise<void>): Promise<void> {
+  const { does, ...details } = step;
+  const what = 'commands' in step ? step.commands.join('\n                  ') : Object.values(details)[0];
+  const began = performance.now();
+  let isDone = false;
+  try {
+    await work();
+    isDone = true;
+  } finally {
+    const seconds = ((performance.now() - began) / 1000).toFixed(1).padStart(6);
+    process.stdout.write(`${seconds} s  ${isDone ? does.padEnd(8) : 'FAILED: '}${String(what)}\n`);
+  }
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import MarkdownIt from 'markdown-it';
+import { ROOT } from '../../docs/.vitepress/places.js';
+
+/** What the reader of a page does next. */
+export type Step =
+  | { readonly does: 'run'; readonly commands: readonly string[]; readonly output: readonly string[] }
+  | { readonly does: 'write'; readonly file: string; readonly text: string }
+  | { readonly does: 'open' | 'press' | 'see' | 'stop'; readonly what: string }
+  | { readonly does: 'sign in'; readonly login: string; readonly password: string };
+
+/** First line of a block that is a file: `// src/app.ts`, `<!-- index.html -->`, `# .env.local`. */
+const FILE = /^(?:\/\/|#|<!--) ([\w./-]*\.\w+)(?: -->)?\n/;
+
+/** Instructions in the text of a page. */
+const INSTRUCTION =
+  /\bopen\b[^<.]*<(?<open>http[^>]+)>|\bpress _(?<press>[^_]+)_|\baccount `(?<login>[^`]+)` with `(?<password>[^`]+)`|\bshows? _(?<see>[^_]+)_|(?<stop>Ctrl-C)/gi;
+
+/** Returns the steps of a page in its order: its shell blocks, its files, and the instructions in its text. */
+export function stepsOf(page: string): Step[] {
+  const markdown = readFileSync(join(ROOT, page), 'utf8');
+  return new MarkdownIt({ html: true }).parse(markdown, {}).flatMap(({ type, info, content }): Step[] => {
+    if (type === 'inline') return instructionsIn(content);
+    if (type !== 'fence') return [];
+    const [line, file] = FILE.exec(content) ?? [];
+    if (file !== undefined) return [{ does: 'write', file, text: content.slice(line!.length) }];
+    return info === 'sh' ? [commandsIn(content)] : [];
+  });
+}
+
+function instructionsIn(text: string): Step[] {
+  return [...text.replaceAll(/\s+/g, ' ').matchAll(INSTRUCTION)].map(({ groups = {} }): Step => {
+    const { login, password } = groups;
+    if (login !== undefined) return { does: 'sign in', login, password: password! };
+    const [does, what] = Object.entries(groups).find(([, value]) => value !== undefined)!;
+    return { does: does as 'open', what };
+  });
+}
+
+/** A line that begins with `# ` shows output of the commands before it; `…` stands for any text. */
+function commandsIn(block: string): Step {
+  const lines = block.replaceAll('\\\n', ' ').trim().split('\n');
+  const isOutput = (line: string): boolean => line.startsWith('# ');
+  return {
+    does: 'run',
+    commands: lines.filter((line) => !isOutput(line) && line !== ''),
+    output: lines.filter(isOutput).map((line) => line.slice(2)),
+  };
+}
