@@ -30,6 +30,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'examples/contract-provider/README.md': 'three sign-ins by hand; check-provider.spec.ts runs both programs',
 };
 
+/** Of a page: downloads and compilers. */
+const TIMEOUT_MS = 1_800_000;
+
 const hasCommands = (page: string): boolean => stepsOf(page).some(({ does }) => does === 'run');
 /** In the order of the sidebar; then the pages that these link to. */
 const PAGES = [...documents(), 'README.md'].filter(hasCommands);
@@ -50,12 +53,12 @@ inChromium('the guides, one after the other', () => {
     execFileSync('git', ['clone', '--quiet', ROOT, 'latchkey'], { cwd: folder });
     reader = new Reader(join(folder, 'latchkey'));
     browser = await launchChromium();
-  });
+  }, TIMEOUT_MS);
   afterAll(async () => {
     await browser?.close();
     await reader?.close();
     rmSync(folder, { recursive: true, force: true });
-  });
+  }, TIMEOUT_MS);
 
   it.each(PAGES.filter((page) => !(page in LEFT_OUT)))(
     '%s',
@@ -74,7 +77,7 @@ inChromium('the guides, one after the other', () => {
       }
       expect(faults).toEqual([]);
     },
-    1_800_000, // downloads and compilers
+    TIMEOUT_MS,
   );
 });
 
