@@ -54,7 +54,7 @@ export async function check(args: readonly string[]): Promise<Checked> {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
     jest.spyOn(process[name], 'write').mockImplementation((text) => {
-      output[name] += String(text);
+      if (!String(text).includes('[Nest]')) output[name] += String(text); // a line of a service in this process
       return true;
     }),
   );
