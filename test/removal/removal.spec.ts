@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
@@ -197,7 +198,11 @@ describe('concurrently', () => {
     const left = await removal.run();
     expect([...runs, left].reduce((sum, { access_tokens = 0 }) => sum + access_tokens, 0)).toBe(rows);
     expect(await count('access_tokens')).toBe(0);
-    expect(warn).not.toHaveBeenCalled();
+    // A busy machine may take too long to connect; the next run removes what such a run has left.
+    const said = warn.mock.calls.filter(
+      ([line]) => !inspect(line).includes('timeout exceeded when trying to connect'),
+    );
+    expect(said).toEqual([]);
   });
 
   it('a table that another instance is removing from is left out; the others are not', async () => {
