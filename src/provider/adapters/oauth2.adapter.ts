@@ -58,7 +58,9 @@ export class OAuth2Adapter implements ProviderAdapter {
     if (answer.status !== 200) {
       throw badAnswer(`the userinfo URL answered with status ${answer.status}`, answer);
     }
-    return identityOf(readObject(answer), provider.options) as ProviderIdentity;
+    const user = readObject(answer);
+    request.received?.(user);
+    return identityOf(user, provider.options) as ProviderIdentity;
   }
 
   private async requestToken(

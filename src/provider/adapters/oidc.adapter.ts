@@ -105,7 +105,7 @@ export class OidcAdapter implements ProviderAdapter {
   private async redeem(
     configuration: client.Configuration,
     provider: ProviderSettings,
-    { code, redirectUri, memory }: ExchangeRequest,
+    { code, redirectUri, memory, received }: ExchangeRequest,
   ): Promise<Partial<ProviderIdentity>> {
     const { options } = provider;
     const nonce = memorized('nonce', memory, usesNonce(provider));
@@ -116,6 +116,7 @@ export class OidcAdapter implements ProviderAdapter {
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
     const claims = checkIdToken(tokens, nonce);
+    received?.(claims);
     const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
     const identity = { ...identityOf(claims, options), ...names };
     const accessToken = accessTokenIn(tokens);
@@ -128,7 +129,9 @@ export class OidcAdapter implements ProviderAdapter {
       });
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
-    return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
+    const all = { ...more, ...claims, ...doubt };
+    received?.(all);
+    return { ...identityOf(all, options), ...names };
   }
 
   /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */
