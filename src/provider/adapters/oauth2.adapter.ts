@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf } from '../identity/claims.js';
+import type { Claims } from '../identity/kept-claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -24,7 +25,8 @@ const GITHUB_CODES = new Map<unknown, string>([
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
 @Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
-  constructor(private readonly http: ProviderHttp) {}
+  /** @param http as for OidcAdapter */
+  constructor(private readonly http = new ProviderHttp()) {}
 
   authorizationUrl(
     provider: ProviderSettings,
@@ -60,7 +62,12 @@ export class OAuth2Adapter implements ProviderAdapter {
     }
     const user = readObject(answer);
     request.received?.(user);
-    return identityOf(user, provider.options) as ProviderIdentity;
+    return this.identityOf(provider, user);
+  }
+
+  /** Returns the identity in the answer of the userinfo URL. */
+  identityOf({ options }: ProviderSettings, user: Claims): ProviderIdentity {
+    return identityOf(user, options) as ProviderIdentity; // parseIdentity validates it
   }
 
   private async requestToken(
