@@ -26,7 +26,7 @@ const GITHUB_CODES = new Map<unknown, string>([
 @Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
   /** @param http as for OidcAdapter */
-  constructor(private readonly http = new ProviderHttp()) {}
+  constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   authorizationUrl(
     provider: ProviderSettings,

@@ -40,7 +40,7 @@ export class OidcAdapter implements ProviderAdapter {
   >();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
-  constructor(private readonly http = new ProviderHttp()) {}
+  constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   /**
    * Fetches and checks the discovery document.
