@@ -66,6 +66,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'rate-limit': [...GROUND, 'redis'],
   removal: [...GROUND],
   keys: [...GROUND, 'token', 'entities.js'], // a command, which builds its own application
+  check: [...GROUND, 'provider', 'redis', 'sample-provider', 'token'], // commands, which check as a start does
   distribute: [...GROUND, 'entities.js'], // a command
   operations: [...GROUND, 'redis'],
   openapi: [...GROUND],
