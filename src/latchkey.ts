@@ -29,8 +29,8 @@ Settings are environment variables, or lines of a file .env in the working direc
     run: async (argv) => (await import('./keys/command.js')).runKeys(argv),
   },
   'check-provider': {
-    about: 'checks an identity provider against the provider contract',
-    run: async (argv) => (await import('#check-provider')).runCommand('latchkey check-provider', argv),
+    about: 'checks an identity provider: a configured one, or one by its URL',
+    run: async (argv) => (await import('./check/check-provider.command.js')).runCheckProvider(argv),
   },
   'check-config': {
     about: 'checks settings, database and Redis as a start would',
