@@ -11,7 +11,7 @@ import { GLEWLWYD_FEATURES, hasGlewlwyd, startGlewlwyd } from './glewlwyd.js';
 import { keycloakHome } from './installed-products.js';
 import { KEYCLOAK_FEATURES, startKeycloak } from './keycloak.js';
 import { NODE_OIDC_PROVIDER_FEATURES, startNodeOidcProvider } from './node-oidc-provider.js';
-import { EMAIL, START_MS, visit, type Addresses, type Features, type Product } from './product.js';
+import { EMAIL, START_MS, type Addresses, type Features, type Product } from './product.js';
 
 const CI = process.env['CI'] !== undefined;
 const SIGNED_OUT = 'http://localhost/signed-out';
