@@ -234,7 +234,7 @@ describe('errors', () => {
         'providers.ms.client_secret': 's',
         'providers.ms.tenants': 'corp.example',
       },
-      'providers.ms.tenants is invalid. Use a comma-separated list of ids',
+      'providers.ms.tenants is invalid. Use a comma-separated list of tenant ids',
     ],
     [
       'apple with a key that has no id',

@@ -33,7 +33,12 @@ export const PRESET_ADAPTERS = {
 } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...Object.keys(PRESET_ADAPTERS)]);
+export const ADAPTERS: ReadonlySet<string> = new Set([
+  'contract',
+  'oidc',
+  'oauth2',
+  ...Object.keys(PRESET_ADAPTERS),
+]);
 
 /** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {

@@ -386,11 +386,8 @@ describe('the adapter oidc', () => {
       const settings = stub.settings({ ...own, options: { token_endpoint_auth_method: 'private_key_jwt' } });
       const request = { state: 's', redirectUri: REDIRECT_URI };
       const { url } = (await adapter.authorizationUrl(settings, request)) as { url: URL };
-      expect([...url.searchParams]).toEqual([
-        ['theirs', '1'],
-        ['client_id', 'latchkey'],
-        ['request_uri', 'urn:a'],
-      ]);
+      const query = { theirs: '1', client_id: 'latchkey', request_uri: 'urn:a' };
+      expect(Object.fromEntries(url.searchParams)).toEqual(query);
       expect(formAt('/par')).toMatchObject({ state: 's', redirect_uri: REDIRECT_URI, response_type: 'code' });
       expect(formAt('/par')['client_assertion']).toBeDefined();
       stub.said = { '/par': [400, '{"error":"invalid_request"}'] };
