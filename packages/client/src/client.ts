@@ -61,10 +61,16 @@ export function createClient<Events extends object = any>(options: ClientOptions
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
   const notifyTabs = (ended: boolean): void => tabs?.postMessage(ended);
   const storage = options.storage ?? 'localStorage';
-  const keeper = keepTokens(stored(storage, key), emit, notifyTabs, (name) => {
-    // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
-    if (storage !== 'sessionStorage') keys.remove(name);
-  });
+  const keeper = keepTokens(
+    stored(storage, key),
+    emit,
+    notifyTabs,
+    (name) => {
+      // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
+      if (storage !== 'sessionStorage') keys.remove(name);
+    },
+    (token) => report('/oauth2/revoke', { token, reason: 'storage_lost' }),
+  );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
   const requests = makeRequests(options, call, post, keys, keeper);
