@@ -5,11 +5,11 @@ import type { Texts } from '../texts/texts.js';
 
 /**
  * Light and dark as Google's brand rules say, for all providers alike (docs/several-providers.md). Sizes and font are CSS custom
- * properties of the page, as those of the dialog. No comments inside: the text is shipped.
+ * properties of the page, as those of the dialog; without one the page's color scheme counts. No comments inside: the text is shipped.
  */
 const STYLE = `
-:host{display:grid;gap:.5rem;color-scheme:var(--latchkey-color-scheme,light dark)}
-button{display:flex;gap:.75rem;align-items:center;justify-content:center;min-height:2.75rem;padding:.5rem 1rem;border:1px solid light-dark(#747775,#8e918f);border-radius:var(--latchkey-radius,14px);background:light-dark(#fff,#131314);color:light-dark(#1f1f1f,#e3e3e3);font:500 1rem/1.5 var(--latchkey-font,system-ui);overflow-wrap:anywhere;cursor:pointer}
+:host{display:grid;gap:.5rem;color-scheme:var(--latchkey-color-scheme)}
+button{display:flex;gap:.75rem;align-items:center;justify-content:center;min-height:2.75rem;padding:.5rem 1rem;border:1px solid light-dark(#747775,#8e918f);border-radius:var(--latchkey-radius,14px);background:light-dark(#fff,#131314);color:light-dark(#1f1f1f,#e3e3e3);font:500 1rem/1.5 var(--latchkey-font,system-ui);overflow-wrap:anywhere;text-wrap:balance;cursor:pointer}
 button:hover{background:light-dark(#f2f2f2,#2a2a2c)}
 :focus-visible{outline:2px solid;outline-offset:2px}
 svg{flex:none;width:1.25rem;height:1.25rem}
