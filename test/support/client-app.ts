@@ -96,7 +96,7 @@ export class ClientApp {
     const server = createServer((request, response) => {
       const path = request.url?.split('?')[0] ?? '';
       const script = scripts[path];
-      const text = script?.() ?? pages[path.startsWith('/callback/') ? '/callback' : path];
+      const text = script?.() ?? pages[path.includes('/callback/') ? '/callback' : path];
       response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');
       if (app.policy && path === '/') response.setHeader('Content-Security-Policy', app.policy);
       if (app.reportedPolicy && path === '/')

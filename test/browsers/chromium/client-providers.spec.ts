@@ -140,51 +140,38 @@ inChromium('the client with several providers', () => {
   });
 
   describe('compares where the callback arrives (RFC 9700 §4.4)', () => {
-    /** Chooses Google, whose page sends the browser to another address of the application. */
-    async function signInAt(path: string, mode: string): Promise<Page> {
-      const page = await world.open(context, { ...OPTIONS, mode });
-      await context.route(`${world.app.url}/callback/stub?**`, (route) => {
-        const { search } = new URL(route.request().url());
-        return route.fulfill({ status: 303, headers: { location: `${world.app.url}${path}${search}` } });
-      });
-      await page.evaluate(`void latchkey.signIn({ provider: 'stub' }).catch(() => 0)`);
-      return page;
-    }
-
-    it.each(['iframe', 'redirect'])('and sends no code of another provider: %s', async (mode) => {
-      // The page of `stub` answers with a code of `forum`, at the redirect URI of `forum`.
-      const exchanges = (): number =>
-        world.provider.requests.filter(({ method }) => method === 'POST').length;
-      const before = exchanges();
-      const { answer } = world.provider;
+    let answer: StubProvider['answer'];
+    beforeEach(() => void ({ answer } = world.provider));
+    afterEach(() => void (world.provider.answer = answer));
+    /** Makes the provider `stub` send the browser to another address of the application. */
+    const answerAt = (path: string): void => {
       world.provider.answer = (request, response, raw) => {
         if (request.method !== 'GET') return answer(request, response, raw);
         const state = new URL(request.path, world.provider.url).searchParams.get('state');
-        response
-          .writeHead(302, { Location: `${world.app.url}/callback/forum?code=hers&state=${state}` })
-          .end();
+        response.writeHead(302, { Location: `${world.app.url}${path}?code=ada&state=${state}` }).end();
       };
-      try {
-        const page = await world.open(context, { ...OPTIONS, mode });
-        const body = posted(page, '/oauth2/token');
-        await page.evaluate(`void latchkey.signIn({ provider: 'stub' }).catch(() => 0)`);
-        expect(await body).toMatchObject({ redirect_uri: `${world.app.url}/callback/forum`, code: 'hers' });
-        await page.getByRole('alert').waitFor();
-        expect(await page.evaluate('latchkey.session')).toBeUndefined();
-        expect(exchanges()).toBe(before);
-      } finally {
-        world.provider.answer = answer;
-      }
+    };
+
+    it.each(['iframe', 'redirect'])('and sends no code of another provider: %s', async (mode) => {
+      const exchanges = (): number =>
+        world.provider.requests.filter(({ method }) => method === 'POST').length;
+      const before = exchanges();
+      answerAt('/callback/forum');
+      const page = await world.open(context, { ...OPTIONS, mode });
+      const body = posted(page, '/oauth2/token');
+      await page.evaluate(`void latchkey.signIn({ provider: 'stub' }).catch(() => 0)`);
+      expect(await body).toMatchObject({ redirect_uri: `${world.app.url}/callback/forum`, code: 'ada' });
+      await page.getByRole('alert').waitFor();
+      expect(await page.evaluate('latchkey.session')).toBeUndefined();
+      expect(exchanges()).toBe(before);
     });
 
     it.each(['/callback/stub/', '/en/callback/stub', '/callback/stub/index.html'])(
       'and accepts what a server makes of the path: %s',
       async (path) => {
-        await context.route(`${world.app.url}/en/**`, async (route) => {
-          const response = await route.fetch({ url: `${world.app.url}/callback` });
-          await route.fulfill({ response });
-        });
-        const page = await signInAt(path, 'iframe');
+        answerAt(path);
+        const page = await world.open(context, { ...OPTIONS, mode: 'iframe' });
+        await page.evaluate(`void latchkey.signIn({ provider: 'stub' }).catch(() => 0)`);
         await page.waitForFunction('window.latchkey?.session');
       },
     );
