@@ -80,7 +80,7 @@ export function makeButtons(
   const add = (text: string, shapes: Shapes = [], name?: string): void => {
     const button = document.createElement('button');
     button.type = 'button';
-    button.onclick = () => onChoose(name);
+    button.addEventListener('click', () => onChoose(name));
     button.part.add('provider');
     if (shapes.length) button.append(makeLogo(shapes));
     button.append(text);
@@ -116,7 +116,7 @@ export async function showButtons(
 
 function makeLogo(shapes: Shapes): SVGElement {
   const make = (name: string, attributes: object): SVGElement => {
-    const element = document.createElementNS('http://www.w3.org/2000/svg', name) as SVGElement;
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
     return element;
   };

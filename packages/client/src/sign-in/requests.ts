@@ -92,8 +92,8 @@ export function makeRequests(
      * @throws LatchkeyError the service's error
      */
     exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
-      const { redirectUri, verifier: code_verifier, issuer } = sent;
-      const redirect_uri = arrivalOf(redirectUri, at);
+      const { verifier: code_verifier, issuer } = sent;
+      const redirect_uri = arrivalOf(sent.redirectUri, at);
       const device_id = deviceId();
       const key = issuer && (await keys.make());
       const bound = issuer && key ? { binding: { issuer, key } } : {};
