@@ -310,7 +310,7 @@ inChromium('the client signs in by a window of its own', () => {
       await context.route('**/callback?**', (route) => route.fulfill({ body: 'Not found' }));
       const page = await world.open(context, { mode: 'iframe' });
       const warned: string[] = [];
-      page.on('console', (line) => warned.push(line.text()));
+      page.on('console', (said) => warned.push(said.text()));
       await page.clock.install();
       for (const how of ['Open in a new window', 'frame']) {
         await page.click('#in');
