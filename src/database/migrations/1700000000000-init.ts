@@ -148,6 +148,7 @@ export class Init1700000000000 implements MigrationInterface {
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
         redirect_uri text NOT NULL,
+        code_challenge text,
         provider_user_id text NOT NULL,
         expires_at timestamptz NOT NULL
       );
