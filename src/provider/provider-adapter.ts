@@ -76,4 +76,6 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
+  /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
+  id_token?: string;
 }

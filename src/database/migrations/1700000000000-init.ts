@@ -42,6 +42,7 @@ export class Init1700000000000 implements MigrationInterface {
         jkt bytea,
         provider_subject bytea,
         provider_session bytea,
+        id_token bytea,
         PRIMARY KEY (user_id, session_id)
       );
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);

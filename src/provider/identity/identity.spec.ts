@@ -1,6 +1,6 @@
 import { parseIdentity } from './identity.js';
 
-const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null };
+const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null, idToken: null };
 
 describe('parseIdentity (spec §2.5, contract §6)', () => {
   it('takes all fields', () => {
@@ -11,6 +11,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatar_url: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      id_token: 'x'.repeat(6144),
     };
     expect(parseIdentity(body)).toEqual({
       providerUserId: '1',
@@ -19,6 +20,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatarUrl: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      idToken: 'x'.repeat(6144),
     });
   });
 
@@ -27,7 +29,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     ['null', { username: null, email: null, avatar_url: null, subject: null, session: null }],
     [
       'of a wrong type',
-      { username: 1, email: {}, avatar_url: ['https://x.example'], subject: 1, session: ['s'] },
+      { username: 1, email: {}, avatar_url: ['https://x.example'], subject: 1, session: ['s'], id_token: 1 },
     ],
     ['empty', { subject: '', session: '' }],
     [
@@ -38,6 +40,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
         avatar_url: `https://x.example/${'x'.repeat(2048)}`,
         subject: 'x'.repeat(256),
         session: 'x'.repeat(256),
+        id_token: 'x'.repeat(6145),
       },
     ],
     [
