@@ -1,6 +1,15 @@
+import { jest } from '@jest/globals';
 import { parseIdentity } from './identity.js';
 
-const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null, idToken: null };
+const NONE = {
+  username: null,
+  email: null,
+  avatarUrl: null,
+  subject: null,
+  session: null,
+  idToken: null,
+  claims: {},
+};
 
 describe('parseIdentity (spec §2.5, contract §6)', () => {
   it('takes all fields', () => {
@@ -12,6 +21,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       subject: 'ada at x',
       session: 's',
       id_token: 'x'.repeat(6144),
+      claims: { roles: 'admin' },
     };
     expect(parseIdentity(body)).toEqual({
       providerUserId: '1',
@@ -21,6 +31,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       subject: 'ada at x',
       session: 's',
       idToken: 'x'.repeat(6144),
+      claims: { roles: ['admin'] },
     });
   });
 
@@ -77,6 +88,13 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       ...said,
     });
     expect([username, identity.email]).toEqual(['Ada', kept ? email : null]);
+  });
+
+  it('drops a claim beyond the limits (contract §5) with a warning that has no value', () => {
+    const warn = jest.fn();
+    const claims = { roles: ['admin'], sub: 's3cret' };
+    expect(parseIdentity({ provider_user_id: '1', claims }, warn).claims).toEqual({ roles: ['admin'] });
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^dropped claims: sub \([^)]*\)$/)]]);
   });
 
   it('counts characters, not UTF-16 units', () => {
