@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
-import { challengeOf } from '../provider/adapters/provider-pkce.js';
+import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** Values that a code is bound to (spec §4.5.2, code rules). */
