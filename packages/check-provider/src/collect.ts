@@ -121,20 +121,20 @@ function makeVerifier(): string {
 
 /**
  * A challenge for the sign-ins after the first, which has only the parameters of the specification. Providers may ignore PKCE.
- * @param exchange sends an unknown code with a verifier
+ * @param redeem sends an unknown code with a verifier
  * @returns undefined if page or exchange refuse the parameters of RFC 7636
  */
 async function pkceOf(
   signIns: SignIns,
   redirectUri: string,
   unknownCode: Reply,
-  exchange: (verifier: string) => Promise<Reply>,
+  redeem: (verifier: string) => Promise<Reply>,
 ): Promise<{ readonly verifier: string; readonly parameters: Pkce } | undefined> {
   const verifier = makeVerifier();
   const code_challenge = createHash('sha256').update(verifier).digest('base64url');
   const parameters = { code_challenge, code_challenge_method: 'S256' };
   if (!isWilling(await signIns.look(hexState(), redirectUri, parameters))) return undefined;
-  return describe(await exchange(verifier)) === describe(unknownCode) ? { verifier, parameters } : undefined;
+  return describe(await redeem(verifier)) === describe(unknownCode) ? { verifier, parameters } : undefined;
 }
 
 /**
