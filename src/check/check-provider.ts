@@ -125,6 +125,7 @@ async function checkProvider(
     const before = report.count('FAIL');
     await provider.check((line) => report.add('FAIL', 'discovery', line));
     if (report.count('FAIL') > before) return;
+    if (adapter === 'oidc') report.add('ok', 'discovery', 'the document can be used');
     seen.redirectUris = redirectUrisToRegister(settings, provider.settings);
     if (!settings.sampleProvider) for (const uri of seen.redirectUris) report.add('register', name, uri);
     const person = await personFor(options, 1, print);

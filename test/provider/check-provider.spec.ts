@@ -78,6 +78,7 @@ describe('check-provider of a configured provider', () => {
     const line = (...parts: string[]): RegExp => new RegExp(`^${parts.join(' +')}$`, 'm');
     for (const expected of [
       line('ok', 'settings', `provider corp, adapter oidc, ${issuer.url}`),
+      line('ok', 'discovery', 'the document can be used'),
       line('register', 'corp', 'https://app\\.example/callback'),
       line('register', 'corp', 'https://id\\.example/providers/corp/callback'),
       line('register', 'for this check', 'http://127\\.0\\.0\\.1:\\d+/callback'),

@@ -100,7 +100,7 @@ export interface CommandResult {
 }
 
 /**
- * Runs a compiled command, as `npx latchkey` does.
+ * Runs a command of the compiled service (contract §1).
  * @param env the whole of its environment, beside PATH
  */
 export function latchkeyCommand(
