@@ -406,7 +406,9 @@ inChromium('the client signs in by a window of its own', () => {
     const page = await open();
     const popup = await enter(page);
     const state = stateOf(popup);
+    const answer = context.waitForEvent('response', (sent) => sent.url().endsWith('/oauth2/callback-error'));
     await button(page, 'Close').click();
+    expect((await answer).status()).toBe(204);
     await page.getByText('cancelled').waitFor();
     expect(reported).toEqual([{ state, error: 'cancelled' }]);
     await popup.getByText('Allow').click();
