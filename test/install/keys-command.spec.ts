@@ -140,10 +140,7 @@ describe('latchkey keys (contract §1)', () => {
     try {
       const { access_token, refresh_token } = await signIn(running.url);
       const before = await dump(database.url);
-      const wrong = await keys(
-        { ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: '77'.repeat(32) },
-        'reencrypt',
-      );
+      const wrong = await keys({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: '77'.repeat(32) }, 'reencrypt');
       expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('cannot be decrypted')]);
       const none = await keys({ ...env, SECRET_KEY: NEW }, 'reencrypt');
       expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('OLD_SECRET_KEY is not set')]);
