@@ -275,7 +275,10 @@ inChromium('@latchkey/client/react', () => {
       await page.goto(app.pages.url);
       const buttons = page.locator('.choices').getByRole('button');
       await buttons.nth(1).waitFor();
-      expect(await buttons.allTextContents()).toEqual(['Continue with Sample provider', 'Continue with stub']);
+      expect(await buttons.allTextContents()).toEqual([
+        'Continue with Sample provider',
+        'Continue with stub',
+      ]);
       await page.getByText('strict').click();
       const asked = page.waitForRequest('**/oauth2/authorize?**');
       await page.getByText('Continue with stub').click();
