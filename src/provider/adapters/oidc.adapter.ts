@@ -26,6 +26,8 @@ export interface LogoutRequest {
   readonly redirectUri: string;
   /** The provider's name of the user. */
   readonly hint: string;
+  /** ID token of the session, if it was kept. */
+  readonly idToken?: string | null;
 }
 
 /** Milliseconds for which a discovery document is used. */
@@ -108,19 +110,20 @@ export class OidcAdapter implements ProviderAdapter {
 
   /**
    * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
-   * redirect URI, since there is no `id_token_hint`.
+   * redirect URI if there is no `id_token_hint`.
    * @returns undefined if the discovery document names no such page
    * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(
     provider: ProviderSettings,
-    { redirectUri, hint }: LogoutRequest,
+    { redirectUri, hint, idToken }: LogoutRequest,
   ): Promise<URL | undefined> {
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
       post_logout_redirect_uri: redirectUri,
       logout_hint: hint,
+      ...(idToken && { id_token_hint: idToken }),
     });
   }
 
@@ -140,7 +143,13 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
+    const { end_session_endpoint: logout } = configuration.serverMetadata();
+    const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
+    const names = {
+      subject: claims.sub,
+      session: claims['sid'] as string, // parseIdentity validates it
+      ...(isKept && { id_token: tokens.id_token! }),
+    };
     const identity = { ...this.identityOf(provider, claims), ...names };
     const accessToken = accessTokenIn(tokens);
     if (this.isComplete(provider, claims) || accessToken === undefined) return identity;
