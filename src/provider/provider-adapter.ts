@@ -88,6 +88,8 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
+  /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
+  id_token?: string;
   /**
    * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON. At most 100 names of 64
    * characters and 4 KiB of JSON in all; a claim beyond that, or with a name of the access token (`sub`, `exp`), is dropped.

@@ -9,6 +9,7 @@ import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
+import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-id.js';
 import { SignInStore } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
@@ -34,6 +35,7 @@ export class TokenIssuer {
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly signIns: SignInStore,
+    private readonly idTokens: IdTokens,
     private readonly loggedOut: LoggedOut,
     private readonly signOuts: SignOutService,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -61,6 +63,7 @@ export class TokenIssuer {
       userAgent: device.user_agent ?? fromHeader(userAgentHeader),
       providerSubject: hashIfNamed(provider, identity.subject),
       providerSession: hashIfNamed(provider, identity.session),
+      idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
       jkt,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,

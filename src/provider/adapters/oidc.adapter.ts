@@ -27,13 +27,15 @@ export interface LogoutRequest {
   readonly redirectUri: string;
   /** The provider's name of the user. */
   readonly hint: string;
+  /** ID token of the session, if it was kept. */
+  readonly idToken?: string | null;
 }
 
 interface Redeemed {
   /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
   readonly claims: Claims;
   /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session'>;
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'id_token'>;
   readonly accessToken: string | undefined;
 }
 
@@ -116,19 +118,20 @@ export class OidcAdapter implements ProviderAdapter {
 
   /**
    * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
-   * redirect URI, since there is no `id_token_hint`.
+   * redirect URI if there is no `id_token_hint`.
    * @returns undefined if the discovery document names no such page
    * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(
     provider: ProviderSettings,
-    { redirectUri, hint }: LogoutRequest,
+    { redirectUri, hint, idToken }: LogoutRequest,
   ): Promise<URL | undefined> {
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(configure(this.http, provider, metadata), {
       post_logout_redirect_uri: redirectUri,
       logout_hint: hint,
+      ...(idToken && { id_token_hint: idToken }),
     });
   }
 
@@ -147,7 +150,13 @@ export class OidcAdapter implements ProviderAdapter {
     });
     const claims = checkIdToken(tokens, nonce);
     received?.(claims);
-    const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
+    const { end_session_endpoint: logout } = configuration.serverMetadata();
+    const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
+    const names = {
+      subject: claims.sub,
+      session: claims['sid'] as string, // parseIdentity validates it
+      ...(isKept && { id_token: tokens.id_token! }),
+    };
     const accessToken = accessTokenIn(tokens);
     if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
     if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
