@@ -25,8 +25,8 @@ export function providerLines(settings: Settings, providers: readonly ProviderSe
     const at = url ?? options['authorize_url']?.split('?')[0];
     const uris = redirectUrisToRegister(settings, provider);
     const count = `${uris.length} redirect ${uris.length === 1 ? 'URI' : 'URIs'} to register`;
-    const others = redirectUris === undefined ? ', and the callback of your application' : '';
-    return `${name}: ${PROTOCOLS[adapter] ?? `adapter ${adapter}`}${at === undefined ? '' : ` at ${at}`}, ${count}: ${uris.join(', ')}${others}`;
+    const more = redirectUris === undefined ? ', and the callback of your application' : '';
+    return `${name}: ${PROTOCOLS[adapter] ?? `adapter ${adapter}`}${at === undefined ? '' : ` at ${at}`}, ${count}: ${uris.join(', ')}${more}`;
   });
 }
 
