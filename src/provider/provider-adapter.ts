@@ -69,6 +69,14 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
+/** For further requests about the user whose code was redeemed. */
+export interface UserRequest {
+  /** The provider's access token, if it sent one. */
+  readonly accessToken?: string;
+  /** Aborts after 5 s. */
+  readonly signal: AbortSignal;
+}
+
 /** Identity with the fields of spec §2.5. */
 export interface ProviderIdentity {
   provider_user_id: string;

@@ -12,6 +12,7 @@ import type {
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
+  UserRequest,
 } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
@@ -28,6 +29,14 @@ export interface LogoutRequest {
   readonly hint: string;
   /** ID token of the session, if it was kept. */
   readonly idToken?: string | null;
+}
+
+interface Redeemed {
+  /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
+  readonly claims: Claims;
+  /** From the ID token alone. */
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'id_token'>;
+  readonly accessToken: string | undefined;
 }
 
 /** Milliseconds for which a discovery document is used. */
@@ -90,16 +99,23 @@ export class OidcAdapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const metadata = await this.metadata(provider);
-    const configuration = await configure(this.http, provider, metadata, request.signal);
-    try {
-      return await this.redeem(configuration, provider, request);
-    } catch (error) {
-      throw explained(provider, error);
-    }
+    const { signal } = request;
+    const configuration = await configure(this.http, provider, metadata, signal);
+    const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
+      (error: unknown) => {
+        throw explained(provider, error);
+      },
+    );
+    const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
+    return { ...identity, ...names };
   }
 
   /** Returns the identity in verified claims: those of the ID token, with those of the userinfo endpoint if it was asked. */
-  identityOf({ options }: ProviderSettings, claims: Claims): ProviderIdentity {
+  identityOf(
+    { options }: ProviderSettings,
+    claims: Claims,
+    _request: UserRequest,
+  ): ProviderIdentity | Promise<ProviderIdentity> {
     return identityOf(claims, options) as ProviderIdentity; // parseIdentity validates it
   }
 
@@ -131,7 +147,7 @@ export class OidcAdapter implements ProviderAdapter {
     configuration: client.Configuration,
     provider: ProviderSettings,
     { code, redirectUri, memory, received }: ExchangeRequest,
-  ): Promise<ProviderIdentity> {
+  ): Promise<Redeemed> {
     const { options } = provider;
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
@@ -150,10 +166,9 @@ export class OidcAdapter implements ProviderAdapter {
       session: claims['sid'] as string, // parseIdentity validates it
       ...(isKept && { id_token: tokens.id_token! }),
     };
-    const identity = { ...this.identityOf(provider, claims), ...names };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || accessToken === undefined) return identity;
-    if (!configuration.serverMetadata().userinfo_endpoint) return identity;
+    if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
+    if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
     const more = await client
       .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
@@ -163,7 +178,7 @@ export class OidcAdapter implements ProviderAdapter {
     const doubt = isUnverified(more) ? { email_verified: false } : {};
     const all = { ...more, ...claims, ...doubt };
     received?.(all);
-    return { ...this.identityOf(provider, all), ...names };
+    return { claims: all, names, accessToken };
   }
 
   /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */
