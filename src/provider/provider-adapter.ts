@@ -46,6 +46,8 @@ export interface AuthorizationRequest {
   readonly state: string;
   /** On the provider's allow-list already. */
   readonly redirectUri: string;
+  /** Parameters for the provider's page that the client set for this sign-in (contract §4): `login_hint`, `prompt`, … */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /** Small JSON object of the adapter: a PKCE verifier, a nonce. */

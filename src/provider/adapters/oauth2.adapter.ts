@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf } from '../identity/claims.js';
+import type { Claims } from '../identity/kept-claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -12,7 +13,7 @@ import type {
 import { badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
 import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
-import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
+import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 
 /** GitHub's error codes, instead of the codes of RFC 6749 §5.2; their status is 200. */
 const GITHUB_CODES = new Map<unknown, string>([
@@ -24,16 +25,19 @@ const GITHUB_CODES = new Map<unknown, string>([
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
 @Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
-  constructor(private readonly http: ProviderHttp) {}
+  /** @param http as for OidcAdapter */
+  constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   authorizationUrl(
     provider: ProviderSettings,
-    { state, redirectUri }: AuthorizationRequest,
+    { state, redirectUri, params }: AuthorizationRequest,
   ): AuthorizationUrl {
     const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const parameters = {
+      ...staticParams(provider.options),
+      ...params,
       response_type: 'code',
       client_id: provider.clientId,
       redirect_uri: redirectUri,
@@ -60,7 +64,12 @@ export class OAuth2Adapter implements ProviderAdapter {
     }
     const user = readObject(answer);
     request.received?.(user);
-    return identityOf(user, provider.options) as ProviderIdentity;
+    return this.identityOf(provider, user);
+  }
+
+  /** Returns the identity in the answer of the userinfo URL. */
+  identityOf({ options }: ProviderSettings, user: Claims): ProviderIdentity {
+    return identityOf(user, options) as ProviderIdentity; // parseIdentity validates it
   }
 
   private async requestToken(
