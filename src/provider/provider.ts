@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/secrets/current-secret.js';
+import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
@@ -40,6 +41,9 @@ const REFUSALS = new Map<unknown, Refusal>([
   ['unauthorized_client', CREDENTIALS],
   ['invalid_request', ['invalid_request', 'the provider does not accept the request']],
 ]);
+
+/** Discovery document (OpenID Connect Discovery §4, RFC 8414 §3), pasted as `url`. */
+const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
 
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
@@ -159,6 +163,15 @@ export class Provider {
 
   /** Lets the adapter check the provider. @param warn receives a line for each error */
   async check(warn: (line: string) => void): Promise<void> {
+    const [, url] = DOCUMENT.exec(this.latest.url ?? '') ?? [];
+    if (url !== undefined) {
+      const { name, variables } = this.latest;
+      const key = siblingVariable(variables.adapter, 'url');
+      warn(
+        `Provider ${name} cannot be used now: ${key} is the address of a discovery document; set it to ${url}`,
+      );
+      return;
+    }
     const lineOf = (error: unknown, settings: ProviderSettings): string =>
       isOfProvider(error) ? refusalLine(error, settings) : oneLine(error, settings);
     const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);

@@ -9,6 +9,7 @@ const idp = {
 const parsed = {
   name: 'idp',
   adapter: 'contract',
+  isDefaultAdapter: true,
   url: 'https://idp.example/base',
   clientId: 'web',
   clientSecret: 's3cret',

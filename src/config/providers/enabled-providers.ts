@@ -106,6 +106,7 @@ function parseProvider(
   return {
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
+    ...(!variables.has('adapter') && { isDefaultAdapter: true }),
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,

@@ -7,6 +7,8 @@ export interface ProviderSettings {
   readonly name: string;
   /** As it was set; an adapter sees the name of the preset's adapter (provider/presets.ts). */
   readonly adapter: string;
+  /** Whether the setting `adapter` is absent, so that `adapter` is the default. */
+  readonly isDefaultAdapter?: true;
   /** `{provider_url}` for the browser, without a trailing slash; not every adapter needs it. */
   readonly url?: string;
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { types } from 'node:util';
 import * as client from 'openid-client';
+import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import {
   askedOf,
@@ -31,10 +32,20 @@ export async function discover(
   const metadata = usedMetadata(readObject(answer));
   // Some issuers end with a slash; the setting has none (contract §2).
   if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
-    const line = advice('issuer', nameOf(metadata.issuer));
+    const line = advice('issuer', nameOf(metadata.issuer)) + valueFor(metadata.issuer, provider);
     throw new Unsupported(provider.name, [badAnswer(line, answer)]);
   }
   return metadata;
+}
+
+/** The value to set if the operator meant this issuer. */
+function valueFor(issuer: string, { variables }: ProviderSettings): string {
+  const [url, adapter] = ['url', 'adapter'].map((key) => siblingVariable(variables.adapter, key));
+  const name = nameOf(issuer);
+  if (name !== issuer) return '';
+  if (!name.includes('{tenantid}')) return `: set ${url} to ${name}`;
+  const own = name.replace('{tenantid}', '<tenant id>');
+  return `: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
 }
 
 /** For the log: an address of at most 200 characters. */
