@@ -39,6 +39,12 @@ export async function discover(
   return metadata;
 }
 
+/** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
+function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
+  const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
+  return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
+}
+
 /** The value to set if the operator meant this issuer. */
 function valueFor(issuer: string, { variables }: ProviderSettings): string {
   const [url, adapter] = ['url', 'adapter'].map((key) => siblingVariable(variables.adapter, key));
@@ -47,12 +53,6 @@ function valueFor(issuer: string, { variables }: ProviderSettings): string {
   if (!name.includes('{tenantid}')) return `: set ${url} to ${name}`;
   const own = name.replace('{tenantid}', '<tenant id>');
   return `: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
-}
-
-/** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
-function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
-  const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
-  return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
 }
 
 /** For the log: an address of at most 200 characters. */
