@@ -1,6 +1,7 @@
 import { LatchkeyError } from '../latchkey-error.js';
 import type { Post } from '../service/post.js';
 import { after, backoff, onWake, sleep } from '../service/timer.js';
+import { textOfClaims } from './claims.js';
 import { exclusive } from './exclusive.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 
@@ -34,9 +35,13 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   /** No request is sent before this time (`performance.now()`); callers get `lastError`. */
   let pausedUntil = 0;
   let lastError: unknown;
+  /** The newest claims that the service has reported, and a token with older ones, which is due. */
+  let newest = '';
+  let outdated: string | undefined;
 
   const secondsUntilDue = (): number => {
-    const { expires_in = 0 } = keeper.get() ?? {};
+    const { expires_in = 0, access_token } = keeper.get() ?? {};
+    if (access_token && access_token === outdated) return 0;
     return expires_in - Math.min(LEAD, expires_in / 2) * (1 + jitter) - keeper.age();
   };
 
@@ -100,6 +105,15 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     return now.access_token;
   };
 
+  /** Replaces the token if it has older claims than those that the service has reported, unless another tab has done so. */
+  const renewClaims = async (tries: number): Promise<void> => {
+    const held = keeper.reload();
+    if (!held || !tries || textOfClaims(keeper.session()!.claims) === newest) return;
+    outdated = held.access_token;
+    await refresh().catch(() => undefined); // tried again with back-off
+    return renewClaims(tries - 1); // the refresh may have begun before the change
+  };
+
   /** Ends the session, or delays the next attempt. */
   const handleFailure = ({ code, status, retryAfter }: LatchkeyError, { signed_in_at }: Tokens): void => {
     // The service is not notified: the browser that has the key keeps its session.
@@ -148,6 +162,11 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     },
     refresh,
     renewed,
+    /** To be called with the claims that the service reports. */
+    expectClaims: (claims: unknown): void => {
+      newest = textOfClaims(Object(claims) as object);
+      void renewClaims(2);
+    },
     stop: (): void => {
       stopped = true; // a pending answer sets no timer
       cancelTimer();
