@@ -66,7 +66,7 @@ export async function removeDevices(manager: EntityManager, userId: string): Pro
   await manager.delete(Device, { userId });
 }
 
-// It spans rooms as DEVICES does. Grouped, not joined: see selectLivingDevices.
+// It uses tables of several modules. Grouped, not joined: see selectLivingDevices.
 const SIGNED_OUT_LONGEST = `
   SELECT device_id AS "deviceId"
   FROM (

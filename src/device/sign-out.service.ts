@@ -21,7 +21,7 @@ const LOCK_DEVICES = `
   WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
   ORDER BY device_id FOR UPDATE`;
 
-// Contract §7: `device.signed_out` says that the device has no living session. It spans rooms.
+// Contract §7: `device.signed_out` says that the device has no living session. It uses tables of several modules.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices
   WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})

@@ -46,6 +46,8 @@ export interface AuthorizationRequest {
   readonly state: string;
   /** On the provider's allow-list already. */
   readonly redirectUri: string;
+  /** Parameters for the provider's page that the client set for this sign-in (contract §4): `login_hint`, `prompt`, … */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /** Small JSON object of the adapter: a PKCE verifier, a nonce. */
@@ -61,6 +63,8 @@ export interface ExchangeRequest {
   /** `iss` of the callback, if the client passed it on (RFC 9207); compared already, unless `issuer` is `'own'`. */
   readonly iss?: string;
   readonly memory?: AdapterMemory;
+  /** `check-provider`: receives what the provider sent about the user, before anything is selected. */
+  readonly received?: (answer: Readonly<Record<string, unknown>>) => void;
   /** Aborts after 5 s. */
   readonly signal: AbortSignal;
 }
@@ -76,4 +80,9 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
+  /**
+   * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON. At most 100 names of 64
+   * characters and 4 KiB of JSON in all; a claim beyond that, or with a name of the access token (`sub`, `exp`), is dropped.
+   */
+  claims?: Record<string, unknown>;
 }

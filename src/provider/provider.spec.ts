@@ -90,6 +90,7 @@ describe('a provider', () => {
         username: null,
         email: null,
         avatarUrl: null,
+        claims: {},
         ...names,
       });
     });

@@ -20,6 +20,7 @@ import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js
 
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
+const claimsLogger = new Logger('ProviderClaims');
 /** Bad codes cause these lines, so anyone can; the log limits the lines of each context. */
 const codeLogger = new Logger('ProviderCode');
 
@@ -80,7 +81,10 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
+      const answer = await this.adapter.exchange(settings, { ...request, signal });
+      const identity = parseIdentity(answer, (line) =>
+        claimsLogger.warn(`provider ${settings.name}: ${line}`),
+      );
       // Only `oidc` has the logout tokens for which these are stored (contract §6).
       return settings.adapter === 'oidc' ? identity : { ...identity, subject: null, session: null };
     };

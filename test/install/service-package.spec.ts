@@ -178,7 +178,7 @@ const ADAPTER = `
 `;
 
 it('has types that are enough for an adapter in strict mode, of no other package', async () => {
-  const seen = new Set([join(project.place('latchkey'), 'dist/src/provider/provider-adapter.d.ts')]);
+  const seen = new Set([join(project.place('latchkey'), 'dist/src/provider/adapter-types.d.ts')]);
   for (const file of seen) {
     const declared = readFileSync(file, 'utf8');
     for (const [, path = ''] of declared.matchAll(/(?:from|import|types=)\s*\(?['"]([^'"]+)['"]/g)) {

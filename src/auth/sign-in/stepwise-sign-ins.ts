@@ -17,7 +17,7 @@ const HAS_MOST_SESSIONS = selectUser('$1', hasMostSessions('$1'));
 const IS_DEVICE_BEYOND = selectUser('$1', isDeviceBeyond('$1', '$2'));
 const FACTS = selectDeviceFacts('$1', '$2');
 
-/** Writes a sign-in on Citus, in one transaction of several statements (see appendInSteps). It spans modules. */
+/** Writes a sign-in on Citus, in one transaction of several statements (see appendInSteps). It uses tables of several modules. */
 export class StepwiseSignIns extends SignInWriter {
   constructor(
     private readonly dataSource: DataSource,

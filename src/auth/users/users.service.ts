@@ -13,7 +13,7 @@ import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { selectUser } from '../../user/user.sql.js';
 
-// It spans modules: each offers the SQL for its tables (`*.sql.ts`).
+// It uses tables of several modules; each module offers the SQL of its tables (`*.sql.ts`).
 const TARGET = {
   name: 'user-or-device',
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),

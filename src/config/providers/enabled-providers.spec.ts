@@ -185,6 +185,13 @@ describe('errors', () => {
       { ...idp, PROVIDERS_IDP_PKCE: 'true' },
       'PROVIDERS_IDP_PKCE is invalid. Use on or off. Value: "true"',
     ],
+    ...['roles', 'roles=', 'sub=id', 'a=b,a=c', '=x', `${'x'.repeat(65)}=y`, ','].map(
+      (text): [string, Environment, string] => [
+        `claims ${text}`,
+        { ...idp, PROVIDERS_IDP_CLAIMS: text },
+        'PROVIDERS_IDP_CLAIMS is invalid. Use <name>=<path> pairs',
+      ],
+    ),
     ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED is invalid'],
     [
       'conflict',

@@ -137,11 +137,11 @@ function readKey<T>({ name, variables, errors }: Given, key: Setting<T>): T | un
   return read(key, providerVariable(name, key.name, variables), variables.get(key.name)?.text, errors);
 }
 
-/** Checks the options of a built-in adapter; `contract` has only two of them. */
+/** Checks the options of a built-in adapter; `contract` has only some of them. */
 function checkAdapterKeys(given: Given, adapter: string): void {
-  const { pkce, nonce } = adapterKeys;
+  const { pkce, nonce, claims } = adapterKeys;
   const keys: readonly Setting<unknown>[] =
-    adapter === 'contract' ? [pkce, nonce] : Object.values(adapterKeys);
+    adapter === 'contract' ? [pkce, nonce, claims] : Object.values(adapterKeys);
   for (const key of keys) readKey(given, key);
 }
 

@@ -1,4 +1,5 @@
 import * as parsers from '../settings/parsers.js';
+import { claimsSetting } from './claim-paths.js';
 import type { Setting } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
@@ -121,6 +122,11 @@ export const adapterKeys = {
     parser: parsers.text,
     defaultShown: '`picture`',
     doc: '`oidc`, `oauth2`: claim of the avatar URL, or a template (`https://img.example/{id}/{hash}.png`).',
+  },
+  claims: {
+    name: 'claims',
+    parser: claimsSetting,
+    doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`. `roles`, `groups` and `entitlements` are lists of texts. A claim beyond 100 names or 4 KiB of JSON in all is dropped, with a warning.',
   },
   authorizeUrl: {
     name: 'authorize_url',

@@ -1,6 +1,6 @@
 import type { Parser } from '../settings/parsers.js';
 
-// Types of `latchkey/adapter`: this file imports nothing that needs the types of Node.js.
+// Part of the types of `latchkey/adapter`: this file imports nothing that needs the types of Node.js.
 
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
 export interface ProviderSettings {

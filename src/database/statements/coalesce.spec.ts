@@ -14,86 +14,7 @@ function heldRuns() {
 /** The end of a turn of the event loop: what was called in it has become a statement. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('coalesce', () => {
-  it('batches the calls of a turn; at most two statements at a time, and later calls share the next batch', async () => {
-    const { batches, add } = heldRuns();
-    const results = [1, 2].map((n) => add(n));
-    expect(batches).toEqual([]); // sent at the end of the turn
-    await turn();
-    results.push(...[3, 4].map((n) => add(n)));
-    await turn();
-    results.push(...[5, 6].map((n) => add(n)));
-    await turn();
-    results.push(add(7));
-    await turn();
-    expect(batches.map(({ items }) => items)).toEqual([
-      [1, 2],
-      [3, 4],
-    ]);
-    batches[0]!.end();
-    await turn();
-    await turn();
-    expect(batches.map(({ items }) => items).slice(2)).toEqual([[5, 6, 7]]);
-    batches[1]!.end();
-    batches[2]!.end();
-    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60, 70]);
-  });
-
-  it('keeps batches below their largest size, and begins a second one only in the next turn', async () => {
-    const { batches, add } = heldRuns();
-    const results = Array.from({ length: 600 }, (_, n) => add(n));
-    await turn();
-    expect(batches).toHaveLength(1);
-    await turn();
-    expect(batches).toHaveLength(2);
-    for (let i = 0; i < batches.length; i++) {
-      batches[i]!.end();
-      await turn();
-      await turn();
-    }
-    expect(batches.map(({ items }) => items.length)).toEqual([256, 256, 88]);
-    expect(await Promise.all(results)).toEqual(Array.from({ length: 600 }, (_, n) => n * 10));
-  });
-});
-
-describe('a statement that fails', () => {
-  /** Fails if one of the items is bad. */
-  function failingFor(bad: readonly number[], code: string) {
-    const sent: number[][] = [];
-    const add = coalesce(async (items: number[]) => {
-      sent.push(items);
-      await turn();
-      if (items.some((item) => bad.includes(item))) throw Object.assign(new Error('bad'), { code });
-      return items.map((n) => n * 10);
-    });
-    return { sent, add };
-  }
-  const range = (length: number): number[] => Array.from({ length }, (_, n) => n);
-  const settle = async (results: Promise<number>[]): Promise<unknown[]> =>
-    (await Promise.allSettled(results)).map((one) => (one.status === 'fulfilled' ? one.value : one.status));
-
-  // test/database/statements.spec.ts has these errors of PostgreSQL itself.
-  it.each(['22P05', '23505', '21000'])('because of a row (%s) rejects only the bad items', async (code) => {
-    const { sent, add } = failingFor([17, 63], code);
-    const expected = range(64).map((n) => (n === 17 || n === 63 ? 'rejected' : n * 10));
-    expect(await settle(range(64).map(add))).toEqual(expected);
-    expect(sent).toHaveLength(1 + 2 * (6 + 5)); // halves: the way down to the first, and to the second beside it
-  });
-
-  it('for all of its items is retried twice for each item at most', async () => {
-    const { sent, add } = failingFor(range(64), '22003');
-    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
-    expect(sent).toHaveLength(2 * 64 - 1);
-  });
-
-  it.each(['08006', '57014', 'ECONNRESET'])('for another reason (%s) is not retried', async (code) => {
-    const { sent, add } = failingFor([17], code);
-    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
-    expect(sent).toHaveLength(1);
-    expect(await add(1)).toBe(10); // the next one goes on
-  });
-});
-
+// First, since timers of other tests, which are real, would count.
 describe('a database that does not answer', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
@@ -187,5 +108,85 @@ describe('a database that does not answer', () => {
     const later = outcomes([add(1)]); // expired calls do not count
     await jest.advanceTimersByTimeAsync(0);
     expect(later).toEqual(['waiting']);
+  });
+});
+
+describe('coalesce', () => {
+  it('batches the calls of a turn; at most two statements at a time, and later calls share the next batch', async () => {
+    const { batches, add } = heldRuns();
+    const results = [1, 2].map((n) => add(n));
+    expect(batches).toEqual([]); // sent at the end of the turn
+    await turn();
+    results.push(...[3, 4].map((n) => add(n)));
+    await turn();
+    results.push(...[5, 6].map((n) => add(n)));
+    await turn();
+    results.push(add(7));
+    await turn();
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    batches[0]!.end();
+    await turn();
+    await turn();
+    expect(batches.map(({ items }) => items).slice(2)).toEqual([[5, 6, 7]]);
+    batches[1]!.end();
+    batches[2]!.end();
+    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60, 70]);
+  });
+
+  it('keeps batches below their largest size, and begins a second one only in the next turn', async () => {
+    const { batches, add } = heldRuns();
+    const results = Array.from({ length: 600 }, (_, n) => add(n));
+    await turn();
+    expect(batches).toHaveLength(1);
+    await turn();
+    expect(batches).toHaveLength(2);
+    for (let i = 0; i < batches.length; i++) {
+      batches[i]!.end();
+      await turn();
+      await turn();
+    }
+    expect(batches.map(({ items }) => items.length)).toEqual([256, 256, 88]);
+    expect(await Promise.all(results)).toEqual(Array.from({ length: 600 }, (_, n) => n * 10));
+  });
+});
+
+describe('a statement that fails', () => {
+  /** Fails if one of the items is bad. */
+  function failingFor(bad: readonly number[], code: string) {
+    const sent: number[][] = [];
+    const add = coalesce(async (items: number[]) => {
+      sent.push(items);
+      await turn();
+      if (items.some((item) => bad.includes(item))) throw Object.assign(new Error('bad'), { code });
+      return items.map((n) => n * 10);
+    });
+    return { sent, add };
+  }
+  const range = (length: number): number[] => Array.from({ length }, (_, n) => n);
+  const settle = async (results: Promise<number>[]): Promise<unknown[]> =>
+    (await Promise.allSettled(results)).map((one) => (one.status === 'fulfilled' ? one.value : one.status));
+
+  // test/database/statements.spec.ts has these errors of PostgreSQL itself.
+  it.each(['22P05', '23505', '21000'])('because of a row (%s) rejects only the bad items', async (code) => {
+    const { sent, add } = failingFor([17, 63], code);
+    const expected = range(64).map((n) => (n === 17 || n === 63 ? 'rejected' : n * 10));
+    expect(await settle(range(64).map(add))).toEqual(expected);
+    expect(sent).toHaveLength(1 + 2 * (6 + 5)); // halves: the way down to the first, and to the second beside it
+  });
+
+  it('for all of its items is retried twice for each item at most', async () => {
+    const { sent, add } = failingFor(range(64), '22003');
+    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
+    expect(sent).toHaveLength(2 * 64 - 1);
+  });
+
+  it.each(['08006', '57014', 'ECONNRESET'])('for another reason (%s) is not retried', async (code) => {
+    const { sent, add } = failingFor([17], code);
+    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
+    expect(sent).toHaveLength(1);
+    expect(await add(1)).toBe(10); // the next one goes on
   });
 });

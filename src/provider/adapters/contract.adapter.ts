@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
+import { mappedClaims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -31,7 +32,7 @@ export class ContractAdapter implements ProviderAdapter {
   /** spec §4.5.2. */
   async exchange(
     provider: ProviderSettings,
-    { code, redirectUri, memory, signal }: ExchangeRequest,
+    { code, redirectUri, memory, signal, received }: ExchangeRequest,
   ): Promise<ProviderIdentity> {
     const form = new URLSearchParams({
       client_id: provider.clientId,
@@ -48,6 +49,9 @@ export class ContractAdapter implements ProviderAdapter {
       signal,
       direct: provider.internalUrl !== undefined,
     });
-    return readAnswer(answer) as unknown as ProviderIdentity; // parseIdentity validates it
+    const identity = readAnswer(answer);
+    received?.(identity);
+    const claims = mappedClaims(identity, provider.options) ?? identity['claims'];
+    return { ...identity, claims } as unknown as ProviderIdentity; // parseIdentity validates it
   }
 }

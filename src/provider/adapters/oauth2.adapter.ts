@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf } from '../identity/claims.js';
+import type { Claims } from '../identity/kept-claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -24,7 +25,8 @@ const GITHUB_CODES = new Map<unknown, string>([
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
 @Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
-  constructor(private readonly http: ProviderHttp) {}
+  /** @param http as for OidcAdapter */
+  constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   authorizationUrl(
     provider: ProviderSettings,
@@ -58,7 +60,14 @@ export class OAuth2Adapter implements ProviderAdapter {
     if (answer.status !== 200) {
       throw badAnswer(`the userinfo URL answered with status ${answer.status}`, answer);
     }
-    return identityOf(readObject(answer), provider.options) as ProviderIdentity;
+    const user = readObject(answer);
+    request.received?.(user);
+    return this.identityOf(provider, user);
+  }
+
+  /** Returns the identity in the answer of the userinfo URL. */
+  identityOf({ options }: ProviderSettings, user: Claims): ProviderIdentity {
+    return identityOf(user, options) as ProviderIdentity; // parseIdentity validates it
   }
 
   private async requestToken(

@@ -6,6 +6,7 @@ import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
+import { OidcAdapter as Exported } from '../adapter.js';
 import { fetchKeys, withoutSecrets } from './oidc-client.js';
 import { atHashMatches, OidcAdapter } from './oidc.adapter.js';
 import { Unsupported } from './unsupported.js';
@@ -197,6 +198,43 @@ describe('the adapter oidc', () => {
       stub.claims = { ...ALL, upn: 'ada@corp' };
       const identity = await exchange(MEMORY, { claim_user_id: 'upn' });
       expect(identity).toMatchObject({ provider_user_id: 'ada@corp', subject: 'ada' });
+    });
+
+    it('with claims of the settings, and reports what came from the provider', async () => {
+      const received = jest.fn();
+      stub.claims = { realm_access: { roles: ['a'] } };
+      stub.user = { groups: ['b'] };
+      const identity = await adapter.exchange(
+        stub.settings({ options: { claims: 'roles=realm_access.roles,groups=groups' } }),
+        {
+          code: 'c',
+          state: 's',
+          redirectUri: REDIRECT_URI,
+          memory: MEMORY,
+          signal: new AbortController().signal,
+          received,
+        },
+      );
+      expect(identity.claims).toEqual({ roles: ['a'], groups: ['b'] });
+      expect(received).toHaveBeenLastCalledWith(
+        expect.objectContaining({ realm_access: { roles: ['a'] }, groups: ['b'], iss: stub.url }),
+      );
+    });
+
+    it('for an adapter of an integrator that extends it (`latchkey/adapter`)', async () => {
+      adapter = new (class extends Exported {
+        override identityOf(provider: ProviderSettings, claims: Record<string, unknown>): ProviderIdentity {
+          return { ...super.identityOf(provider, claims), claims: { roles: [claims['department']] } };
+        }
+        override isComplete(_provider: ProviderSettings, claims: Record<string, unknown>): boolean {
+          return claims['department'] !== undefined;
+        }
+      })() as OidcAdapter;
+      stub.user = { department: 'physics' };
+      expect(await exchange()).toMatchObject({ provider_user_id: 'ada', claims: { roles: ['physics'] } });
+      stub.claims = { department: 'maths' };
+      expect(await exchange()).toMatchObject({ claims: { roles: ['maths'] } });
+      expect(stub.paths.filter((path) => path === '/me')).toHaveLength(1);
     });
 
     it('and asks the userinfo endpoint for what the ID token lacks, which counts first', async () => {

@@ -5,6 +5,7 @@ import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, isComplete } from '../identity/claims.js';
 import { isUnverified } from '../identity/identity.js';
+import type { Claims } from '../identity/kept-claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -38,7 +39,8 @@ export class OidcAdapter implements ProviderAdapter {
     { readonly until: number; metadata: Promise<client.ServerMetadata> }
   >();
 
-  constructor(private readonly http: ProviderHttp) {}
+  /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
+  constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   /**
    * Fetches and checks the discovery document.
@@ -78,10 +80,20 @@ export class OidcAdapter implements ProviderAdapter {
     const metadata = await this.metadata(provider);
     const configuration = configure(this.http, provider, metadata, request.signal);
     try {
-      return (await this.redeem(configuration, provider, request)) as ProviderIdentity;
+      return await this.redeem(configuration, provider, request);
     } catch (error) {
       throw explained(provider, error);
     }
+  }
+
+  /** Returns the identity in verified claims: those of the ID token, with those of the userinfo endpoint if it was asked. */
+  identityOf({ options }: ProviderSettings, claims: Claims): ProviderIdentity {
+    return identityOf(claims, options) as ProviderIdentity; // parseIdentity validates it
+  }
+
+  /** Whether the claims of the ID token are enough, so that the userinfo endpoint is not asked. */
+  isComplete({ options }: ProviderSettings, claims: Claims): boolean {
+    return isComplete(claims, options);
   }
 
   /**
@@ -105,8 +117,8 @@ export class OidcAdapter implements ProviderAdapter {
   private async redeem(
     configuration: client.Configuration,
     provider: ProviderSettings,
-    { code, redirectUri, memory }: ExchangeRequest,
-  ): Promise<Partial<ProviderIdentity>> {
+    { code, redirectUri, memory, received }: ExchangeRequest,
+  ): Promise<ProviderIdentity> {
     const { options } = provider;
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
@@ -116,10 +128,11 @@ export class OidcAdapter implements ProviderAdapter {
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
     const claims = checkIdToken(tokens, nonce);
+    received?.(claims);
     const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
-    const identity = { ...identityOf(claims, options), ...names };
+    const identity = { ...this.identityOf(provider, claims), ...names };
     const accessToken = accessTokenIn(tokens);
-    if (isComplete(claims, options) || accessToken === undefined) return identity;
+    if (this.isComplete(provider, claims) || accessToken === undefined) return identity;
     if (!configuration.serverMetadata().userinfo_endpoint) return identity;
     const more = await client
       .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
@@ -128,7 +141,9 @@ export class OidcAdapter implements ProviderAdapter {
       });
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
-    return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
+    const all = { ...more, ...claims, ...doubt };
+    received?.(all);
+    return { ...this.identityOf(provider, all), ...names };
   }
 
   /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */

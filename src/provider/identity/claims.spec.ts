@@ -131,6 +131,16 @@ describe('identityOf', () => {
     expect(identity.email_verified).toBe(verified ? undefined : false);
   });
 
+  it('has the claims that the settings name, as they are', () => {
+    const answer = { sub: '1', realm_access: { roles: ['a'] }, 'https://x.example/t': { n: 1 }, none: null };
+    const setting = 'roles=realm_access.roles, tenant=https://x.example/t,b=none,c=realm_access.none';
+    const expected = { roles: ['a'], tenant: { n: 1 } };
+    expect(identityOf(answer, { claims: setting })).toEqual({ provider_user_id: '1', claims: expected });
+    const four = { ...answer, name: 'a', email: 'a@x.example', picture: 'p' };
+    expect(isComplete(four, { claims: 'roles=realm_access.roles' })).toBe(true);
+    expect(isComplete(four, { claims: setting })).toBe(false);
+  });
+
   it('is complete with four fields and all parts of a name, whatever is said of one', () => {
     const four = { sub: '1', name: 'a', email: 'a@x.example', picture: 'p', email_verified: false };
     expect(isComplete(four, {})).toBe(true);

@@ -1,7 +1,8 @@
+import { claimPaths } from '../../config/providers/claim-paths.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 import { isUnverified } from './identity.js';
+import type { Claims } from './kept-claims.js';
 
-type Claims = Readonly<Record<string, unknown>>;
 type Options = Readonly<Record<string, string>>;
 
 /** Paths without `claim_*` settings: the standard claims of OpenID Connect Core §5.1. */
@@ -26,14 +27,24 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
       email: at('claim_email', 'text'),
       avatar_url: at('claim_avatar_url', 'url'),
       email_verified: isEmailUnverified(claims, paths('claim_email')) ? false : undefined,
+      claims: mappedClaims(claims, options),
     }).filter(([, value]) => value !== undefined),
   );
 }
 
-/** Whether claims have all four fields, and a name with all its parts. */
+/** Returns the claims that the setting `claims` names, as far as they exist; undefined without the setting. */
+export function mappedClaims(claims: Claims, { claims: setting }: Options): Claims | undefined {
+  if (setting === undefined) return undefined;
+  const values = claimPaths(setting).map(([name, path]) => [name, valueAt(claims, path)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** Whether claims have all four fields, a name with all its parts, and every claim of the settings. */
 export function isComplete(claims: Claims, options: Options): boolean {
-  return Object.entries(DEFAULTS).every(([option, usual]) =>
-    claimAt(claims, options[option] ?? usual, 'text'),
+  const fields = Object.entries(DEFAULTS);
+  return (
+    fields.every(([option, usual]) => claimAt(claims, options[option] ?? usual, 'text')) &&
+    claimPaths(options['claims']).every(([, path]) => (valueAt(claims, path) ?? null) !== null)
   );
 }
 

@@ -1,6 +1,7 @@
+import { jest } from '@jest/globals';
 import { parseIdentity } from './identity.js';
 
-const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null };
+const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null, claims: {} };
 
 describe('parseIdentity (spec §2.5, contract §6)', () => {
   it('takes all fields', () => {
@@ -11,6 +12,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatar_url: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      claims: { roles: 'admin' },
     };
     expect(parseIdentity(body)).toEqual({
       providerUserId: '1',
@@ -19,6 +21,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatarUrl: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      claims: { roles: ['admin'] },
     });
   });
 
@@ -74,6 +77,13 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       ...said,
     });
     expect([username, identity.email]).toEqual(['Ada', kept ? email : null]);
+  });
+
+  it('drops a claim beyond the limits (contract §5) with a warning that has no value', () => {
+    const warn = jest.fn();
+    const claims = { roles: ['admin'], sub: 's3cret' };
+    expect(parseIdentity({ provider_user_id: '1', claims }, warn).claims).toEqual({ roles: ['admin'] });
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^dropped claims: sub \([^)]*\)$/)]]);
   });
 
   it('counts characters, not UTF-16 units', () => {

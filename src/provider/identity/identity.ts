@@ -1,5 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
+import { droppedClaims, keepClaims, type Claims } from './kept-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -10,6 +11,8 @@ export interface Identity {
   /** Names of user and session in the provider's logout tokens (contract §6). */
   readonly subject: string | null;
   readonly session: string | null;
+  /** Claims of the user from the provider (contract §5); empty if there are none. */
+  readonly claims: Claims;
 }
 
 /**
@@ -17,15 +20,19 @@ export interface Identity {
  * provider calls unverified.
  *
  * @param body parsed JSON
+ * @param warn receives a line for claims beyond the limits of contract §5, which are dropped
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
-export function parseIdentity(body: unknown): Identity {
+export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
   const { subject, session } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
+  const claims = keepClaims(fields['claims']);
+  const line = droppedClaims(claims);
+  if (line !== undefined) warn?.(line);
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
@@ -33,6 +40,7 @@ export function parseIdentity(body: unknown): Identity {
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
+    claims: claims.kept,
   };
 }
 

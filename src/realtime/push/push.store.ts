@@ -19,7 +19,7 @@ interface Row {
 
 /**
  * Finds the target, raises the user's counter and stores the event. Returns no row if the user or their device does not exist.
- * It spans rooms: each offers the SQL of its tables (`*.sql.ts`).
+ * It reads tables of several modules; each module offers the SQL of its tables (`*.sql.ts`).
  */
 const PUSH = {
   name: 'push',
