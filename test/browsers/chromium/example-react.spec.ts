@@ -8,7 +8,6 @@ import { inChromium, launchChromium } from '../../support/chromium.js';
 import { freePort } from '../../support/free-port.js';
 import { PackageProject } from '../../support/package-project.js';
 import { startTestService, type TestService } from '../../support/service.js';
-import { bearer } from '../../support/sign-in.js';
 import { until } from '../../support/waiting.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -182,8 +181,14 @@ inChromium('examples/react', () => {
     const stored = (): Promise<{ access_token: string; user_id: string }> =>
       page.evaluate(`JSON.parse(localStorage.getItem('latchkey:${service.url}'))`);
     const { user_id: user } = await stored();
-    const setRoles = (roles: string[]): Promise<unknown> =>
-      bearer(service.url, key).put(`/users/${user}/claims`).send({ claims: { roles } }).expect(200);
+    const setRoles = async (roles: string[]): Promise<void> => {
+      const answer = await fetch(`${service.url}/users/${user}/claims`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ claims: { roles } }),
+      });
+      expect(answer.status).toBe(200);
+    };
     const remove = async (token: string): Promise<number> => {
       const headers = { Authorization: `Bearer ${token}` };
       return (await fetch(`${served.url}/api/lists`, { method: 'DELETE', headers })).status;
