@@ -153,8 +153,13 @@ describe('claims', () => {
     expect(({} as UserClaims).roles).toBeUndefined();
     expect(() => requireRole('admin')(got)).toThrow('insufficient_scope');
     expect(() => requireClaim('constructor', 'pro')(got)).not.toThrow();
-    for (const name of ['toString', 'constructor', '__proto__'])
-      expect(() => requireClaim(name, 'pro')({ ...got, claims: {} })).toThrow('insufficient_scope');
+    Object.defineProperty(Object.prototype, 'inherited', { value: 'pro', configurable: true });
+    try {
+      for (const name of ['inherited', 'constructor', '__proto__'])
+        expect(() => requireClaim(name, 'pro')({ ...got, claims: {} })).toThrow('insufficient_scope');
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'inherited');
+    }
   });
 
   it('of the largest kind arrive', async () => {

@@ -226,8 +226,8 @@ describe('the guard for NestJS', () => {
     };
     @Roles('reader')
     class Readers extends Target {}
-    @RequireClaim('plan', 'free')
     @RequireClaim('plan', 'pro')
+    @RequireClaim('plan', 'free')
     class Both extends Target {}
     @RequireClaim('plan', 'pro')
     class Pro extends Target {}
