@@ -30,10 +30,12 @@ const SLOW = [
   'test/realtime/realtime-abuse.spec.ts',
   'test/realtime/realtime-cluster.spec.ts',
 ];
-// Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install, test:infra, test:guides.
+// Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install, test:infra, test:guides,
+// test:providers.
 const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
   ...(process.env.GUIDES ? [] : ['test/guides/']),
+  ...(process.env.PROVIDERS ? [] : ['test/providers/']),
   ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
   ...(isWhole ? ['test/infra/', ...(all ? [] : SLOW)] : []),

@@ -29,8 +29,17 @@ Settings are environment variables, or lines of a file .env in the working direc
     run: async (argv) => (await import('./keys/command.js')).runKeys(argv),
   },
   'check-provider': {
-    about: 'checks an identity provider against the provider contract',
-    run: async (argv) => (await import('#check-provider')).runCommand('latchkey check-provider', argv),
+    about: 'checks an identity provider: a configured one, or one by its URL',
+    run: async (argv) => (await import('./check/check-provider.command.js')).runCheckProvider(argv),
+  },
+  'check-config': {
+    about: 'checks settings, database and Redis as a start would',
+    usage: `Usage: latchkey check-config
+
+Checks settings, adapters, address, database and Redis as a start would, and prints what it finds, with the redirect URIs to
+register at each provider. Nothing is started or changed. Exit code 0: valid. 1: not.
+`,
+    run: async () => (await import('./check/check-config.command.js')).runCheckConfig(),
   },
   'hash-password': {
     about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',

@@ -1,5 +1,4 @@
 import type { Server } from 'node:http';
-import { connect, isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
@@ -14,6 +13,7 @@ import { Sql } from './database/statements/sql.js';
 import { directTarget } from './database/pool/connection-target.js';
 import { distributeNewTables } from './distribute/distribute.js';
 import { createApp } from './http/server/create-app.js';
+import { isHiddenByIpv6, listenFailure } from './http/server/listening.js';
 import { setAnswerClock } from './http/server/express.adapter.js';
 import { NestLog } from './operations/log.js';
 import { MetricsServer } from './operations/metrics/metrics-server.js';
@@ -81,33 +81,9 @@ export async function startApp(
 async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
   const { port, host, metricsPort = 0 } = settings;
   const failed = (variable: string, value: number) => (error: unknown) => {
-    throw new Error(describeFailure(error, variable, value, host), { cause: error });
+    throw listenFailure(error, variable, value, host);
   };
   await app.get(MetricsServer).listen().catch(failed('METRICS_PORT', metricsPort));
-  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) failed('PORT', port)({ code: 'EADDRINUSE' });
+  if (await isHiddenByIpv6(settings)) failed('PORT', port)({ code: 'EADDRINUSE' });
   await app.listen(port, host).catch(failed('PORT', port));
-}
-
-function describeFailure(error: unknown, variable: string, port: number, host: string): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} is taken by another program. Stop that program, or set ${variable} to another port.`;
-  }
-  if (code === 'EACCES') {
-    return `This user may not listen on port ${port}. Set ${variable} to a port from 1024 on.`;
-  }
-  return `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
-}
-
-/** In development, people open `localhost`, which browsers resolve to ::1 first. */
-function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolean {
-  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}`;
-}
-
-function isTakenAtIpv6(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '::1' });
-    socket.once('connect', () => socket.end(() => resolve(true)));
-    socket.once('error', () => resolve(false));
-  });
 }

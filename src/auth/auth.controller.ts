@@ -53,9 +53,9 @@ export class AuthController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Authorization | string> {
-    if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query);
+    if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query);
     refuseHead(request);
-    return sendNext(await this.clientAuthorization.begin(query), response);
+    return sendNext(await this.clientAuthorization.begin(query, request.query), response);
   }
 
   /**

@@ -9,6 +9,7 @@ import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
+import { providerParams } from './provider-params.dto.js';
 import { checkAllowed } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
@@ -55,8 +56,11 @@ export class AuthService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Begins a sign-in: where to send the user, and the state that will come back (spec §4.2). */
-  async authorize(params: AuthorizeDto): Promise<Authorization> {
+  /**
+   * Begins a sign-in: where to send the user, and the state that will come back (spec §4.2).
+   * @param query as it came: some of its parameters are for the provider
+   */
+  async authorize(params: AuthorizeDto, query: Readonly<Record<string, unknown>>): Promise<Authorization> {
     const provider = this.providers.get(params.provider);
     const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
     checkAllowed(this.settings, provider.settings, redirectUri);
@@ -66,8 +70,9 @@ export class AuthService {
         'code_challenge needs code_challenge_method=S256, and the reverse',
       );
     }
+    const passed = providerParams(provider.settings, query);
     const state = this.states.make();
-    const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
+    const { url, memory } = await provider.authorizationUrl({ state, redirectUri, ...passed });
     await this.states.save(state, {
       provider: params.provider,
       redirectUri,

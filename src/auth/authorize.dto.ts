@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
+import { ProviderParamsDto } from './provider-params.dto.js';
 
 /** Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one does (contract §4). */
 @Injectable()
@@ -38,7 +39,7 @@ export class Authorization {
 
 /** Query of GET /oauth2/authorize (spec §4.2). */
 @OAuthParameters()
-export class AuthorizeDto {
+export class AuthorizeDto extends ProviderParamsDto {
   /** Name of the configured provider. Only with `response_type` it may be left out. */
   @RequiredText()
   provider!: string;

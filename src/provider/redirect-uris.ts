@@ -41,6 +41,15 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
   return `${publicUrl}/providers/${name}/callback`;
 }
 
+/** Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients. */
+export function redirectUrisToRegister(
+  settings: Pick<Settings, 'publicUrl' | 'redirectUris'>,
+  provider: Own & Pick<ProviderSettings, 'name'>,
+): readonly string[] {
+  const list = provider.redirectUris ?? settings.redirectUris ?? [];
+  return [...new Set([...list, providerCallback(settings, provider.name)])];
+}
+
 /** The demo offers its page at the other spelling of loopback as a second device. */
 function asLocalhost(uri: string): string {
   return uri.replace(/^(https?:\/\/)127\.0\.0\.1(?=[:/])/, '$1localhost');

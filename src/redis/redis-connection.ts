@@ -43,6 +43,11 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
 
+  /** Why Redis is not usable, if that is known. */
+  get problem(): string | undefined {
+    return this.warned;
+  }
+
   /** Pings Redis. */
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;

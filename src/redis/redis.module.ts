@@ -46,12 +46,16 @@ function sentinelOptions({ tls, ...url }: SentinelUrl) {
  */
 @Global()
 @Module({
-  providers: [{ provide: RedisConnection, inject: [SETTINGS], useFactory: connect }],
+  providers: [{ provide: RedisConnection, inject: [SETTINGS], useFactory: connectRedis }],
   exports: [RedisConnection],
 })
 export class RedisModule {}
 
-async function connect({ redisUrl, secretFiles }: Settings): Promise<RedisConnection | undefined> {
+/** Opens the connections; their self-test follows. @returns undefined without REDIS_URL */
+export async function connectRedis({
+  redisUrl,
+  secretFiles,
+}: Settings): Promise<RedisConnection | undefined> {
   if (redisUrl === undefined) return undefined;
   const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
   const client =

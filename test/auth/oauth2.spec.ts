@@ -62,6 +62,9 @@ describe('the adapter oauth2', () => {
         claim_user_id: 'user.id',
         claim_username: 'user.names.0',
         claim_email: 'mail',
+        claims: 'roles=roles,tenant=user.tenant',
+        authorize_params: 'audience=api',
+        allowed_params: 'team, ref',
       }),
       ...provider.env('CONTRACT'),
       REDIRECT_URIS: 'https://app.example/cb?a=1',
@@ -118,6 +121,48 @@ describe('the adapter oauth2', () => {
       [name],
     );
     expect(rows).toEqual([{ provider_user_id: id, ...fields }]);
+  });
+
+  describe('parameters for the page of the provider (contract §4)', () => {
+    const page = async (provider_: string, query_: object): Promise<Record<string, string>> => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: provider_, ...query_ })
+        .expect(200);
+      return Object.fromEntries(new URL((body as { redirect_url: string }).redirect_url).searchParams);
+    };
+    const hints = {
+      login_hint: 'ada@x.example',
+      prompt: 'none',
+      max_age: '60',
+      hd: 'x.example',
+      scope: 'all',
+    };
+
+    it('are passed on: the standard ones, those of the settings, and no others', async () => {
+      const { scope: _, ...standard } = hints;
+      const parameters = await page('plain', { ...hints, team: 'a&b', other: 'x', ref: '' });
+      expect(parameters).toMatchObject({ ...standard, team: 'a&b', audience: 'api' });
+      for (const name of ['scope', 'other', 'ref']) expect(parameters).not.toHaveProperty(name);
+    });
+
+    it('never reach a provider of the contract', async () =>
+      expect(Object.keys(await page('contract', hints))).toEqual(['state', 'client_id', 'redirect_uri']));
+
+    it.each<[string, object]>([
+      ['over-long', { login_hint: 'x'.repeat(1025) }],
+      ['with control characters', { prompt: 'login\n' }],
+      ['no number', { max_age: '-1' }],
+      ['repeated', { login_hint: ['a', 'b'] }],
+      ['over-long, of the settings', { team: 'x'.repeat(1025) }],
+      ['repeated, of the settings', { team: ['a', 'b'] }],
+    ])('are refused if they are %s', async (_name, query_) => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'plain', ...query_ })
+        .expect(400);
+      expect(body).toMatchObject({ error: 'invalid_request' });
+    });
   });
 
   describe('answers', () => {

@@ -43,7 +43,7 @@ describe('a stock OAuth client', () => {
     };
     const all = {
       ...env,
-      ...provided('CORP', { ADAPTER: 'oidc', URL: corp.url }),
+      ...provided('CORP', { ADAPTER: 'oidc', URL: corp.url, ALLOWED_PARAMS: 'tenant' }),
       ...provided('GONE', { URL: 'http://127.0.0.1:1' }),
       ...provided('LOST', { ADAPTER: 'oidc', URL: 'http://127.0.0.1:1' }),
     };
@@ -85,6 +85,13 @@ describe('a stock OAuth client', () => {
     expect(new URLSearchParams(provider.requests[0]!.body).get('redirect_uri')).toBe(
       `${PUBLIC_URL}/providers/stub/callback`,
     );
+  });
+
+  it('passes parameters on to the page of an OpenID provider (contract §4), and gets an error for bad ones', async () => {
+    const begun = await client.authorize(here.url, { provider: 'corp', login_hint: 'ada' }).expect(302);
+    expect(answerIn(begun)).toMatchObject({ login_hint: 'ada', response_type: 'code' });
+    const bad = await client.authorize(here.url, { provider: 'corp', tenant: ['a', 'b'] }).expect(302);
+    expect(answerIn(bad)).toMatchObject({ error: 'invalid_request', state: client.state, iss: PUBLIC_URL });
   });
 
   it('and the specification’s client are the same user', async () => {

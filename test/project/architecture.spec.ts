@@ -66,6 +66,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'rate-limit': [...GROUND, 'redis'],
   removal: [...GROUND],
   keys: [...GROUND, 'token', 'entities.js'], // a command, which builds its own application
+  check: [...GROUND, 'provider', 'redis', 'sample-provider', 'token'], // commands, which check as a start does
   distribute: [...GROUND, 'entities.js'], // a command
   operations: [...GROUND, 'redis'],
   openapi: [...GROUND],
@@ -101,8 +102,9 @@ describe('who may import whom', () => {
   it('packages are imported where they are started', () => {
     const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
     expect(importers.toSorted()).toEqual([
+      'check/check-provider.command.ts #check-provider',
+      'check/check-provider.ts #check-provider',
       'keys/open-database.ts #embedded-postgres',
-      'latchkey.ts #check-provider',
       'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);

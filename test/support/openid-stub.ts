@@ -18,6 +18,9 @@ export class OpenIdStub {
   token: Part = {};
   user: Part = {};
   jwks: Part | undefined;
+  /** With what `/authorize` sends a browser back at once; the ID token then has the nonce of that request. */
+  callback: Record<string, string> | undefined;
+  private nonce: string | null = null;
   /** By path. */
   said: Record<string, Said> = {};
   /** Called before each answer; false suppresses the answer. */
@@ -26,6 +29,14 @@ export class OpenIdStub {
   private constructor(private readonly stub: StubProvider) {
     stub.answer = (request, response, raw) => {
       if (this.seen(request, raw) === false) return;
+      const { pathname, searchParams } = new URL(request.path, this.url);
+      if (this.callback && pathname === '/authorize') {
+        this.nonce = searchParams.get('nonce');
+        const back = new URLSearchParams({ ...this.callback, state: searchParams.get('state') ?? '' });
+        const location = `${searchParams.get('redirect_uri')}?${back.toString()}`;
+        response.writeHead(302, { Location: location }).end();
+        return;
+      }
       const [status, body, headers = { 'Content-Type': 'application/json' }] = this.said[request.path] ?? [
         200,
         JSON.stringify(this.answer(request.path)),
@@ -64,7 +75,7 @@ export class OpenIdStub {
   /** Back to what a good provider says; nothing was seen. */
   reset(): void {
     this.stub.requests.length = 0;
-    this.jwks = undefined;
+    [this.jwks, this.callback, this.nonce] = [undefined, undefined, null];
     this.seen = () => undefined;
     Object.assign(this, { metadata: {}, claims: {}, header: {}, token: {}, user: {}, said: {} });
   }
@@ -75,7 +86,14 @@ export class OpenIdStub {
 
   idToken(): string {
     const now = Math.floor(Date.now() / 1000);
-    const usual = { iss: this.url, aud: 'latchkey', sub: 'ada', iat: now, exp: now + 60, nonce: 'n' };
+    const usual = {
+      iss: this.url,
+      aud: 'latchkey',
+      sub: 'ada',
+      iat: now,
+      exp: now + 60,
+      nonce: this.nonce ?? 'n',
+    };
     const header = { alg: 'ES256', kid: 'first', ...this.header };
     return reissue('e30.e30.', this.key, { ...usual, ...this.claims }, header);
   }

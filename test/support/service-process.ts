@@ -100,21 +100,28 @@ export interface CommandResult {
 }
 
 /**
+ * Runs a command of the compiled service (contract §1).
+ * @param env the whole of its environment, beside PATH
+ */
+export function latchkeyCommand(
+  env: Record<string, string>,
+  cwd: string,
+  ...args: string[]
+): Promise<CommandResult> {
+  const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [LATCHKEY, ...args], options, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+/**
  * Runs the compiled command `keys` as `npm run keys` does.
  * @param env the whole of its environment, beside PATH and `KEYS`
  */
 export function keysCommand(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
-  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...KEYS, ...env } };
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [LATCHKEY, 'keys', ...args],
-      options,
-      (_error, stdout, stderr) => {
-        resolve({ code: child.exitCode ?? -1, stdout, stderr });
-      },
-    );
-  });
+  return latchkeyCommand({ ...KEYS, ...env }, tmpdir(), 'keys', ...args);
 }
 
 /** Access token (a JWT), refresh token, private key. */

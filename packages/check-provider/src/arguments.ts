@@ -1,19 +1,28 @@
 import { parseArgs } from 'node:util';
 import { CannotRun } from './cannot-run.js';
 
+/** How a person signs in, and how the report is printed. */
+export interface SignInOptions {
+  /** A callback elsewhere: a person pastes the address at which the browser ends. Unset: a loopback callback. */
+  readonly redirectUri: string | undefined;
+  readonly json: boolean;
+  /** Seconds that a person may take for one sign-in. */
+  readonly wait: number;
+}
+
 /** What to check, and how. */
-export interface Options {
+export interface Options extends SignInOptions {
   /** Base address of the provider, without a slash at its end (spec §4.5). */
   readonly providerUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** A callback elsewhere: a person pastes the address at which the browser ends. Unset: a loopback callback. */
-  readonly redirectUri: string | undefined;
-  readonly json: boolean;
   /** Whether to wait until a code must have expired. */
   readonly slow: boolean;
-  /** Seconds that a person may take for one sign-in. */
-  readonly wait: number;
+}
+
+/** A provider that the service has in its settings. */
+export interface NamedOptions extends SignInOptions {
+  readonly name: string;
 }
 
 /** Says in one line what is wrong with the command line; never with a value from it. */
@@ -32,9 +41,29 @@ export function parseArguments(argv: readonly string[]): Options | 'help' {
     providerUrl: providerUrl(url),
     clientId: values['client-id'] || missing('--client-id'),
     clientSecret: values['client-secret'] || missing('--client-secret'),
+    slow: values.slow,
+    ...signInOptions(values),
+  };
+}
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/**
+ * Reads a command line with the name of a configured provider instead of a URL.
+ * @returns undefined for any other command line
+ * @throws WrongArguments
+ */
+export function parseNamed(argv: readonly string[]): NamedOptions | undefined {
+  const { values, positionals } = parsed(argv);
+  const [name = '', ...others] = positionals;
+  const isNamed = NAME.test(name) && others.length === 0 && values['client-id'] === undefined;
+  return isNamed && !values.help ? { name, ...signInOptions(values) } : undefined;
+}
+
+function signInOptions(values: ReturnType<typeof parsed>['values']): SignInOptions {
+  return {
     redirectUri: redirectUri(values['redirect-uri']),
     json: values.json,
-    slow: values.slow,
     wait: seconds(values.wait),
   };
 }

@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
+import type { OAuthError } from '../../errors/oauth-error.js';
 import { html, type Html } from '../../http/page/html.js';
 import { layout } from '../../http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
+import { providerParams } from '../provider-params.dto.js';
 import { checkAllowed } from '../service-endpoint.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
@@ -14,6 +16,9 @@ import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } f
 
 /** Answer to the browser: a redirect or a page. */
 export type Next = { readonly address: string } | { readonly page: Html };
+
+/** Query of the request, as it came. */
+type Query = Readonly<Record<string, unknown>>;
 
 /** The client, without its code challenge. */
 type Client = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'state'>;
@@ -31,17 +36,17 @@ export class ClientAuthorization {
    * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
    */
-  async begin(request: ClientAuthorizeDto): Promise<Next> {
+  async begin(request: ClientAuthorizeDto, query: Query): Promise<Next> {
     const client = this.trusted(request);
     const codeChallenge = this.codeChallengeOf(client, request);
     if (request.provider === undefined) {
       const all = this.providers.list();
       if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
-      if (all.length > 1) return { page: providerPage(request, all) };
+      if (all.length > 1) return { page: providerPage(request, query, all) };
     }
     const provider = this.providers.find(request.provider ?? this.providers.list()[0]!.name);
     if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
-    return { address: await this.send(provider, { ...client, codeChallenge }) };
+    return { address: await this.send(provider, { ...client, codeChallenge }, query) };
   }
 
   /** REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4). */
@@ -70,12 +75,13 @@ export class ClientAuthorization {
   }
 
   /** @returns the provider's authorization page */
-  private async send(provider: Provider, client: ClientRequest): Promise<string> {
+  private async send(provider: Provider, client: ClientRequest, query: Query): Promise<string> {
     const { name } = provider.settings;
     const redirectUri = providerCallback(this.settings, name);
+    const passed = this.passed(provider, client, query);
     const state = this.states.make();
     try {
-      const { url, memory = null } = await provider.authorizationUrl({ state, redirectUri });
+      const { url, memory = null } = await provider.authorizationUrl({ state, redirectUri, ...passed });
       await this.states.save(state, {
         provider: name,
         redirectUri,
@@ -89,27 +95,42 @@ export class ClientAuthorization {
     }
   }
 
+  private passed(provider: Provider, client: Client, query: Query): { params?: Record<string, string> } {
+    try {
+      return providerParams(provider.settings, query);
+    } catch (cause) {
+      const { description } = cause as OAuthError;
+      throw this.refusal(client, 'invalid_request', description);
+    }
+  }
+
   private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, { description });
   }
 }
 
 /** Page on which the user chooses a provider; each link repeats the client's request. */
-function providerPage(request: ClientAuthorizeDto, providers: readonly ProviderSettings[]): Html {
-  const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
+function providerPage(
+  { redirect_uri: redirectUri }: ClientAuthorizeDto,
+  query: Query,
+  providers: readonly ProviderSettings[],
+): Html {
+  const parameters = Object.entries(query).filter((entry): entry is [string, string] => isText(entry[1]));
   const link = (provider: ProviderSettings): Html => {
-    const query = new URLSearchParams([...parameters, ['provider', provider.name]]);
-    return html`<li><a href="?${query.toString()}">${listed(provider).label}</a></li>`;
+    const own = new URLSearchParams([...parameters, ['provider', provider.name]]);
+    return html`<li><a href="?${own.toString()}">${listed(provider).label}</a></li>`;
   };
   return layout(
     { title: 'Sign in', brand: 'Sign in' },
     html`<h1>Where do you want to sign in?</h1>
-      <p class="lead">to continue to <strong>${destinationOf(request.redirect_uri)}</strong></p>
+      <p class="lead">to continue to <strong>${destinationOf(redirectUri)}</strong></p>
       <ul class="choices">
         ${providers.map(link)}
       </ul>`,
   );
 }
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** Host, or the name of an app's private scheme, for people to recognize. */
 function destinationOf(redirectUri: string): string {

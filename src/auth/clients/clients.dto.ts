@@ -1,4 +1,5 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { ProviderParamsDto } from '../provider-params.dto.js';
 import { STATE } from '../states/state.service.js';
 
 /** Distinguishes codes of the service from a provider's at POST /oauth2/token (contract §4). */
@@ -9,7 +10,7 @@ export const CODE_PREFIX = 'lkc_';
  * in the browser; ClientAuthorization validates the rest and can send errors to the client.
  */
 @OAuthParameters()
-export class ClientAuthorizeDto {
+export class ClientAuthorizeDto extends ProviderParamsDto {
   /** `code`. Any value selects this flow. */
   @RequiredText()
   response_type!: string;

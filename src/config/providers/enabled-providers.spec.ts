@@ -185,6 +185,28 @@ describe('errors', () => {
       { ...idp, PROVIDERS_IDP_PKCE: 'true' },
       'PROVIDERS_IDP_PKCE is invalid. Use on or off. Value: "true"',
     ],
+    ...[
+      ['adaptor', 'oidc', 'contract (did you mean adapter?)'],
+      ['redirect_uri', 'https://app.example/cb', 'contract (did you mean redirect_uris?)'],
+      ['departement', 'hunter2', 'contract'],
+      ['accounts', 'a.json', 'contract'],
+    ].map(([key, text, problem]): [string, Environment, string] => [
+      `the unknown key ${key}`,
+      { ...idp, [`providers.idp.${key}`]: text },
+      `providers.idp.${key} is not a setting of the adapter ${problem}. Use a key of docs/settings.md, or remove it.`,
+    ]),
+    ...['scope=x', 'state', 'a=1&a=2', '?a=1', 'a=b c', '=1', 'redirect_uri=https://x.example', 'a=\n'].map(
+      (text): [string, Environment, string] => [
+        `authorize_params ${text}`,
+        { ...oauth2, 'providers.idp.authorize_params': text },
+        'providers.idp.authorize_params is invalid. Use a query string',
+      ],
+    ),
+    ...['scope', 'a b', 'request_uri,prompt', ','].map((text): [string, Environment, string] => [
+      `allowed_params ${text}`,
+      { ...oauth2, 'providers.idp.allowed_params': text },
+      'providers.idp.allowed_params is invalid. Use a comma-separated list of names',
+    ]),
     ...['roles', 'roles=', 'sub=id', 'a=b,a=c', '=x', `${'x'.repeat(65)}=y`, ','].map(
       (text): [string, Environment, string] => [
         `claims ${text}`,

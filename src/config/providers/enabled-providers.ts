@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parser } from '../settings/parsers.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
+import { suggestionFor } from '../settings/suggestion.js';
 import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type Setting } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
@@ -11,6 +12,10 @@ import { providerVariable, type ProviderVariables } from './provider-variables.j
 export const SAMPLE_PROVIDER = 'mock';
 
 const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
+const KNOWN_KEYS: readonly string[] = [...OWN_KEYS, ...Object.values(adapterKeys).map((key) => key.name)];
+
+/** Kubernetes sets such variables for a service called `providers-<name>`. */
+const OF_KUBERNETES = /^(?:service_(?:host|port)|port)(?:_|$)/;
 
 interface Surroundings {
   readonly production: boolean;
@@ -137,12 +142,19 @@ function readKey<T>({ name, variables, errors }: Given, key: Setting<T>): T | un
   return read(key, providerVariable(name, key.name, variables), variables.get(key.name)?.text, errors);
 }
 
-/** Checks the options of a built-in adapter; `contract` has only some of them. */
+/** Checks the options of a built-in adapter; `contract` has only some of them. An unknown key is an error (contract §2). */
 function checkAdapterKeys(given: Given, adapter: string): void {
   const { pkce, nonce, claims } = adapterKeys;
   const keys: readonly Setting<unknown>[] =
     adapter === 'contract' ? [pkce, nonce, claims] : Object.values(adapterKeys);
   for (const key of keys) readKey(given, key);
+  for (const [key, { variable }] of given.variables) {
+    if (KNOWN_KEYS.includes(key) || OF_KUBERNETES.test(key)) continue;
+    if (given.name === SAMPLE_PROVIDER && key === 'accounts') continue;
+    const meant = suggestionFor(key, KNOWN_KEYS, 4);
+    const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
+    given.errors.add(variable, problem, 'a key of docs/settings.md, or remove it');
+  }
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;

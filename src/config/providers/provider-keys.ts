@@ -1,4 +1,5 @@
 import * as parsers from '../settings/parsers.js';
+import { allowedParams, authorizeParams } from './authorize-params.js';
 import { claimsSetting } from './claim-paths.js';
 import type { Setting } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
@@ -127,6 +128,16 @@ export const adapterKeys = {
     name: 'claims',
     parser: claimsSetting,
     doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`. `roles`, `groups` and `entitlements` are lists of texts. A claim beyond 100 names or 4 KiB of JSON in all is dropped, with a warning.',
+  },
+  authorizeParams: {
+    name: 'authorize_params',
+    parser: authorizeParams,
+    doc: '`oidc`, `oauth2`: static parameters of the authorization page, as a query string: `prompt=select_account&domain_hint=corp.example`. A parameter of a single sign-in replaces them.',
+  },
+  allowedParams: {
+    name: 'allowed_params',
+    parser: allowedParams,
+    doc: '`oidc`, `oauth2`: names of parameters that a client may set for a single sign-in, besides `login_hint`, `prompt`, `max_age`, `acr_values`, `ui_locales`, `claims_locales`, `domain_hint` and `hd`.',
   },
   authorizeUrl: {
     name: 'authorize_url',

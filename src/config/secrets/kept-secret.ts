@@ -1,14 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync, linkSync, lstatSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Stats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-settings.js';
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
 /** Secret in a file under `DATA_DIR`. */
 export interface KeptSecret<T> {
-  readonly value: T;
+  /** Unset: no file exists, and a start would create it (`checked`). */
+  readonly value?: T;
   /** The file, if this call created it. */
   readonly created?: string;
   /** A sentence for the log if other accounts can read or replace the file. */
@@ -22,17 +33,22 @@ const FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const
  * Reads the secret under `DATA_DIR` that replaces a setting. The file appears at once, and never replaces another one (`link`), so
  * that processes that start at once use one secret.
  *
- * @param generates whether the first call creates the file (32 random bytes as hex, mode 0600)
+ * @param access `generated`: the first call creates the file (32 random bytes as hex, mode 0600); `checked`: nothing is created
  * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its content
  */
 export function keptSecret<T>(
   dataDir: string,
   setting: keyof typeof FILES,
   parser: Parser<T>,
-  generates: boolean,
+  access: 'generated' | 'existing' | 'checked',
 ): KeptSecret<T> {
   const file = join(dataDir, FILES[setting]);
+  const generates = access === 'generated';
   try {
+    if (access === 'checked' && !existsSync(file)) {
+      requireWritable(dataDir);
+      return { warning: `${setting} is not set. A start generates a key: ${file}.` };
+    }
     if (generates) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const isNew = generates && !existsSync(file) && create(file);
     return { ...readSecret(file, parser), ...(isNew && { created: file }) };
@@ -40,6 +56,12 @@ export function keptSecret<T>(
     const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
     throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);
   }
+}
+
+/** @throws as node:fs if this account cannot create files in a directory, or the directory itself */
+function requireWritable(directory: string): void {
+  if (existsSync(directory)) accessSync(directory, constants.W_OK | constants.X_OK);
+  else requireWritable(dirname(directory));
 }
 
 function problemOf(error: unknown): string {

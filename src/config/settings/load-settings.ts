@@ -47,6 +47,14 @@ export function loadSettings(env: Environment = process.env, cwd: string = proce
   return settings;
 }
 
+/**
+ * Loads the settings as a start does, and creates nothing.
+ * @throws InvalidSettings with all errors
+ */
+export function checkSettings(): Settings {
+  return load(process.env, process.cwd(), 'checked');
+}
+
 /** Copies OpenTelemetry's variables from `.env` to the environment, from which its SDK reads them. */
 function passOnToOpenTelemetry(cwd: string): void {
   for (const [name, value] of Object.entries(readDotEnv(cwd, new SettingErrors()))) {

@@ -16,9 +16,10 @@ export interface Surroundings {
   readonly cwd: string;
   /**
    * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, SECRET_KEY
-   * only if it is `existing`, or `none`, with a random SECRET_KEY and no access to `DATA_DIR`.
+   * only if it is `existing`, `checked`, as `generated` but without creating them, or `none`, with a random SECRET_KEY and no
+   * access to `DATA_DIR`.
    */
-  readonly keptSecrets: 'generated' | 'existing' | 'none';
+  readonly keptSecrets: 'generated' | 'checked' | 'existing' | 'none';
   /** By variable of the secret. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   readonly errors: SettingErrors;
@@ -43,10 +44,10 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
   const providers = enabledProviders(given, { production, cwd, secretFiles }, errors);
   applyRules(values, env, errors);
   const dataDir = resolve(cwd, values.dataDir);
-  const generates = keptSecrets === 'generated';
-  const needsServiceKey = generates && !production && !values.serviceKeys;
+  const isStart = keptSecrets === 'generated' || keptSecrets === 'checked';
+  const needsServiceKey = isStart && !production && !values.serviceKeys;
   const usesDataDir = !values.databaseUrl || !values.secretKey || needsServiceKey;
-  const exposed = generates && usesDataDir ? exposureOfDataDir(dataDir) : undefined;
+  const exposed = isStart && usesDataDir ? exposureOfDataDir(dataDir) : undefined;
   if (exposed !== undefined && production) {
     errors.add('DATA_DIR', exposed, CLOSED_DIRECTORY, quote(dataDir));
   }
@@ -55,9 +56,9 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
   const key =
     values.secretKey || keptSecrets === 'none'
       ? undefined
-      : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser, generates);
+      : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser, keptSecrets);
   const service = needsServiceKey
-    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, generates)
+    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, keptSecrets)
     : undefined;
   const { nodeEnv: _, ...asRead } = values;
   return {
@@ -68,7 +69,7 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     dataDir,
     secretKey: values.secretKey ?? key?.value ?? new SecretKey(randomBytes(32)),
     serviceKeys: values.serviceKeys ?? service?.value ?? [],
-    generatedServiceKey: service?.value[0]?.key,
+    generatedServiceKey: service?.value?.[0]?.key,
     secretFiles,
     ...providers,
     traces: wantsTraces(env),

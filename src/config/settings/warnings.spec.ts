@@ -41,10 +41,10 @@ describe('a variable that resembles a setting', () => {
   });
 
   it.each<[string, Environment]>([
-    ['redirect_uri', idp({ url: 'https://idp.example', ...credentials, redirect_uri: 'hunter2' })],
-    ['client_id_file', idp({ url: 'https://idp.example', ...credentials, client_id_file: 'hunter2' })],
-    ['claim_user', idp({ adapter: 'google', ...credentials, claim_userid: 'hunter2' })],
-  ])('the key %s of a provider, too', (key, env) => {
+    ['redirect_uri', idp({ adapter: './a.js', ...credentials, redirect_uri: 'hunter2' })],
+    ['client_id_file', idp({ adapter: './a.js', ...credentials, client_id_file: 'hunter2' })],
+    ['claim_user', idp({ adapter: 'google', ...credentials, enabled: 'false', claim_userid: 'hunter2' })],
+  ])('the key %s of a provider that is off or has a custom adapter, too', (key, env) => {
     const warnings = warningsOf(env);
     expect(warnings).toEqual([
       expect.stringMatching(`^providers\\.idp\\.${key}.* is not a setting of the service: perhaps the key `),

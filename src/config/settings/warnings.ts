@@ -4,45 +4,12 @@ import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
 import { adapterKeys, providerKeys, isOpenId, ADAPTERS } from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
+import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
 
 type Providers = ReadonlyMap<string, ProviderVariables>;
-
-/** Shorter names are one typing error away from too many other words. */
-const MIN_LENGTH_FOR_TYPOS = 8;
-
-/**
- * Returns the known name that an unknown one resembles: equal but for case, underscores, an S at the end of a word
- * (`CORS_ORIGIN`) or `_FILE`, or, if it is long, with one typing error (`REDIRCT_URIS`).
- */
-function suggestionFor(name: string, known: readonly string[]): string | undefined {
-  if (known.includes(name)) return undefined;
-  const base = name.replace(/_file$/i, '');
-  const normalized = normalize(name);
-  return known.find(
-    (other) =>
-      base === other ||
-      normalized === normalize(other) ||
-      (other.length >= MIN_LENGTH_FOR_TYPOS && hasOneTypo(name, other)),
-  );
-}
-
-function normalize(name: string): string {
-  const words = name.toUpperCase().split(/[_.-]+/);
-  return words.map((word) => word.replace(/S$/, '')).join('');
-}
-
-/** One letter omitted, added or replaced, or two neighbours swapped. */
-function hasOneTypo(one: string, other: string): boolean {
-  if (Math.abs(one.length - other.length) > 1) return false;
-  let start = 0;
-  while (start < one.length && one[start] === other[start]) start++;
-  const [a, b] = [one.slice(start), other.slice(start)];
-  if (a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1)) return true;
-  return a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
-}
 
 const SERVICE_NAMES = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];
 // Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.

@@ -5,7 +5,7 @@ import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
-import { requireOwnTables, requireUsable } from './require-usable.js';
+import { requireCreateRight, requireOwnTables, requireUsable } from './require-usable.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
@@ -38,7 +38,7 @@ const LIFT_TIMEOUTS = `
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
-export function migrate(options: DatabaseOptions, retries: RetryOptions): Promise<string[]> {
+export function migrate(options: DatabaseOptions, retries: RetryOptions): Promise<readonly string[]> {
   return retry((msLeft) => migrateOnce(options, msLeft, retries.signal), retries);
 }
 
@@ -47,7 +47,7 @@ export async function migrateOnce(
   options: DatabaseOptions,
   msLeft: number,
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   const lock = await connect(options.extra.Client, msLeft); // not every migration runs in a transaction that could hold it
   try {
     await requireUsable(lock);
@@ -64,6 +64,33 @@ export async function migrateOnce(
   } finally {
     await lock.end(); // with which the lock ends, also after a failure
   }
+}
+
+/** Migrations of a database, by name. */
+export interface MigrationState {
+  /** Not applied yet. */
+  readonly pending: readonly string[];
+  /** Applied by a newer version. */
+  readonly newer: readonly string[];
+}
+
+/**
+ * Checks the database as `migrate` does, and changes nothing.
+ * @throws as `migrate`
+ */
+export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
+  return retry(async (msLeft) => {
+    const client = await connect(options.extra.Client, msLeft);
+    try {
+      await requireUsable(client);
+      return await withMigrations({ ...options, logger: 'debug' }, async (runner, state) => {
+        if (state.pending.length > 0) await requireCreateRight(runner);
+        return state;
+      });
+    } finally {
+      await client.end();
+    }
+  }, retries);
 }
 
 async function connect(Client: ConnectionTarget['Client'], msLeft: number): Promise<Client> {
@@ -103,16 +130,24 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
 }
 
 /** @returns the names of the migrations that the database has and this version does not know */
-async function applyMigrations(options: DatabaseOptions): Promise<string[]> {
+function applyMigrations(options: DatabaseOptions): Promise<readonly string[]> {
+  return withMigrations(options, async (runner, { newer }, dataSource) => {
+    const executor = new MigrationExecutor(dataSource, runner);
+    for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
+    return newer;
+  });
+}
+
+/** Runs work on the migrations' own connections, if the tables in the schema are the service's. */
+async function withMigrations<Result>(
+  options: DatabaseOptions,
+  work: (runner: QueryRunner, state: MigrationState, dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
   const dataSource = await new DataSource(options).initialize();
   try {
     const runner = dataSource.createQueryRunner();
-    const executor = new MigrationExecutor(dataSource, runner);
     const known = new Map(dataSource.migrations.map((one) => [one.name ?? one.constructor.name, one]));
-    await requireOwnTables(runner, known);
-    for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
-    const applied = (await runner.query('SELECT name FROM migrations ORDER BY id')) as { name: string }[];
-    return applied.map(({ name }) => name).filter((name) => !known.has(name));
+    return await work(runner, await requireOwnTables(runner, known), dataSource);
   } finally {
     await dataSource.destroy();
   }

@@ -47,16 +47,17 @@ const MAKES = /\bCREATE (?:UNLOGGED |UNIQUE )?(?:TABLE|INDEX) (\w+)/g;
  * Refuses, before any change, a schema in which another application has a table or an index that a migration would create.
  *
  * @param migrations of this version, by name: if one is applied, the table `migrations` is the service's
+ * @returns the names of the migrations that are not applied yet, and of those that a newer version has applied
  */
 export async function requireOwnTables(
   runner: QueryRunner,
   migrations: ReadonlyMap<string, MigrationInterface>,
-): Promise<void> {
+): Promise<{ pending: readonly string[]; newer: readonly string[] }> {
   const { manager } = runner;
   const [{ schema: own }] = await manager.query<[{ schema: string }]>('SELECT current_schema() AS schema');
   const [table] = await manager.query<{ schema: string; isTypeOrms: boolean }[]>(MIGRATIONS);
   const applied = table?.isTypeOrms
-    ? await manager.query<{ name: string }[]>('SELECT name FROM migrations')
+    ? await manager.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id')
     : [];
   const areOurs = applied.some(({ name }) => migrations.has(name));
   if (areOurs && table!.schema !== own) {
@@ -75,6 +76,21 @@ export async function requireOwnTables(
   const made = pending.flatMap(([, { up }]) => [...String(up).matchAll(MAKES)].map(([, name]) => name));
   const [other] = await manager.query<{ name: string }[]>(TAKEN, [made]);
   if (other) throw taken(other.name, own);
+  return {
+    pending: pending.map(([name]) => name),
+    newer: [...names].filter((name) => !migrations.has(name)),
+  };
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** @throws as PostgreSQL if the role cannot create tables in the schema */
+export async function requireCreateRight({ manager }: QueryRunner): Promise<void> {
+  const [{ may, schema }] = await manager.query<[{ may: boolean; schema: string }]>(
+    `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may, current_schema() AS schema`,
+  );
+  if (may) return;
+  throw Object.assign(new Error(`permission denied for schema ${schema}`), { code: INSUFFICIENT_PRIVILEGE });
 }
 
 function taken(name: string, schema: string): Error {

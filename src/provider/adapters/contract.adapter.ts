@@ -10,7 +10,7 @@ import type {
 } from '../provider-adapter.js';
 import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
-import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
+import { challenge, usesPkce, verifierOf } from './authorization-request.js';
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
 @Injectable()

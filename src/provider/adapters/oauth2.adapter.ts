@@ -13,7 +13,7 @@ import type {
 import { badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
 import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
-import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
+import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 
 /** GitHub's error codes, instead of the codes of RFC 6749 §5.2; their status is 200. */
 const GITHUB_CODES = new Map<unknown, string>([
@@ -30,12 +30,14 @@ export class OAuth2Adapter implements ProviderAdapter {
 
   authorizationUrl(
     provider: ProviderSettings,
-    { state, redirectUri }: AuthorizationRequest,
+    { state, redirectUri, params }: AuthorizationRequest,
   ): AuthorizationUrl {
     const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const parameters = {
+      ...staticParams(provider.options),
+      ...params,
       response_type: 'code',
       client_id: provider.clientId,
       redirect_uri: redirectUri,

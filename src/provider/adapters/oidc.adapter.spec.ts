@@ -162,6 +162,21 @@ describe('the adapter oidc', () => {
     expect(form.has('code_verifier')).toBe(kept.includes('codeVerifier'));
   });
 
+  it('passes the parameters of the settings and of the sign-in, which count first; those of the flow stay', async () => {
+    const { url } = (await adapter.authorizationUrl(
+      stub.settings({ options: { authorize_params: 'prompt=login&hd=corp.example&state=theirs' } }),
+      { state: 's', redirectUri: REDIRECT_URI, params: { prompt: 'none', scope: 'all', login_hint: 'a&b' } },
+    )) as { url: URL };
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      prompt: 'none',
+      hd: 'corp.example',
+      login_hint: 'a&b',
+      state: 's',
+      scope: 'openid profile email',
+    });
+    expect(url.searchParams.getAll('prompt')).toHaveLength(1);
+  });
+
   it.each([
     [true, true],
     [false, false],

@@ -16,7 +16,7 @@ import type {
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
-import { challenge, memorized, usesPkce, verifierOf } from './provider-pkce.js';
+import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 import { advice, Unsupported, unsupportedIn } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
@@ -52,12 +52,14 @@ export class OidcAdapter implements ProviderAdapter {
 
   async authorizationUrl(
     provider: ProviderSettings,
-    { state, redirectUri }: AuthorizationRequest,
+    { state, redirectUri, params }: AuthorizationRequest,
   ): Promise<AuthorizationUrl> {
     const configuration = configure(this.http, provider, await this.metadata(provider));
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
     const url = client.buildAuthorizationUrl(configuration, {
+      ...staticParams(provider.options),
+      ...params,
       redirect_uri: redirectUri,
       scope: provider.options['scope'] ?? 'openid profile email',
       state,

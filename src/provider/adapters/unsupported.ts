@@ -2,7 +2,7 @@ import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { parseUrl } from '../../config/urls/urls.js';
 import { askedOf } from '../transport/provider-answer.js';
-import { usesPkce } from './provider-pkce.js';
+import { usesPkce } from './authorization-request.js';
 
 type Options = ProviderSettings['options'];
 

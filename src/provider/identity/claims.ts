@@ -39,6 +39,21 @@ export function mappedClaims(claims: Claims, { claims: setting }: Options): Clai
   return Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== null));
 }
 
+/** Returns the names of the claims that a `claim_*` setting, or its default, takes its value from. */
+export function sourcesOf(claims: Claims, options: Options, option: string): readonly string[] {
+  const paths = pathsOf(options[option] ?? DEFAULTS[option] ?? '');
+  const hasValue = (path: string): boolean => (valueAt(claims, path) ?? null) !== null;
+  const path = paths.find((one) => textOf(claims, one, 'text')) ?? paths.find(hasValue);
+  if (path === undefined) return [];
+  const parts = path.includes('{') ? [...path.matchAll(/\{([^}]*)\}/g)].map(([, part]) => part!) : [path];
+  return Object.keys(claims).filter((name) => parts.some((part) => isPartOf(part, name)));
+}
+
+/** Whether a path begins with a claim's name. */
+export function isPartOf(path: string, name: string): boolean {
+  return path === name || path.startsWith(`${name}.`);
+}
+
 /** Whether claims have all four fields, a name with all its parts, and every claim of the settings. */
 export function isComplete(claims: Claims, options: Options): boolean {
   const fields = Object.entries(DEFAULTS);

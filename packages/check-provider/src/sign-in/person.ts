@@ -19,6 +19,7 @@ export interface Person {
 
 /** The text for a person before the first sign-in. @param planned how many sign-ins there will be */
 export function invitation(planned: number): string {
+  if (planned === 1) return 'The provider shows a login page: please sign in once.';
   return `The provider shows a login page: please sign in ${planned} times, always as the same user.
 (Once or twice more where the provider drops a code after a failed attempt.)`;
 }

@@ -1,4 +1,8 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import {
+  spawn,
+  type ChildProcessWithoutNullStreams,
+  type SpawnOptionsWithoutStdio,
+} from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
@@ -31,12 +35,14 @@ export interface JsonReport {
 /**
  * Runs `latchkey <args>` as a process.
  * @param onAddress called with every address that it asks to be opened; may answer on its standard input
+ * @param options of the process
  */
 export async function runChecker(
   args: readonly string[],
   onAddress: (address: string, stdin: ChildProcessWithoutNullStreams['stdin']) => void = () => undefined,
+  options: SpawnOptionsWithoutStdio = {},
 ): Promise<Checked> {
-  const child = spawn(process.execPath, [MAIN, ...args]);
+  const child = spawn(process.execPath, [MAIN, ...args], options);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {

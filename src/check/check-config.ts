@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import type { Settings } from '../config/settings/settings.js';
+import { directTarget, usualTarget } from '../database/pool/connection-target.js';
+import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
+import { commitWarning, requireSettings } from '../database/pool/session-settings.js';
+import { checkDatabase } from '../database/start/migrate.js';
+import { errorReason } from '../database/statements/error-facts.js';
+import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
+import { checkAdapters } from '../provider/custom/custom-adapters.js';
+import { loadProviders } from '../provider/load-providers.js';
+import { redirectUrisToRegister } from '../provider/redirect-uris.js';
+import { connectRedis } from '../redis/redis.module.js';
+import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js';
+import { KeyCipher } from '../token/keys/key-cipher.js';
+import { isUsable, KEY_LIVES, type StoredKey } from '../token/keys/key-life.js';
+import type { CheckReport } from './check-report.js';
+
+/** Milliseconds. A start waits longer for a database, and Redis may be away; whoever runs this command wants an answer. */
+const DATABASE_MS = 3000;
+const REDIS_MS = 3000;
+
+/**
+ * Checks, by the code of the start, all that a start needs (contract §1); starts and changes nothing.
+ * @throws InvalidSettings for files that settings name
+ */
+export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
+  Logger.overrideLogger(false); // the report has the findings
+  checkAccountsFile(settings);
+  await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
+  await checkAddress(settings, report);
+  const parts: [string, (settings: Settings, report: CheckReport) => Promise<void>][] = [
+    ['database', checkDatabases],
+    ['redis', checkRedis],
+    ['providers', checkProviders],
+  ];
+  for (const [part, check] of parts) {
+    await check(settings, report).catch((error: unknown) => report.add('FAIL', part, errorReason(error)));
+  }
+}
+
+async function checkAddress(settings: Settings, report: CheckReport): Promise<void> {
+  const { publicUrl, host, port, metricsPort } = settings;
+  report.add('ok', 'address', `${publicUrl}, listening on port ${port} of ${host}`);
+  const ports = [
+    ['PORT', port],
+    ...(metricsPort === undefined ? [] : [['METRICS_PORT', metricsPort] as const]),
+  ] as const;
+  for (const [variable, number] of ports) {
+    const hidden =
+      variable === 'PORT' && (await isHiddenByIpv6(settings)) ? { code: 'EADDRINUSE' } : undefined;
+    const error: unknown = hidden ?? (await tryToListen(number, host).catch((failure: unknown) => failure));
+    if (error === undefined) continue;
+    // The program that has the port may be this service.
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    report.add(isTaken ? 'warning' : 'FAIL', 'address', listenFailure(error, variable, number, host).message);
+  }
+}
+
+async function checkDatabases(settings: Settings, report: CheckReport): Promise<void> {
+  const { databaseUrl, dataDir } = settings;
+  if (databaseUrl === undefined) {
+    const folder = join(dataDir, 'postgres');
+    const state = existsSync(folder) ? 'with the data in' : 'and creates it in';
+    report.add(
+      'ok',
+      'database',
+      `DATABASE_URL is not set: a start runs an embedded PostgreSQL ${state} ${folder}`,
+    );
+    return;
+  }
+  const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
+  const { pending, newer } = await checkDatabase(dataSourceOptions(directTarget(settings), 1), waits);
+  const dataSource = await new DataSource(dataSourceOptions(usualTarget(settings), 1)).initialize();
+  try {
+    if (!keepsSession(dataSource)) await requireSettings(dataSource);
+    const [{ version }] = await dataSource.query<[{ version: string }]>(
+      `SELECT current_setting('server_version') AS version`,
+    );
+    const applies =
+      pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
+    report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);
+    if (newer.length > 0)
+      report.add('warning', 'database', `A newer version has migrated it: ${newer.join(', ')}`);
+    const warning = await commitWarning(dataSource);
+    if (warning !== undefined) report.add('warning', 'database', warning);
+    if (pending.length === 0) await checkKeys(dataSource, settings, report);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them (contract §5). */
+async function checkKeys(
+  dataSource: DataSource,
+  { secretKey, production }: Settings,
+  report: CheckReport,
+): Promise<void> {
+  const cipher = new KeyCipher(secretKey);
+  const keys = (await dataSource.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES}`)).filter(isUsable);
+  const unreadable = keys.filter((key) => !cipher.canRead(key));
+  for (const { kid } of unreadable) {
+    report.add(
+      production ? 'FAIL' : 'warning',
+      'signing keys',
+      `key ${kid} was stored with another SECRET_KEY${production ? '' : ': a start replaces it'}`,
+    );
+  }
+  if (unreadable.length === 0)
+    report.add(
+      'ok',
+      'signing keys',
+      keys.length === 0 ? 'a start makes the first one' : `${keys.length} can be decrypted`,
+    );
+}
+
+async function checkRedis(settings: Settings, report: CheckReport): Promise<void> {
+  const redis = await connectRedis(settings);
+  if (!redis) {
+    report.add('ok', 'redis', 'REDIS_URL is not set: each instance counts rate limits by itself');
+    return;
+  }
+  try {
+    const up = new Promise<void>((resolve) => redis.onUp(resolve));
+    await Promise.race([up, delay(REDIS_MS, undefined, { ref: false })]);
+    if (redis.isUsable) report.add('ok', 'redis', 'passed the self-test: subscribed, published, received');
+    else
+      report.add(
+        'FAIL',
+        'redis',
+        `cannot be used: ${redis.problem ?? `no answer within ${REDIS_MS / 1000} s`}`,
+      );
+  } finally {
+    redis.onApplicationShutdown();
+  }
+}
+
+async function checkProviders(settings: Settings, report: CheckReport): Promise<void> {
+  const { registry, close } = await loadProviders(settings);
+  try {
+    const all = registry.list();
+    if (all.length === 0) report.add('warning', 'providers', 'No provider is enabled, so nobody can sign in');
+    for (const provider of all) {
+      report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter})`);
+      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue; // its client is this service
+      for (const uri of redirectUrisToRegister(settings, provider))
+        report.add('register', `  ${provider.name}`, uri);
+    }
+    await registry.check((line) => report.add('warning', 'provider', line));
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import {
+  CannotRun,
+  land,
+  personFor,
+  type NamedOptions,
+  type Options,
+  type Person,
+  type SignInOptions,
+} from '#check-provider';
+import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { InvalidSettings } from '../config/settings/invalid-settings.js';
+import { loadCommandSettings } from '../config/settings/load-settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
+import type { Settings } from '../config/settings/settings.js';
+import { checkAdapters } from '../provider/custom/custom-adapters.js';
+import { parseIdentity, type Identity } from '../provider/identity/identity.js';
+import type { Claims } from '../provider/identity/kept-claims.js';
+import { loadProviders } from '../provider/load-providers.js';
+import { oneLine, refusalLine } from '../provider/log-line.js';
+import type { Provider } from '../provider/provider.js';
+import { redirectUrisToRegister } from '../provider/redirect-uris.js';
+import { askedOf, ProviderRefusal } from '../provider/transport/provider-answer.js';
+import { CheckReport } from './check-report.js';
+import { findingsOf, type ClaimFinding } from './claim-findings.js';
+
+/** Presets that refuse a redirect URI of loopback. */
+const HTTPS_ONLY = new Set(['apple', 'facebook', 'slack']);
+
+/** Checks a configured provider (contract §1). @returns the exit code */
+export async function checkNamed(options: NamedOptions): Promise<number> {
+  const { name } = options;
+  const isSample = name === SAMPLE_PROVIDER;
+  return check(options, name, async () => {
+    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample); // its secret follows from SECRET_KEY
+    const given = providers.get(name);
+    if (!given && !(isSample && sampleProvider)) {
+      const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
+      throw new CannotRun(`no provider ${name} is configured and enabled; there are: ${names || 'none'}`);
+    }
+    if (options.redirectUri === undefined && HTTPS_ONLY.has(given?.adapter ?? '')) {
+      throw new CannotRun(
+        `${given?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
+      );
+    }
+    return given
+      ? { ...settings, providers: new Map([[name, given]]) }
+      : { ...settings, providers: new Map(), ...(sampleProvider && { sampleProvider }) };
+  });
+}
+
+/** Checks an issuer of OpenID Connect that is not configured yet. @returns the exit code */
+export async function checkIssuer(options: Options): Promise<number> {
+  const { providerUrl: url, clientId, clientSecret } = options;
+  const keys = { adapter: 'oidc', url, client_id: clientId, client_secret: clientSecret };
+  const env = Object.entries(keys).map(([key, value]) => [`providers.issuer.${key}`, value]);
+  return check(options, 'issuer', async () =>
+    parseSettings({ ...Object.fromEntries(env), PROVIDERS_MOCK_ENABLED: 'false' }),
+  );
+}
+
+/**
+ * @param load returns settings with this provider alone
+ * @throws CannotRun without a report
+ */
+async function check(options: SignInOptions, name: string, load: () => Promise<Settings>): Promise<number> {
+  Logger.overrideLogger(false); // the report has the findings
+  const { json } = options;
+  const secrets: string[] = [];
+  const print = (line: string): void =>
+    void (json ? process.stderr : process.stdout).write(`${redacted(line, secrets)}\n`);
+  const report = new CheckReport(print);
+  const seen: Seen = { redirectUris: [], identity: null, claims: undefined };
+  try {
+    const settings = await load();
+    secrets.push(...[...settings.providers.values()].map(({ clientSecret }) => clientSecret));
+    await checkProvider(settings, name, options, { report, print, secrets, seen });
+  } catch (error) {
+    if (!(error instanceof InvalidSettings)) throw error;
+    for (const line of error.errors) report.add('FAIL', 'settings', line);
+  }
+  const ok = report.count('FAIL') === 0;
+  if (json) process.stdout.write(`${redacted(jsonReport(name, report, seen), secrets)}\n`);
+  else print(ok ? '\nThe sign-in works.' : '\nThe sign-in does not work.');
+  return ok ? 0 : 1;
+}
+
+interface Seen {
+  redirectUris: readonly string[];
+  identity: Identity | null;
+  /** Undefined: the adapter does not report them. */
+  claims: readonly ClaimFinding[] | undefined;
+}
+
+interface Output {
+  readonly report: CheckReport;
+  readonly print: (line: string) => void;
+  readonly secrets: string[];
+  readonly seen: Seen;
+}
+
+async function checkProvider(
+  settings: Settings,
+  name: string,
+  options: SignInOptions,
+  output: Output,
+): Promise<void> {
+  const { report, print, seen } = output;
+  await checkAdapters(settings, (line) => report.add('warning', 'adapter', line));
+  const { registry, close } = await loadProviders(settings);
+  try {
+    const provider = registry.get(name);
+    const { adapter, url } = provider.settings;
+    const mine = new RegExp(
+      `\\b(?:providers\\.${name}\\.|PROVIDERS_${name.toUpperCase()}_|Provider ${name} )`,
+    );
+    for (const line of settings.warnings.filter((warning) => mine.test(warning)))
+      report.add('warning', 'settings', line);
+    report.add(
+      'ok',
+      'settings',
+      `provider ${name}, adapter ${adapter}${url === undefined ? '' : `, ${url}`}`,
+    );
+    const before = report.count('FAIL');
+    await provider.check((line) => report.add('FAIL', 'discovery', line));
+    if (report.count('FAIL') > before) return;
+    if (adapter === 'oidc') report.add('ok', 'discovery', 'the document can be used');
+    seen.redirectUris = redirectUrisToRegister(settings, provider.settings);
+    if (!settings.sampleProvider) for (const uri of seen.redirectUris) report.add('register', name, uri);
+    const person = await personFor(options, 1, print);
+    try {
+      await signIn(provider, person, output);
+    } finally {
+      await person.leave();
+    }
+  } finally {
+    await close();
+  }
+}
+
+/** One sign-in, as the service does it. */
+async function signIn(provider: Provider, person: Person, { report, secrets, seen }: Output): Promise<void> {
+  const { redirectUri } = person;
+  const { settings } = provider;
+  const state = randomBytes(32).toString('hex');
+  let received: Claims | undefined;
+  const reason = (error: unknown): string => {
+    const cause = (error as Error).cause ?? error;
+    return askedOf(cause) ? refusalLine(cause, settings, secrets) : oneLine(cause, settings);
+  };
+  try {
+    const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
+    if (url.searchParams.get('response_mode') === 'form_post') {
+      throw new CannotRun(
+        `${settings.name} posts the code (form_post), which neither a loopback callback nor a pasted address can show: sign in at the running service`,
+      );
+    }
+    secrets.push(state, ...textsIn(memory));
+    report.add('register', 'for this check', redirectUri);
+    const landing = await land(url, redirectUri);
+    const back = landing.kind === 'callback' ? landing.url : (await person.signIn(url)).url;
+    const query = new URL(back).searchParams;
+    const error = query.get('error');
+    if (error !== null) {
+      const asked = { url: 'the callback', error, description: query.get('error_description') ?? undefined };
+      throw new ProviderRefusal(error, 'the callback says', asked);
+    }
+    const code = query.get('code') ?? query.get('ticket'); // CAS
+    if (code === null) return report.add('FAIL', 'callback', 'it brought no code');
+    secrets.push(code);
+    if (query.get('state') !== state) return report.add('FAIL', 'callback', 'it brought another state');
+    const iss = query.get('iss');
+    const identity = await provider.exchange(
+      {
+        code,
+        state,
+        redirectUri,
+        ...(memory && { memory }),
+        ...(iss !== null && { iss }),
+        received: (answer) => void (received = answer),
+      },
+      true,
+    );
+    report.add('ok', 'sign-in', 'the provider accepted the code, and its answer has an identity');
+    seen.identity = identity;
+  } catch (error) {
+    if (error instanceof CannotRun) throw error;
+    report.add('FAIL', 'sign-in', reason(error));
+  }
+  // Without an identity, too: the claims show which of them could be the user's id.
+  seen.claims = received && findingsOf(received, settings, seen.identity ?? NOBODY);
+  if (seen.identity || received) describe(report, seen);
+}
+
+const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
+
+function describe(report: CheckReport, { identity, claims }: Seen): void {
+  for (const [name, value] of Object.entries(members(identity))) report.add('identity', name, shown(value));
+  if (!claims) report.add('warning', 'claims', 'the adapter does not say what the provider sent');
+  for (const { name, value, kept, dropped } of claims ?? []) {
+    const text = value === undefined ? '' : `${shown(value)}: `;
+    report.add(dropped === null ? 'kept' : 'dropped', name, text + (dropped ?? `as ${kept.join(', ')}`));
+  }
+}
+
+/** The identity with the names of spec §2.5. */
+function members(identity: Identity | null): Readonly<Record<string, unknown>> {
+  if (!identity) return {};
+  const { providerUserId, username, email, avatarUrl, claims } = identity;
+  return { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl, claims };
+}
+
+/** JSON on one line, without characters that change a terminal; at most 200 characters. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
+  return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}…` : text;
+}
+
+const VERDICTS = { ok: 'pass', warning: 'advice', FAIL: 'fail' } as const;
+
+/** For programs; the members of `results` are those of the report on the contract's rules (docs/provider-contract.md). */
+function jsonReport(provider: string, report: CheckReport, { redirectUris, identity, claims }: Seen): string {
+  const results = report.findings.flatMap(({ verdict, part, seen }) => {
+    if (!(verdict in VERDICTS)) return [];
+    const level = verdict === 'warning' ? 'advice' : 'required';
+    const known = VERDICTS[verdict as keyof typeof VERDICTS];
+    return [{ id: part, clause: '', title: part, level, verdict: known, seen, mend: null }];
+  });
+  const ok = report.count('FAIL') === 0;
+  const found = {
+    redirect_uris: redirectUris,
+    identity: identity && members(identity),
+    claims: claims ?? null,
+  };
+  return JSON.stringify({ version: 1, provider, ok, results, error: null, ...found }, null, 2);
+}
+
+/** Secrets may come back in an answer of the provider. */
+function redacted(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length >= 4)
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+}
+
+function textsIn(memory: Readonly<Record<string, unknown>> = {}): string[] {
+  return Object.values(memory).filter((value) => typeof value === 'string');
+}

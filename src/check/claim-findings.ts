@@ -1,0 +1,71 @@
+import { claimPaths } from '../config/providers/claim-paths.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
+import { isPartOf, mappedClaims, sourcesOf } from '../provider/identity/claims.js';
+import { isUnverified, type Identity } from '../provider/identity/identity.js';
+import { keepClaims, type Claims } from '../provider/identity/kept-claims.js';
+
+/** Claim that a provider sent, or that the settings expect. */
+export interface ClaimFinding {
+  readonly name: string;
+  /** Absent: the provider did not send it. */
+  readonly value?: unknown;
+  /** Where it is kept: fields of the identity, names of claims. */
+  readonly kept: readonly string[];
+  /** Why it is not kept; null if it is. */
+  readonly dropped: string | null;
+}
+
+/** Claims of the protocol itself (OpenID Connect Core §2, §5.1; Back-Channel Logout §2.4). */
+const OF_PROTOCOL = new Set(
+  'iss aud exp iat nbf jti azp nonce at_hash c_hash s_hash sid auth_time acr amr email_verified verified'.split(
+    ' ',
+  ),
+);
+
+type Field = 'providerUserId' | 'username' | 'email' | 'avatarUrl';
+const FIELDS: readonly (readonly [option: string, name: string, field: Field, rule: string])[] = [
+  ['claim_user_id', 'provider_user_id', 'providerUserId', 'is not a text of 1 to 255 characters'],
+  ['claim_username', 'username', 'username', 'is not a text of at most 255 characters'],
+  ['claim_email', 'email', 'email', 'is not a text of at most 255 characters'],
+  ['claim_avatar_url', 'avatar_url', 'avatarUrl', 'is not an http(s) URL of at most 2048 characters'],
+];
+
+/** Says of each claim that a provider sent where it is kept, or why it is dropped (contract §6, Identity). */
+export function findingsOf(
+  received: Claims,
+  { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,
+  identity: Identity,
+): ClaimFinding[] {
+  const kept = new Map<string, string[]>();
+  const reasons = new Map<string, string>();
+  const keep = (name: string, as: string): unknown => kept.set(name, [...(kept.get(name) ?? []), as]);
+
+  for (const [option, name, field, rule] of FIELDS) {
+    const sources = adapter === 'contract' ? [name] : sourcesOf(received, options, option);
+    const isDoubtful = field === 'email' && isUnverified(received);
+    for (const source of sources) {
+      if (identity[field]) keep(source, name);
+      else reasons.set(source, isDoubtful ? 'the provider calls it unverified' : rule);
+    }
+  }
+  const mapped = mappedClaims(received, options);
+  const dropped = keepClaims(mapped ?? received['claims']).dropped;
+  for (const [name, path] of claimPaths(options['claims'])) {
+    const source = Object.keys(received).find((one) => isPartOf(path, one)) ?? path;
+    const why = dropped.find((one) => one.name === name)?.why;
+    if (why !== undefined) reasons.set(source, why);
+    else if (mapped && Object.hasOwn(mapped, name)) keep(source, `claim ${name}`);
+    else reasons.set(source, `has nothing at ${path}`);
+  }
+  if (!mapped) for (const name of Object.keys(identity.claims)) keep('claims', `claim ${name}`);
+
+  const missing = [...reasons.keys()].filter((name) => !Object.hasOwn(received, name));
+  return [
+    ...Object.entries(received).map(([name, value]) => {
+      const as = kept.get(name) ?? [];
+      const usual = OF_PROTOCOL.has(name) ? 'of the protocol: validated, not kept' : 'no setting names it';
+      return { name, value, kept: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
+    }),
+    ...missing.map((name) => ({ name, kept: [], dropped: 'the provider did not send it' })),
+  ];
+}

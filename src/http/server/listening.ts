@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { connect, createServer, isIPv4 } from 'node:net';
+import type { Settings } from '../../config/settings/settings.js';
+
+/** Returns the error of a listener in words for the terminal; it is no database error, so the start does not wait. */
+export function listenFailure(error: unknown, variable: string, port: number, host: string): Error {
+  return new Error(describe(error, variable, port, host), { cause: error });
+}
+
+function describe(error: unknown, variable: string, port: number, host: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} is taken by another program. Stop that program, or set ${variable} to another port.`;
+  }
+  if (code === 'EACCES') {
+    return `This user may not listen on port ${port}. Set ${variable} to a port from 1024 on.`;
+  }
+  return `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
+}
+
+/**
+ * Listens for a moment, to find out whether a start could.
+ * @throws as the listener does
+ */
+export async function tryToListen(port: number, host: string): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  const listening = once(server, 'listening');
+  server.listen(port, host);
+  await listening;
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** Whether another program has the port at ::1: in development, people open `localhost`, which browsers resolve to ::1 first. */
+export async function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): Promise<boolean> {
+  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}` && isTakenAtIpv6(port);
+}
+
+function isTakenAtIpv6(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '::1' });
+    socket.once('connect', () => socket.end(() => resolve(true)));
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Outside of the repository: 250 MB each, for every checkout of this account. */
+const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'latchkey');
+
+const KEYCLOAK_VERSION = '26.7.3';
+
+/**
+ * Downloads Keycloak with Maven, once.
+ * @returns its directory; undefined without Java and Maven or without the download
+ * @throws Error instead, with `CI` set
+ */
+export function keycloakHome(): string | undefined {
+  const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:zip`;
+  return cached(`keycloak-${KEYCLOAK_VERSION}`, (directory) => {
+    run(directory, 'java', '-version');
+    run(directory, 'mvn', '-q', 'dependency:unpack', `-Dartifact=${artifact}`, '-DoutputDirectory=.');
+    return `keycloak-${KEYCLOAK_VERSION}`;
+  });
+}
+
+/** @param install installs into a directory, and returns what is to be kept of it */
+function cached(name: string, install: (directory: string) => string): string | undefined {
+  const kept = join(CACHE, name);
+  if (existsSync(kept)) return kept;
+  mkdirSync(CACHE, { recursive: true });
+  const directory = mkdtempSync(join(CACHE, 'new-'));
+  try {
+    renameSync(join(directory, install(directory)), kept);
+    return kept;
+  } catch (error) {
+    if (process.env['CI'] !== undefined) throw error;
+    return undefined;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function run(cwd: string, program: string, ...args: string[]): void {
+  const { error, status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${`${stdout}${stderr}`.slice(-2000)}`);
+}

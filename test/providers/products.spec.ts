@@ -1,0 +1,110 @@
+import request from 'supertest';
+import { Endings } from '../support/endings.js';
+import { freePort } from '../support/free-port.js';
+import { needs } from '../support/installed.js';
+import { Person } from '../support/oidc-issuer.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
+import { providersEnv } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
+import { GLEWLWYD_FEATURES, hasGlewlwyd, startGlewlwyd } from './glewlwyd.js';
+import { keycloakHome } from './installed-products.js';
+import { KEYCLOAK_FEATURES, startKeycloak } from './keycloak.js';
+import { NODE_OIDC_PROVIDER_FEATURES, startNodeOidcProvider } from './node-oidc-provider.js';
+import { EMAIL, START_MS, type Addresses, type Features, type Product } from './product.js';
+
+const CI = process.env['CI'] !== undefined;
+const SIGNED_OUT = 'http://localhost/signed-out';
+const CALLBACKS = 'http://localhost/callback/';
+
+const keycloak = keycloakHome();
+
+describeProduct('Keycloak', keycloak, 'Java, Maven and the download', KEYCLOAK_FEATURES, startKeycloak);
+describeProduct('node-oidc-provider', '', '', NODE_OIDC_PROVIDER_FEATURES, (_, at) =>
+  startNodeOidcProvider(at),
+);
+describeProduct('Glewlwyd', CI || hasGlewlwyd ? '' : undefined, 'glewlwyd', GLEWLWYD_FEATURES, (_, at) =>
+  startGlewlwyd(at),
+);
+
+/**
+ * Tests of Latchkey with a real identity provider.
+ * @param installed where the product is; without it the tests are skipped, since they need `requirement`
+ */
+function describeProduct(
+  name: string,
+  installed: string | undefined,
+  requirement: string,
+  features: Features,
+  start: (installed: string, at: Addresses) => Promise<Product>,
+): void {
+  needs({ [requirement]: installed !== undefined }).describe(name, () => {
+    const endings = new Endings();
+    let product: Product;
+    let service: TestService;
+    let port: string;
+    const url = (): string => `http://127.0.0.1:${port}`;
+
+    beforeAll(async () => {
+      port = String(await freePort());
+      const at: Addresses = {
+        callback: (provider) => `${CALLBACKS}${provider}`,
+        backChannel: (provider) => `${url()}/providers/${provider}/backchannel-logout`,
+        signedOut: SIGNED_OUT,
+      };
+      product = endings.after(await start(installed!, at), (one) => one.stop());
+      const clients = Object.entries(product.clients).map(([provider, keys]) => {
+        const usual = { adapter: 'oidc', url: product.issuer, redirect_uris: at.callback(provider) };
+        return [provider, { ...usual, ...(features.claims && { claims: 'groups=groups' }), ...keys }];
+      });
+      const env = { PORT: port, ...providersEnv(Object.fromEntries(clients) as Record<string, never>) };
+      service = endings.after(await startTestService(env), (one) => one.close());
+    }, START_MS);
+    afterAll(() => endings.run());
+
+    const authorizationPage = async (provider: string): Promise<string> => {
+      const begun = await request(url()).get('/oauth2/authorize').query({ provider }).expect(200);
+      return (begun.body as { redirect_url: string }).redirect_url;
+    };
+
+    async function signIn(person: Person, provider = 'plain'): Promise<Tokens> {
+      const { url: callback } = await product.authorize(person, await authorizationPage(provider));
+      const { code, state, iss } = Object.fromEntries(callback.searchParams);
+      const { status, body } = await request(url()).post('/oauth2/token').send({ code, state, iss });
+      if (status === 200) return body as Tokens;
+      throw new Error(`${status} ${JSON.stringify(body)}: ${service.log.slice(-5).join('')}`);
+    }
+
+    const isAlive = async ({ access_token: token }: Tokens): Promise<boolean> =>
+      (await bearer(url(), token).get('/me')).status === 200;
+
+    it('signs in, with e-mail address and claims', async () => {
+      const page = await authorizationPage('plain');
+      const { url: callback } = await product.authorize(new Person('ada'), page);
+      expect(callback.searchParams.get('iss')).toBe(features.iss ? product.issuer : null);
+      const { access_token: token } = await signIn(new Person('ada'));
+      const { body } = await bearer(url(), token).get('/me').expect(200);
+      expect(body).toMatchObject({ email: EMAIL });
+    });
+
+    it('ends the sessions of the browser in which the user signs out at the product', async () => {
+      const [here, elsewhere] = [new Person('ada'), new Person('ada')];
+      const sessions = [await signIn(here), await signIn(here), await signIn(elsewhere)];
+      const alive = () => Promise.all(sessions.map(isAlive));
+      expect(await alive()).toEqual([true, true, true]);
+      await product.signOut(here);
+      await until(async () => !(await alive())[0], 'the first session has ended');
+      expect(await alive()).toEqual([false, false, true]);
+    });
+
+    it('signs in and out after the product has changed its signing key', async () => {
+      const [person, other] = [new Person('ada'), new Person('ada')];
+      const before = await signIn(person);
+      await product.rotateKeys();
+      const after = await signIn(other);
+      expect([await isAlive(before), await isAlive(after)]).toEqual([true, true]);
+      await product.signOut(other);
+      await until(async () => !(await isAlive(after)), 'the session of the new key has ended');
+    });
+  });
+}
