@@ -58,6 +58,7 @@ export const BODIES: Readonly<Record<string, Json>> = {
     },
   },
   signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
+  setClaims: { 'an editor': { claims: { roles: ['editor'], plan: 'pro' } } },
   signOutProviderUser: {
     'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
   },

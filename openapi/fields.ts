@@ -41,5 +41,8 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   aud: url(EXAMPLE.issuer),
   offset: { type: 'integer', minimum: 1, examples: [42] },
   event: { examples: ['order.paid'] },
+  claims: { examples: [{ roles: ['editor'], plan: 'pro' }] },
+  provider_claims: { examples: [{ roles: ['reader'] }] },
+  effective: { examples: [{ roles: ['reader', 'editor'], plan: 'pro' }] },
   ttl: { examples: [86_400] },
 };

@@ -27,7 +27,7 @@ export function readSources(program: ts.Program): ReadonlyMap<string, Source> {
   const checker = program.getTypeChecker();
   const sources = new Map<string, Source>();
   const visit = (node: ts.Node): void => {
-    if (ts.isMethodDeclaration(node) && decorators(node, /^(?:Get|Post|Patch|Delete)$/).length > 0) {
+    if (ts.isMethodDeclaration(node) && decorators(node, /^(?:Get|Post|Put|Patch|Delete)$/).length > 0) {
       const controller = (node.parent as ts.ClassDeclaration).name!.text;
       if (!ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal'))
         sources.set(`${controller}_${node.name.getText()}`, sourceOf(node, checker));

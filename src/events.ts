@@ -16,6 +16,16 @@ export interface EndedSession extends Session {
   readonly until: Date;
 }
 
+/** Change of a user's effective claims. */
+export interface ChangedClaims {
+  readonly userId: string;
+  /** The claims now, JSON by name. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly changedAt: Date;
+  /** When the last token that was issued before expires at the latest. */
+  readonly until: Date;
+}
+
 /** An event on a user's channel (contract §7). */
 export interface ChannelEvent {
   readonly id: string;
@@ -57,11 +67,15 @@ export interface DomainEvents {
   'session.used': [Session];
   /** A session was signed out. Emitted on every instance within 1 s (contract §5). */
   'session.ended': [EndedSession];
+  /** The claims of a user have changed. Emitted on every instance within 1 s (contract §5); of several changes the last one. */
+  'claims.changed': [ChangedClaims];
   /**
-   * The ended sessions were read, and `session.ended` emitted for each. `cursor`: begin of the next reading of the feed
+   * The ended sessions and changed claims were read, and an event emitted for each. `cursor`: begin of the next reading of the feed
    * (EndedSessionStore.past); null until all are known.
    */
   'sessions.read': [{ readonly cursor: string | null }];
+  /** The claims of one source were replaced, and the effective claims have changed. */
+  'claims.replaced': [{ readonly userId: string; readonly by: 'provider' | 'application' }];
   /** Sessions of a user were ended on request. `by`: undefined for the user. */
   'sign_out.requested': [
     {

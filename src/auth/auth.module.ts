@@ -24,6 +24,7 @@ import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StateService } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
+import { UserModule } from '../user/user.module.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
@@ -35,7 +36,7 @@ const signInWriter = {
 };
 
 @Module({
-  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
+  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule, UserModule],
   controllers: [
     AuthController,
     ClientCallbackController,

@@ -9,6 +9,7 @@ export const AUDIT_NAMES = {
   'refresh.refused': 'refresh_refused',
   'sign_out.requested': 'sign_out',
   'provider_logout.obeyed': 'provider_logout',
+  'claims.replaced': 'claims_changed',
   'device.renamed': 'device_renamed',
   'device.removed': 'device_removed',
   'user.removed': 'user_removed',

@@ -18,10 +18,11 @@ import { KeyReader, KeyStore } from './keys/key.store.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
+import { UserModule } from '../user/user.module.js';
 import { TokenService } from './refresh/token.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([RefreshToken])],
+  imports: [TypeOrmModule.forFeature([RefreshToken]), UserModule],
   controllers: [JwksController, IntrospectController, EndedSessionsController],
   providers: [
     AccessTokens,

@@ -28,6 +28,9 @@ export class Me {
   @Expose({ name: 'createdAt' })
   @Type(() => Date)
   created_at!: Date;
+
+  /** Claims of the user now, by name (contract §5); not exposed, since class-transformer changes nested data. */
+  claims!: Record<string, unknown>;
 }
 
 @Controller('me')
@@ -37,7 +40,7 @@ export class MeController {
   /**
    * Who the caller is
    *
-   * As the provider described the user at the last sign-in.
+   * As the provider described the user at the last sign-in, with the current claims.
    *
    * @returns The user.
    * @throws OAuthError `not_found`
@@ -46,6 +49,6 @@ export class MeController {
   async me(@Caller() { userId }: Session): Promise<Me> {
     const profile = await this.profiles.find(userId);
     if (!profile) throw new OAuthError('not_found', 'there is no such user');
-    return answer(Me, profile);
+    return Object.assign(answer(Me, profile), { claims: profile.claims });
   }
 }

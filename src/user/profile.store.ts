@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
+import type { Claims } from './claims.js';
 import type { User } from './user.entity.js';
 
-/** User as GET /me returns it. */
-export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'>;
+/** User as GET /me returns it; `claims` are the effective ones. */
+export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'> & {
+  readonly claims: Claims;
+};
 
 const FIND = {
   name: 'profiles',
   text: `
-    SELECT user_id AS "userId", username, email, avatar_url AS "avatarUrl", created_at AS "createdAt"
+    SELECT user_id AS "userId", username, email, avatar_url AS "avatarUrl", created_at AS "createdAt",
+      coalesce(claims, '{}') AS claims
     FROM users WHERE user_id = ANY ($1::uuid[])`,
 };
 

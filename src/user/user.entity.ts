@@ -1,10 +1,12 @@
-import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Claims } from './claims.js';
 
 /**
  * One (provider, provider_user_id), byte for byte (contract §6); users are never joined by e-mail. `user_id` is derived from both
  * (user-id.ts).
  */
 @Entity('users')
+@Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
 export class User {
   @PrimaryColumn('uuid', { name: 'user_id' })
   userId!: string;
@@ -26,4 +28,27 @@ export class User {
 
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
+
+  /** Claims from the provider, as of the last sign-in (contract §5); null: none. */
+  @Column('jsonb', { name: 'provider_claims', nullable: true })
+  providerClaims!: Claims | null;
+
+  /** Claims that the application has set; null: none. */
+  @Column('jsonb', { name: 'application_claims', nullable: true })
+  applicationClaims!: Claims | null;
+
+  /** Effective claims, made from both; null: none. */
+  @Column('jsonb', { nullable: true })
+  claims!: Claims | null;
+
+  /**
+   * Grows with each change of the effective claims; 0: the user never had any. It is a time in milliseconds or later, so a removed
+   * user who signs in again has no version a second time.
+   */
+  @Column('bigint', { name: 'claims_version', default: 0 })
+  claimsVersion!: string;
+
+  /** Last change of the effective claims of a user who existed, for the revocation feed (contract §8). */
+  @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
+  claimsChangedAt!: Date | null;
 }

@@ -1,24 +1,52 @@
 const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url';
+/** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
+const CLAIMS = 'provider_claims, claims, claims_version';
 
 // A field that the provider leaves out is cleared (contract §6). Unchanged users are not written again.
-const REPLACE = `ON CONFLICT (user_id) DO UPDATE
-        SET username = excluded.username, email = excluded.email, avatar_url = excluded.avatar_url
-        WHERE (users.username, users.email, users.avatar_url)
-          IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)`;
+const replaceProfile = (from: string): string => `
+        username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url`;
+const isReplaced = (from: string): string => `
+        (users.username, users.email, users.avatar_url) IS DISTINCT FROM (${from}.username, ${from}.email, ${from}.avatar_url)`;
 
-/** Upserts a user; the parameters are the columns. Citus sends it to one node. */
-export const UPSERT_USER = `
-      INSERT INTO users (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
-      ${REPLACE}`;
+/** Locks a user; selects the `version` of the claims. */
+export const HOLD_CLAIMS =
+  'SELECT claims_version::float8 AS version FROM users WHERE user_id = $1 FOR NO KEY UPDATE';
+
+/** Inserts a user unless they exist; the parameters are the columns and those of the claims. */
+export const INSERT_USER = `
+      INSERT INTO users (${COLUMNS}, ${CLAIMS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      ON CONFLICT DO NOTHING RETURNING user_id`;
+
+/** Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture). */
+export const UPDATE_USER = `
+      UPDATE users SET username = $2, email = $3, avatar_url = $4
+      WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
 
 /**
- * Upserts several users in the order of their ids, against deadlocks.
+ * Upserts several users in the order of their ids, against deadlocks; as four members of a `WITH`. The last one has the ids of those
+ * users whose claims have the version `claims_version`, as the token says; nothing is written of the others. All users are locked.
+ *
  * @param from member of the `WITH` with the columns of the table, and no user twice
+ * @param last name of the last member
  */
-export function upsertUsers(from: string): string {
+export function upsertUsers(from: string, last: string): string {
   return `
-      INSERT INTO users (${COLUMNS}) SELECT ${COLUMNS} FROM ${from} ORDER BY user_id
-      ${REPLACE}`;
+    held_user AS MATERIALIZED (
+      SELECT user_id, claims_version FROM users WHERE user_id IN (SELECT user_id FROM ${from})
+      ORDER BY user_id FOR NO KEY UPDATE
+    ), new_user AS (
+      INSERT INTO users (${COLUMNS}, ${CLAIMS}) SELECT ${COLUMNS}, ${CLAIMS} FROM ${from}
+      WHERE user_id NOT IN (SELECT user_id FROM held_user) ORDER BY user_id
+      ON CONFLICT DO NOTHING RETURNING user_id
+    ), ${last} AS MATERIALIZED (
+      SELECT user_id FROM new_user
+      UNION ALL
+      SELECT user_id FROM held_user JOIN ${from} USING (user_id, claims_version)
+    ), known_user AS (
+      UPDATE users SET ${replaceProfile('s')}
+      FROM ${from} AS s JOIN held_user USING (user_id, claims_version)
+      WHERE users.user_id = s.user_id AND ${isReplaced('s')}
+    )`;
 }
 
 /** Selects the `user_id` if the user exists and the condition holds. */
@@ -32,4 +60,22 @@ export function selectUser(userId: string, condition: string): string {
  */
 export function holdUser(userId: string, condition: string): string {
   return `${selectUser(userId, condition)} FOR KEY SHARE`;
+}
+
+/** Version of a user's claims, as an SQL expression; 0 without a user. */
+export function claimsVersion(userId: string): string {
+  return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId}), 0)`;
+}
+
+/**
+ * Selects users whose claims have changed between the times `$1` and `$3`, oldest first; those after the user `$2` at `$1`. `key` is
+ * a text, since a Date would lose the microseconds.
+ */
+export function selectChangedClaims(limit: number): string {
+  return `
+    SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
+    FROM users
+    WHERE claims_changed_at >= $1::timestamptz AND claims_changed_at <= $3::timestamptz
+      AND (claims_changed_at, user_id) > ($1::timestamptz, $2::uuid)
+    ORDER BY claims_changed_at, user_id LIMIT ${limit}`;
 }

@@ -267,7 +267,7 @@ describe('logout by the provider', () => {
     jest.spyOn(signIns, 'record').mockImplementationOnce(async (written) => {
       reached();
       await held;
-      await record(written);
+      return record(written);
     });
     const status = signIn(new Person('olga')).then(() => 200, statusIn);
     await asked; // the provider has said who it is, and nothing is written yet

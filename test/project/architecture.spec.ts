@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   http: ['config', 'errors', 'events', 'spans'],
   user: [...GROUND],
   provider: [...GROUND],
-  token: [...GROUND],
+  token: [...GROUND, 'user'], // tokens carry the claims of their user
   device: [...GROUND, 'token'],
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
   channel: ['config', 'errors', 'events', 'database'],
@@ -125,6 +125,8 @@ const SPANNING = [
   'device/device.store.ts',
   'device/sign-out.service.ts',
   'realtime/push/push.store.ts',
+  'token/access-tokens/access-token.store.ts',
+  'token/revocation/ended-sessions.store.ts',
 ];
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules

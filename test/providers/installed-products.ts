@@ -7,6 +7,10 @@ import { join } from 'node:path';
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'latchkey');
 
 const KEYCLOAK_VERSION = '26.7.3';
+const HYDRA_VERSION = 'v2.3.0';
+/** As in its go.mod; without it Hydra does not compile. */
+const HYDRA_REPLACES =
+  'github.com/gobuffalo/pop/v6=github.com/ory/pop/v6@v6.2.1-0.20241121111754-e5dfc0f3344b';
 
 /**
  * Downloads Keycloak with Maven, once.
@@ -19,6 +23,21 @@ export function keycloakHome(): string | undefined {
     run(directory, 'java', '-version');
     run(directory, 'mvn', '-q', 'dependency:unpack', `-Dartifact=${artifact}`, '-DoutputDirectory=.');
     return `keycloak-${KEYCLOAK_VERSION}`;
+  });
+}
+
+/**
+ * Compiles Hydra with Go, once: four minutes of a processor. `go install` refuses a module with replacements.
+ * @returns its program; undefined without Go or without the download
+ * @throws Error instead, with `CI` set
+ */
+export function hydraProgram(): string | undefined {
+  return cached(`hydra-${HYDRA_VERSION}`, (directory) => {
+    run(directory, 'go', 'mod', 'init', 'hydra');
+    run(directory, 'go', 'mod', 'edit', `-replace=${HYDRA_REPLACES}`);
+    run(directory, 'go', 'get', '-tool', `github.com/ory/hydra/v2@${HYDRA_VERSION}`);
+    run(directory, 'go', 'build', '-o', 'hydra', 'github.com/ory/hydra/v2');
+    return 'hydra';
   });
 }
 

@@ -116,6 +116,14 @@ export const isUp = (url: string): Promise<boolean> =>
     () => false,
   );
 
+/** Opens the endpoints once: keys are generated and classes loaded at the first request, for longer than Latchkey waits. */
+export async function warmUp(issuer: string): Promise<void> {
+  const document = (await call(`${issuer}/.well-known/openid-configuration`)) as Record<string, string>;
+  await fetch(document['jwks_uri']!);
+  const body = new URLSearchParams({ grant_type: 'authorization_code', code: 'none', client_id: 'none' });
+  await fetch(document['token_endpoint']!, { method: 'POST', body });
+}
+
 /** The first form of a page that is sent with POST. */
 function formOf(
   page: string,

@@ -8,18 +8,20 @@ import { bearer, type Tokens } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { GLEWLWYD_FEATURES, hasGlewlwyd, startGlewlwyd } from './glewlwyd.js';
-import { keycloakHome } from './installed-products.js';
+import { HYDRA_FEATURES, startHydra } from './hydra.js';
+import { hydraProgram, keycloakHome } from './installed-products.js';
 import { KEYCLOAK_FEATURES, startKeycloak } from './keycloak.js';
 import { NODE_OIDC_PROVIDER_FEATURES, startNodeOidcProvider } from './node-oidc-provider.js';
-import { EMAIL, START_MS, type Addresses, type Features, type Product } from './product.js';
+import { EMAIL, START_MS, warmUp, type Addresses, type Features, type Product } from './product.js';
 
 const CI = process.env['CI'] !== undefined;
 const SIGNED_OUT = 'http://localhost/signed-out';
 const CALLBACKS = 'http://localhost/callback/';
 
-const keycloak = keycloakHome();
+const [keycloak, hydra] = [keycloakHome(), hydraProgram()];
 
 describeProduct('Keycloak', keycloak, 'Java, Maven and the download', KEYCLOAK_FEATURES, startKeycloak);
+describeProduct('Ory Hydra', hydra, 'Go and the download', HYDRA_FEATURES, startHydra);
 describeProduct('node-oidc-provider', '', '', NODE_OIDC_PROVIDER_FEATURES, (_, at) =>
   startNodeOidcProvider(at),
 );
@@ -53,7 +55,8 @@ function describeProduct(
         signedOut: SIGNED_OUT,
       };
       product = endings.after(await start(installed!, at), (one) => one.stop());
-      const clients = Object.entries(product.clients).map(([provider, keys]) => {
+      await warmUp(product.issuer);
+      const clients = Object.entries({ plain: product.clients.plain }).map(([provider, keys]) => {
         const usual = { adapter: 'oidc', url: product.issuer, redirect_uris: at.callback(provider) };
         return [provider, { ...usual, ...(features.claims && { claims: 'groups=groups' }), ...keys }];
       });

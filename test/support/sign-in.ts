@@ -3,6 +3,7 @@ import { randomUUID, randomBytes } from 'node:crypto';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
+import { NO_CLAIMS } from '../../src/user/claims.js';
 import { userIdOf } from '../../src/user/user-id.js';
 import { query } from './database.js';
 
@@ -89,6 +90,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     refreshTokenHash: randomBytes(32),
     refreshTokenTtl: 3600,
     accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
+    claims: NO_CLAIMS,
     ...fields,
   };
 }

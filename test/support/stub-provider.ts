@@ -15,7 +15,14 @@ type Answer = (request: ProviderRequest, response: ServerResponse, raw: Incoming
 /** A provider with answers that tests set. By default every code is valid, and its text is the user's id. */
 export class StubProvider {
   readonly requests: ProviderRequest[] = [];
-  answer: Answer = identityOfCode;
+  /** Claims of users, by their ids. */
+  readonly claims = new Map<string, object | undefined>();
+  private readonly identityOfCode: Answer = ({ body }, response) => {
+    const code = new URLSearchParams(body).get('code') ?? '';
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ provider_user_id: code, username: 'Ada', claims: this.claims.get(code) }));
+  };
+  answer: Answer = this.identityOfCode;
 
   private constructor(
     readonly url: string,
@@ -61,7 +68,7 @@ export class StubProvider {
   /** Back to the default answer, nothing seen. */
   reset(): void {
     this.requests.length = 0;
-    this.answer = identityOfCode;
+    this.answer = this.identityOfCode;
   }
 
   /** Makes it answer every exchange with this. */
@@ -77,12 +84,6 @@ export class StubProvider {
     await new Promise((resolve) => this.server.close(resolve));
   }
 }
-
-const identityOfCode: Answer = ({ body }, response) => {
-  const code = new URLSearchParams(body).get('code');
-  response.writeHead(200, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify({ provider_user_id: code, username: 'Ada' }));
-};
 
 /** Settings of a provider for tests that need no service. */
 export function providerSettings(name: string, more: Partial<ProviderSettings> = {}): ProviderSettings {

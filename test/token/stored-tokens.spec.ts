@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../../src/config/settings/settings.js';
 import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events, type Session } from '../../src/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
@@ -12,6 +13,7 @@ import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
+import { ClaimsStore } from '../../src/user/claims.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Settings;
@@ -50,11 +52,12 @@ describe('stored access tokens', () => {
         return Promise.resolve(isNew);
       },
     }) as unknown as KeyService;
-  const store = (isDistributed = false): AccessTokenStore =>
-    new AccessTokenStore(
-      new Sql(dataSource, isDistributed, events),
-      new AccessTokens(keys(), clock, settings),
-    );
+  function store(isDistributed = false): AccessTokenStore {
+    const sql = new Sql(dataSource, isDistributed, events);
+    const history = new ChannelHistory(dataSource, sql, events, settings);
+    const claims = new ClaimsStore(sql, history, clock, events);
+    return new AccessTokenStore(sql, new AccessTokens(keys(), clock, settings), claims);
+  }
   function verifier(): AccessTokenVerifier {
     const jwt = new JwtService({ secretOrKeyProvider: () => (known ? publicKey : '') });
     return new AccessTokenVerifier(jwt, keys(), clock, new Sql(dataSource, false, events), settings);
@@ -196,11 +199,10 @@ describe('stored access tokens', () => {
   describe('are judged', () => {
     /** Signed by our key, and stored nowhere. */
     const unstored = (): string =>
-      new AccessTokens(keys(), clock, settings).issue({
-        userId: randomUUID(),
-        sessionId: randomUUID(),
-        deviceId: null,
-      }).token;
+      new AccessTokens(keys(), clock, settings).issue(
+        { userId: randomUUID(), sessionId: randomUUID(), deviceId: null },
+        { claims: {} },
+      ).token;
 
     it.each([
       ['alone', false],

@@ -12,11 +12,13 @@ import { Instance, Presence } from '../../src/channel/presence.entity.js';
 import { PresenceStore } from '../../src/channel/presence.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import type { Clock } from '../../src/database/clock.js';
 import { Sql, type Statement } from '../../src/database/statements/sql.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
 import { User } from '../../src/user/user.entity.js';
+import { ClaimsStore } from '../../src/user/claims.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/sign-in.js';
 
@@ -68,7 +70,15 @@ describe.each([
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql);
     const signOuts = new SignOutService(history, events);
-    users = new UsersService(signOuts, history, channels, codes, sql, events);
+    users = new UsersService(
+      signOuts,
+      history,
+      channels,
+      codes,
+      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, events),
+      sql,
+      events,
+    );
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);

@@ -1,8 +1,8 @@
 import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { DatabaseBusy } from '../../database/database-busy.js';
 import { errorCode } from '../../database/statements/error-facts.js';
 import type { Sql } from '../../database/statements/sql.js';
+import { Turns } from '../../database/statements/turns.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {
   hasMostSessions,
@@ -10,8 +10,9 @@ import {
   insertRefreshTokens,
   isProofUsed,
 } from '../../token/sessions/session.sql.js';
+import { jsonOf } from '../../user/claims.js';
 import { upsertUsers } from '../../user/user.sql.js';
-import { SignInWriter, type Beyond, type SignedInRow, type SignIn, type Written } from './sign-in.store.js';
+import { SignInWriter, type Refused, type SignedInRow, type SignIn, type Written } from './sign-in.store.js';
 
 /** Columns of a batch: name, type and value. */
 const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])[] = [
@@ -33,6 +34,9 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['jti', 'uuid', ({ accessToken }) => accessToken.jti],
   ['expires_at', 'float8', ({ accessToken }) => accessToken.expiresAt],
   ['token', 'text', ({ accessToken }) => accessToken.token],
+  ['claims_version', 'bigint', ({ claims }) => claims.version],
+  ['provider_claims', 'jsonb', ({ claims }) => jsonOf(claims.provider)],
+  ['claims', 'jsonb', ({ claims }) => jsonOf(claims.effective)],
 ];
 const names = COLUMNS.map(([name]) => name).join(', ');
 // The SELECT hides the array's length from the planner, so that it keeps the generic plan: planning costs as much as a sign-in.
@@ -61,25 +65,27 @@ const RECORD = {
       FROM unnest(${arrays}) AS s (${names}),
         set_config('lock_timeout', coalesce(${LOCK_TIMEOUT}, current_setting('lock_timeout')), true)
     ), signing_in AS (SELECT * FROM given WHERE has_room IS NOT NULL
-    ), signed_in_user AS (${upsertUsers('signing_in')}
-      RETURNING user_id
-    ), device AS (${upsertDevices('signing_in', 'signed_in_user')}
+    ), ${upsertUsers('signing_in', 'signed_in_user')}, signed_in AS MATERIALIZED (
+      SELECT signing_in.* FROM signing_in JOIN signed_in_user USING (user_id)
+    ), device AS (${upsertDevices('signed_in', 'signed_in_user')}
     ), ${appendToEach({
       event: `'device.signed_in'`,
       data: 'facts',
       ttl: String(OWN_EVENTS_TTL),
       history: HISTORY,
       from: 'device',
-    })}, refresh_token AS (${insertRefreshTokens('signing_in')}
-    ), access_token AS (${insertAccessTokens('signing_in', 'counter')}
+    })}, refresh_token AS (${insertRefreshTokens('signed_in')}
+    ), access_token AS (${insertAccessTokens('signed_in', 'counter')}
     )
-    SELECT user_id AS "userId", id, event_offset, data, sent_at, NULL AS beyond FROM channel_event
+    SELECT user_id AS "userId", id, event_offset, data, sent_at, NULL AS refused FROM channel_event
     UNION ALL
     SELECT user_id, NULL, NULL, NULL, NULL, CASE WHEN ${hasMostSessions('given.user_id')} THEN 'session' ELSE 'device' END
-    FROM given WHERE has_room IS NULL`,
+    FROM given WHERE has_room IS NULL
+    UNION ALL
+    SELECT user_id, NULL, NULL, NULL, NULL, 'claims' FROM signing_in WHERE user_id NOT IN (SELECT user_id FROM signed_in_user)`,
 };
 
-type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | null } & Record<
+type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null } & Record<
     string,
     unknown
   >;
@@ -88,16 +94,13 @@ type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | nu
 const BATCH_LOCK_TIMEOUT = '50ms';
 /** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
 const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
-/** Longest wait for other sign-ins of one user (contract §3). */
-const LONGEST_WAIT_MS = 1000;
 
 const SINGLE = Symbol('single');
 
 /** Batches concurrent sign-ins into one statement (docs/benchmark.md). */
 export class BatchedSignIns extends SignInWriter {
   private readonly batched: (signIn: SignIn) => Promise<Written | typeof SINGLE>;
-  /** Last single sign-in of each user, until it has ended. */
-  private readonly turns = new Map<string, Promise<unknown>>();
+  private readonly turns = new Turns('too many sign-ins of one user');
 
   constructor(
     private readonly sql: Sql,
@@ -110,7 +113,9 @@ export class BatchedSignIns extends SignInWriter {
   async write(signIn: SignIn): Promise<Written> {
     const began = performance.now();
     const written = await this.batched(signIn);
-    return written === SINGLE ? this.writeSingle(signIn, began) : written;
+    if (written !== SINGLE) return written;
+    const { userId } = signIn.session;
+    return this.turns.take(userId, async () => (await this.execute([signIn], null)).get(userId), began);
   }
 
   /**
@@ -136,27 +141,7 @@ export class BatchedSignIns extends SignInWriter {
   }
 
   /**
-   * Writes one sign-in of a user at a time: each that waits for a lock holds a connection.
-   * @param began when the caller began to wait, by `performance.now()`
-   */
-  private async writeSingle(signIn: SignIn, began: number): Promise<Written> {
-    const { userId } = signIn.session;
-    const turn = (this.turns.get(userId) ?? Promise.resolve()).then(async () => {
-      if (performance.now() - began > LONGEST_WAIT_MS)
-        throw new DatabaseBusy('too many sign-ins of one user');
-      return (await this.execute([signIn], null)).get(userId);
-    });
-    const ended = turn.catch(() => undefined);
-    this.turns.set(userId, ended);
-    try {
-      return await turn;
-    } finally {
-      if (this.turns.get(userId) === ended) this.turns.delete(userId);
-    }
-  }
-
-  /**
-   * Records sign-ins of different users: all of them, or none. Sign-ins beyond the bounds of a user are left out. The bounds are
+   * Records sign-ins of different users: all of them, or none. Sign-ins that are refused are left out. The bounds are
    * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
    *
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
@@ -166,6 +151,6 @@ export class BatchedSignIns extends SignInWriter {
     const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
     const { channelHistory } = this.settings;
     const rows = await this.sql.query<Row>(RECORD, [...columns, channelHistory, lockTimeout]);
-    return new Map(rows.map(({ userId, beyond, ...row }) => [userId, beyond ?? row]));
+    return new Map(rows.map(({ userId, refused, ...row }) => [userId, refused ?? row]));
   }
 }

@@ -5,6 +5,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+import type { UserClaims } from '../../user/claims.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
 /** What a sign-in writes. */
@@ -23,6 +24,8 @@ export interface SignIn {
   /** Seconds. */
   readonly refreshTokenTtl: number;
   readonly accessToken: IssuedAccessToken;
+  /** Claims that the access token carries; they become those of a new user. */
+  readonly claims: UserClaims;
 }
 
 /** Event that announces a sign-in on a device; `data` is JSON. */
@@ -33,11 +36,14 @@ export interface SignedInRow {
   readonly sent_at: Date;
 }
 
-/** Bound of the user that a sign-in exceeds (contract §4, POST /oauth2/token). */
-export type Beyond = 'session' | 'device';
+/**
+ * Why nothing was written: the bound of the user that the sign-in exceeds (contract §4, POST /oauth2/token), or the claims of the
+ * user are not those of the token.
+ */
+export type Refused = 'session' | 'device' | 'claims';
 
 /** Result of a sign-in; a sign-in without a device has no event. */
-export type Written = SignedInRow | Beyond | undefined;
+export type Written = SignedInRow | Refused | undefined;
 
 /** Writes all rows of a sign-in, or none. StepwiseSignIns is for Citus. */
 export abstract class SignInWriter {
@@ -62,18 +68,20 @@ export class SignInStore {
    * Records a sign-in. Once this has returned, its tokens survive a crash.
    * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `slow_down` if the user has too many sessions or
    *   devices (contract §4)
+   * @returns false if nothing was written, because the claims of the user are not those of the token
    */
-  async record(signIn: SignIn): Promise<void> {
+  async record(signIn: SignIn): Promise<boolean> {
     const { session, provider } = signIn;
     let row = await this.write(signIn);
     for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(session.userId)); left--)
       row = await this.write(signIn);
+    if (row === 'claims') return false;
     if (typeof row === 'string') {
       const message = `the user has too many ${row}s: sign out of some of them first`;
       throw new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
     }
     this.events.emit('session.started', { ...session, provider });
-    if (!row) return;
+    if (!row) return true;
     this.events.emit('channel.appended', {
       id: row.id,
       userId: session.userId,
@@ -83,6 +91,7 @@ export class SignInStore {
       data: JSON.parse(row.data) as unknown,
       sentAt: row.sent_at.toISOString(),
     });
+    return true;
   }
 
   private async write(signIn: SignIn): Promise<Written> {

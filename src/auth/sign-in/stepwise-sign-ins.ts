@@ -9,7 +9,8 @@ import {
   INSERT_ACCESS_TOKEN,
   INSERT_REFRESH_TOKEN,
 } from '../../token/sessions/session.sql.js';
-import { selectUser, UPSERT_USER } from '../../user/user.sql.js';
+import { jsonOf } from '../../user/claims.js';
+import { HOLD_CLAIMS, INSERT_USER, selectUser, UPDATE_USER } from '../../user/user.sql.js';
 import { SignInWriter, type SignIn, type Written } from './sign-in.store.js';
 
 // After the user's row is locked, so that concurrent sign-ins cannot exceed the bounds.
@@ -31,10 +32,9 @@ export class StepwiseSignIns extends SignInWriter {
   }
 
   private async writeIn(manager: EntityManager, signIn: SignIn): Promise<Written> {
-    const { session, provider, identity, accessToken } = signIn;
+    const { session, accessToken } = signIn;
     const { userId, sessionId, deviceId } = session;
-    const { providerUserId, username, email, avatarUrl } = identity;
-    await manager.query(UPSERT_USER, [userId, provider, providerUserId, username, email, avatarUrl]);
+    if (!(await writeUser(manager, signIn))) return 'claims';
     const has = async (...query: [string, unknown[]]): Promise<boolean> =>
       (await manager.query<unknown[]>(...query)).length > 0;
     if (await has(HAS_MOST_SESSIONS, [userId])) return 'session';
@@ -61,4 +61,21 @@ export class StepwiseSignIns extends SignInWriter {
     const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
     return { id, data, ...(await appendInSteps(manager, event, this.settings.channelHistory)) };
   }
+}
+
+/** Writes and locks the user. @returns false if the claims of the user are not those of the token */
+async function writeUser(
+  manager: EntityManager,
+  { session: { userId }, provider, identity, claims }: SignIn,
+): Promise<boolean> {
+  const { providerUserId, username, email, avatarUrl } = identity;
+  const [held] = await manager.query<{ version: number }[]>(HOLD_CLAIMS, [userId]);
+  if (!held) {
+    const profile = [userId, provider, providerUserId, username, email, avatarUrl];
+    const values = [...profile, jsonOf(claims.provider), jsonOf(claims.effective), claims.version];
+    return (await manager.query<unknown[]>(INSERT_USER, values)).length > 0;
+  }
+  if (held.version !== claims.version) return false;
+  await manager.query(UPDATE_USER, [userId, username, email, avatarUrl]);
+  return true;
 }

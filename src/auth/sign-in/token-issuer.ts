@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
+import { DatabaseBusy } from '../../database/database-busy.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
-import { AccessTokens } from '../../token/access-tokens/access-token.js';
+import { AccessTokens, type IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
+import { ClaimsStore } from '../../user/claims.store.js';
 import { userIdOf } from '../../user/user-id.js';
-import { SignInStore } from './sign-in.store.js';
+import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 
 /** Identity that a provider has verified. */
@@ -28,6 +30,9 @@ export interface Call {
   readonly userAgentHeader: string | undefined;
 }
 
+/** Attempts to write a sign-in, while other instances change the claims of the user. */
+const TRIES = 5;
+
 /** Last step of each sign-in: writes user, device and session, and issues the tokens. */
 @Injectable()
 export class TokenIssuer {
@@ -36,6 +41,7 @@ export class TokenIssuer {
     private readonly signIns: SignInStore,
     private readonly loggedOut: LoggedOut,
     private readonly signOuts: SignOutService,
+    private readonly claims: ClaimsStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -51,9 +57,8 @@ export class TokenIssuer {
       sessionId: randomUUID(),
       deviceId: device.device_id?.toLowerCase() ?? null,
     };
-    const accessToken = this.accessTokens.issue(session, proof);
     const refreshToken = makeRefreshToken(session, jkt !== null);
-    await this.signIns.record({
+    const accessToken = await this.record(proof, {
       session,
       provider,
       identity,
@@ -64,7 +69,6 @@ export class TokenIssuer {
       jkt,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,
-      accessToken,
     });
     if (await this.loggedOut.since(asked, provider, identity)) {
       await this.signOuts.signOut('session', session);
@@ -77,6 +81,21 @@ export class TokenIssuer {
       expires_in: accessToken.expiresIn,
       user_id: session.userId,
     };
+  }
+
+  /** Signs a token with the user's claims, and writes the sign-in; again, if the claims have changed meanwhile. */
+  private async record(
+    proof: DpopProof | undefined,
+    signIn: Omit<SignIn, 'accessToken' | 'claims'>,
+  ): Promise<IssuedAccessToken> {
+    const { session, identity } = signIn;
+    for (let left = TRIES; left > 0; left--) {
+      const claims = await this.claims.atSignIn(session.userId, identity.claims);
+      const accessToken = this.accessTokens.issue(session, { proof, claims: claims.effective });
+      if (await this.signIns.record({ ...signIn, accessToken, claims })) return accessToken;
+      await this.claims.find(session.userId); // for the next one
+    }
+    throw new DatabaseBusy('the claims of the user change too often');
   }
 }
 

@@ -1,9 +1,10 @@
-import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { ServiceKeyOnly } from '../../token/guard/access.js';
 import { userIdOf } from '../../user/user-id.js';
+import type { UserClaims } from '../../user/claims.js';
 import { UsersService } from './users.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { AnyObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
 
 /** Body of POST /users/:user_id/sign-out; may be left out. */
@@ -24,9 +25,28 @@ export class ProviderUserDto {
   provider_user_id!: string;
 }
 
+/** Body of PUT /users/:user_id/claims. */
+export class SetClaimsDto {
+  /** All claims of the application, by name: 100 names of 64 characters, 4 KiB of JSON, at most. */
+  @AnyObject()
+  claims!: Record<string, unknown>;
+}
+
+/** Claims of a user (contract §5). */
+export class ClaimsOfUser {
+  /** Claims that the application has set. */
+  claims!: Record<string, unknown>;
+
+  /** Claims from the provider, as of the last sign-in. */
+  provider_claims!: Record<string, unknown>;
+
+  /** Claims that tokens carry: `roles`, `groups` and `entitlements` of both; else the value of the application. */
+  effective!: Record<string, unknown>;
+}
+
 const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
 
-/** Sign-out and removal of users by an application's backend (contract §4). */
+/** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
 @ServiceKeyOnly('users')
 @Controller('users')
 export class UsersController {
@@ -60,6 +80,33 @@ export class UsersController {
   }
 
   /**
+   * Claims of a user
+   *
+   * @returns The claims of both sources, and what tokens carry.
+   * @throws OAuthError `not_found`
+   */
+  @Get(':user_id/claims')
+  async claims(@Param('user_id', userIdPipe) userId: string): Promise<ClaimsOfUser> {
+    return claimsOf(await this.users.claims(userId));
+  }
+
+  /**
+   * Replace the claims that the application has set
+   *
+   * Within a second, all instances and readers of the session revocation feed use the new claims, also for tokens issued before.
+   *
+   * @returns The claims afterwards.
+   * @throws OAuthError `not_found`
+   */
+  @Put(':user_id/claims')
+  async setClaims(
+    @Param('user_id', userIdPipe) userId: string,
+    @Body() { claims }: SetClaimsDto,
+  ): Promise<ClaimsOfUser> {
+    return claimsOf(await this.users.setClaims(userId, claims));
+  }
+
+  /**
    * Sign a user out and remove them
    *
    * Devices and events are removed as well. A later sign-in creates the user again, with this id.
@@ -72,4 +119,8 @@ export class UsersController {
   async removeUser(@Param('user_id', userIdPipe) userId: string): Promise<void> {
     await this.users.remove(userId);
   }
+}
+
+function claimsOf({ application, provider, effective }: UserClaims): ClaimsOfUser {
+  return { claims: application, provider_claims: provider, effective };
 }

@@ -7,7 +7,10 @@ import { removeDevices } from '../../device/device.store.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
+import { keepClaims } from '../../provider/identity/kept-claims.js';
 import { endSessions, SLICE } from '../../token/sessions/session.store.js';
+import type { Claims, UserClaims } from '../../user/claims.js';
+import { ClaimsStore } from '../../user/claims.store.js';
 import { lockUser, removeUser } from '../../user/user.store.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
@@ -19,7 +22,7 @@ const TARGET = {
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
 
-/** Sign-out and removal of users by an application's backend (contract §4). */
+/** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
 @Injectable()
 export class UsersService {
   constructor(
@@ -27,6 +30,7 @@ export class UsersService {
     private readonly history: ChannelHistory,
     private readonly channels: ChannelRemoval,
     private readonly codes: AuthorizationCodes,
+    private readonly userClaims: ClaimsStore,
     private readonly sql: Sql,
     private readonly events: Events,
   ) {}
@@ -41,6 +45,21 @@ export class UsersService {
     if (length === 0) return this.notFound();
     const scope = deviceId === null ? 'all' : 'device';
     await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, { by: 'service_key' });
+  }
+
+  /** @throws OAuthError `not_found` */
+  async claims(userId: string): Promise<UserClaims> {
+    return (await this.userClaims.find(userId)) ?? this.notFound();
+  }
+
+  /**
+   * Replaces the claims of the application.
+   * @throws OAuthError `invalid_request` beyond the limits of contract §5, `not_found`
+   */
+  async setClaims(userId: string, claims: Claims): Promise<UserClaims> {
+    const { kept, dropped } = keepClaims(claims);
+    if (dropped[0]) throw new OAuthError('invalid_request', `a claim ${dropped[0].why}`);
+    return (await this.userClaims.replace(userId, 'application', kept)) ?? this.notFound();
   }
 
   /**

@@ -18,8 +18,14 @@ export class Init1700000000000 implements MigrationInterface {
         username text,
         email text,
         avatar_url text,
-        created_at timestamptz NOT NULL DEFAULT now()
+        created_at timestamptz NOT NULL DEFAULT now(),
+        provider_claims jsonb,
+        application_claims jsonb,
+        claims jsonb,
+        claims_version bigint NOT NULL DEFAULT 0,
+        claims_changed_at timestamptz
       );
+      CREATE INDEX users_claims_changed_at ON users (claims_changed_at, user_id) WHERE claims_changed_at IS NOT NULL;
 
       CREATE TABLE devices (
         user_id uuid NOT NULL,

@@ -24,7 +24,7 @@ export function allowsOrigin(
 export function corsFor(settings: Settings): RequestHandler {
   const handle = cors({
     origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
-    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'Date'],
     maxAge: PREFLIGHT_MAX_AGE_S,
     preflightContinue: true,

@@ -76,6 +76,17 @@ export function membersOf(dto: Type, name: string): Type | undefined {
   return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }
 
+/** Requires a JSON object, with any members. */
+export function AnyObject(): PropertyDecorator {
+  return ValidateBy({
+    name: 'anyObject',
+    validator: {
+      validate: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      defaultMessage: (args) => `${args?.property} must be a JSON object`,
+    },
+  });
+}
+
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
   return ValidateBy({ name: ANY_JSON, validator: { validate: () => true } });

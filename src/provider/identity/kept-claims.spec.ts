@@ -24,6 +24,7 @@ it.each<[string, unknown, string]>([
   ['__proto__', { admin: true }, 'name of the token'],
   ['roles', ['admin', 7], 'list of texts'],
   ['groups', { admin: true }, 'list of texts'],
+  ['email', { admin: true }, 'is not a text'],
   ['nul', 'a\0', 'NUL'],
   ['lone', ['\ud800'], 'lone surrogate'],
   ['big', 1n, 'not JSON'],

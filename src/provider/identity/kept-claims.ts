@@ -14,6 +14,8 @@ export const MAX_CLAIMS_BYTES = 4096;
 
 /** Claims that RFC 9068 §2.2.3.1 defines as lists of texts. */
 const LISTS: ReadonlySet<string> = new Set(['roles', 'groups', 'entitlements']);
+/** Claims that OpenID Connect Core §5.1 defines as texts; the access token has them at its top level. */
+const TEXTS: ReadonlySet<string> = new Set(['name', 'email', 'preferred_username']);
 
 /** Dropped claims that one warning names. */
 const MAX_NAMED = 10;
@@ -59,6 +61,7 @@ function reasonAgainst(name: string, json: string | undefined): string | undefin
   if (json === undefined) return 'is not JSON';
   if (UNSTORABLE.test(json)) return 'has a NUL or a lone surrogate';
   if (LISTS.has(name) && !isListOfTexts(JSON.parse(json))) return 'is not a list of texts';
+  if (TEXTS.has(name) && !json.startsWith('"')) return 'is not a text';
   return undefined;
 }
 

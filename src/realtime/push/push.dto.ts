@@ -4,7 +4,7 @@ import { UUID } from '../../http/parameters/uuid.js';
 
 // Contract §7: names of the service's own events, and of Socket.IO's.
 const RESERVED =
-  /device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
+  /device\..*|session\..*|token\..*|claims\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 
 /** Answer of POST /push (contract §4). */
 export class Pushed {

@@ -25,7 +25,10 @@ describe('an access token', () => {
     [3600, true, 3600],
     [3600, false, 3600],
   ])('that lives %i s, for a proof: %s, is kept for %i s', (ttl, withProof, kept) => {
-    const { token, expiresAt, expiresIn } = issuer(ttl).issue(session, withProof ? proof : undefined);
+    const { token, expiresAt, expiresIn } = issuer(ttl).issue(session, {
+      proof: withProof ? proof : undefined,
+      claims: {},
+    });
     const { iat, exp, client_id } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
       iat: number;
       exp: number;
@@ -36,7 +39,7 @@ describe('an access token', () => {
   });
 
   it('has the same id for the same proof, else one of its own', () => {
-    const jti = (shown?: typeof proof): string => issuer(60).issue(session, shown).jti;
+    const jti = (shown?: typeof proof): string => issuer(60).issue(session, { proof: shown, claims: {} }).jti;
     expect(jti(proof)).toBe(jti({ ...proof }));
     expect(new Set([proof, { ...proof, jti: 'q' }, { ...proof, jkt: Buffer.alloc(32) }].map(jti)).size).toBe(
       3,

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { DatabaseBusy } from '../../database/database-busy.js';
 import { plainArray, plainBytes } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
+import { NO_CLAIMS, type UserClaims } from '../../user/claims.js';
+import { ClaimsStore } from '../../user/claims.store.js';
+import { claimsVersion } from '../../user/user.sql.js';
 import { AccessTokens, type IssuedAccessToken } from './access-token.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { hashRefreshToken } from '../refresh/refresh-token.js';
@@ -15,6 +19,9 @@ export interface Refresh {
   readonly proof: DpopProof | undefined;
 }
 
+/** Request with the claims that the token is to carry. */
+type RefreshWithClaims = Refresh & { readonly claims: UserClaims };
+
 /** Row that a valid refresh stores. */
 interface Row {
   readonly session: Session;
@@ -22,10 +29,12 @@ interface Row {
   /** Thumbprint of the proven key, or null. */
   readonly jkt: Buffer | null;
   readonly accessToken: IssuedAccessToken;
+  /** Version of the claims in the token. */
+  readonly version: number;
 }
 
-// Checks the session and stores the token atomically. The `jti` of a token for a proof is derived from the proof, so its second
-// use on any instance conflicts and stores nothing (contract §5). Citus needs the alias `t`.
+// Checks the session and the version of the claims, and stores the token atomically. The `jti` of a token for a proof is derived from the proof, so its second
+// use on any instance conflicts and stores nothing (contract §5). Citus needs the alias `t`. It spans modules (`user.sql.ts`).
 const STORE_ONE = {
   name: 'refresh-one',
   text: `
@@ -33,7 +42,7 @@ const STORE_ONE = {
     SELECT user_id, session_id, $4::uuid, to_timestamp($5::float8), $6::text
     FROM refresh_tokens
     WHERE user_id = $1 AND session_id = $2 AND token_hash = $3 AND expires_at > now()
-      AND (jkt IS NULL OR jkt = $7)
+      AND (jkt IS NULL OR jkt = $7) AND ${claimsVersion('$1')} = $8
     ON CONFLICT DO NOTHING
     RETURNING t.jti`,
 };
@@ -44,44 +53,59 @@ const STORE_MANY = {
   text: `
     INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
     SELECT r.user_id, r.session_id, n.jti, to_timestamp(n.expires_at), n.token
-    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::uuid[], $5::float8[], $6::text[], $7::bytea[])
-      AS n (user_id, session_id, token_hash, jti, expires_at, token, jkt)
+    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::uuid[], $5::float8[], $6::text[], $7::bytea[], $8::bigint[])
+      AS n (user_id, session_id, token_hash, jti, expires_at, token, jkt, claims_version)
     JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
     WHERE r.token_hash = n.token_hash AND r.expires_at > now() AND (r.jkt IS NULL OR r.jkt = n.jkt)
+      AND ${claimsVersion('r.user_id')} = n.claims_version
     ORDER BY n.user_id, n.jti
     ON CONFLICT DO NOTHING
     RETURNING jti`,
 };
 
+/** Attempts to store a token, while the claims of its user change. */
+const TRIES = 5;
+
 @Injectable()
 export class AccessTokenStore {
-  private readonly issueBatched: (refresh: Refresh) => Promise<IssuedAccessToken | undefined>;
+  private readonly issueBatched: (refresh: RefreshWithClaims) => Promise<IssuedAccessToken | undefined>;
 
   constructor(
     private readonly sql: Sql,
     private readonly accessTokens: AccessTokens,
+    private readonly claims: ClaimsStore,
   ) {
-    this.issueBatched = sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
+    this.issueBatched = sql.together('refresh', (refreshes: RefreshWithClaims[]) => this.store(refreshes));
   }
 
   /**
    * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
    * key than the proven one, and no token is stored for its proof. Concurrent refreshes are batched into one statement, and
-   * signed when it is made.
+   * signed when it is made. A token with old claims is not stored, but signed again: only then the claims are read.
    *
    * @returns undefined if nothing was stored
+   * @throws DatabaseBusy if the claims change each time
    */
-  issueForSession(refresh: Refresh): Promise<IssuedAccessToken | undefined> {
-    return this.issueBatched(refresh);
+  async issueForSession(refresh: Refresh): Promise<IssuedAccessToken | undefined> {
+    const { userId } = refresh.session;
+    for (let left = TRIES; left > 0; left--) {
+      const claims = this.claims.known(userId);
+      const accessToken = await this.issueBatched({ ...refresh, claims });
+      if (accessToken) return accessToken;
+      const { version } = (await this.claims.find(userId)) ?? NO_CLAIMS;
+      if (version === claims.version) return undefined;
+    }
+    throw new DatabaseBusy('the claims of the user change too often');
   }
 
-  private rowOf({ refreshToken, session, proof }: Refresh): Row {
+  private rowOf({ refreshToken, session, proof, claims }: RefreshWithClaims): Row {
     const jkt = proof?.jkt ?? null;
-    const accessToken = this.accessTokens.issue(session, proof);
-    return { session, tokenHash: hashRefreshToken(refreshToken, jkt), jkt, accessToken };
+    const accessToken = this.accessTokens.issue(session, { proof, claims: claims.effective });
+    const tokenHash = hashRefreshToken(refreshToken, jkt);
+    return { session, tokenHash, jkt, accessToken, version: claims.version };
   }
 
-  private async store(refreshes: Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
+  private async store(refreshes: RefreshWithClaims[]): Promise<(IssuedAccessToken | undefined)[]> {
     const rows = refreshes.map((refresh) => this.rowOf(refresh));
     if (rows.length === 1) return [await this.storeOne(rows[0]!)];
     // One row for each proof: the statement would not report which of several it stored.
@@ -99,9 +123,10 @@ export class AccessTokenStore {
     tokenHash,
     jkt,
     accessToken,
+    version,
   }: Row): Promise<IssuedAccessToken | undefined> {
     const { jti, expiresAt, token } = accessToken;
-    const values = [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt];
+    const values = [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt, version];
     const { length } = await this.sql.query(STORE_ONE, values);
     return length > 0 ? accessToken : undefined;
   }
@@ -117,5 +142,6 @@ function columnsOf(rows: readonly Row[]): string[] {
     plainArray(rows.map(({ accessToken }) => accessToken.expiresAt)),
     plainArray(rows.map(({ accessToken }) => accessToken.token)),
     plainBytes(rows.map(({ jkt }) => jkt)),
+    plainArray(rows.map(({ version }) => version)),
   ];
 }

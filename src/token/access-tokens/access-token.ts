@@ -8,6 +8,7 @@ import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { KeyService } from '../keys/key.service.js';
 import { signJwt } from '../keys/sign-jwt.js';
+import { tokenMembers, type Claims } from '../../user/claims.js';
 
 /** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered (contract §5). */
 const CLIENT_ID = 'latchkey';
@@ -64,8 +65,12 @@ export class AccessTokens {
   /**
    * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
    * @param proof determines the `jti`, so only one token can be stored for it
+   * @param claims effective claims of the user
    */
-  issue({ userId, sessionId, deviceId }: Session, proof?: DpopProof): IssuedAccessToken {
+  issue(
+    { userId, sessionId, deviceId }: Session,
+    { proof, claims }: { readonly proof?: DpopProof | undefined; readonly claims: Claims },
+  ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
     const { header, privateKey } = this.keys.signing;
     const jti = proof ? jtiFor(proof) : randomUUID();
@@ -84,6 +89,7 @@ export class AccessTokens {
         jti,
         iat,
         exp,
+        ...tokenMembers(claims), // none has a name of the token (isClaimName)
       },
       privateKey,
     );

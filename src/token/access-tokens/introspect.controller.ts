@@ -1,5 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { NO_CLAIMS, tokenMembers } from '../../user/claims.js';
+import { ClaimsStore } from '../../user/claims.store.js';
 import { OrAsPassword, ServiceKeyOnly } from '../guard/access.js';
 import { TokenInspector } from './token-inspector.js';
 
@@ -46,11 +48,29 @@ export class Introspection {
 
   /** `Bearer` for an access token, else `refresh_token`. */
   token_type?: 'Bearer' | 'refresh_token';
+
+  /** Current claims of the user, as in an access token: six at the top level, all others in `claims` (contract §5). */
+  roles?: string[];
+
+  groups?: string[];
+
+  entitlements?: string[];
+
+  name?: string;
+
+  email?: string;
+
+  preferred_username?: string;
+
+  claims?: Record<string, unknown>;
 }
 
 @Controller('oauth2')
 export class IntrospectController {
-  constructor(private readonly tokens: TokenInspector) {}
+  constructor(
+    private readonly tokens: TokenInspector,
+    private readonly claims: ClaimsStore,
+  ) {}
 
   /**
    * Whether a token is active, and its claims
@@ -70,6 +90,7 @@ export class IntrospectController {
     const { session, kind, jti, iat, exp, iss, aud } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
     const ids = { sub, sid, device_id: deviceId ?? undefined, jti };
-    return { active: true, ...ids, iat, exp, iss, aud, token_type: kind };
+    const { effective } = (await this.claims.find(sub)) ?? NO_CLAIMS;
+    return { active: true, ...ids, iat, exp, iss, aud, token_type: kind, ...tokenMembers(effective) };
   }
 }

@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../../database/statements/sql.js';
 import { databaseUnavailable } from '../../errors/server-error.js';
-import type { EndedSession } from '../../events.js';
+import type { ChangedClaims, EndedSession } from '../../events.js';
+import { selectChangedClaims } from '../../user/user.sql.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
 /** Sessions that one statement reads, which takes some milliseconds. */
 const PAGE = 1000;
+/** Users with changed claims that one statement reads: up to 8 KiB each. */
+const CLAIMS_PAGE = 200;
 
 /**
- * Longest time between a sign-out and its commit: transactions of more than ten minutes are rolled back
- * (ChannelHistory.transaction). So a cursor stands for all sign-outs up to this long before it (contract §8).
+ * Longest time between a sign-out, or a change of claims, and its commit: transactions of more than ten minutes are rolled back
+ * (ChannelHistory.transaction). So a cursor stands for all of them up to this long before it (contract §8).
  */
 const LATEST_MS = 15 * 60_000;
 
@@ -45,18 +48,24 @@ const READ = {
       AND (signed_out_at, session_id) > ($1::timestamptz, $2::uuid)
     ORDER BY signed_out_at, session_id LIMIT ${PAGE}`,
 };
+// It spans modules.
+const READ_CLAIMS = { name: 'changed-claims', text: selectChangedClaims(CLAIMS_PAGE) };
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 
-/** Page of sessions that ended before a stream was opened. */
+/** Change of claims as it was read; `key`: its exact time. */
+export type ReadChange = ChangedClaims & { readonly key: string };
+
+/** Page of what happened before a stream was opened: first all claims, then all sessions. */
 export interface PastPage {
+  readonly changed: readonly ChangedClaims[];
   readonly ended: readonly EndedSession[];
-  /** Cursor of a reader that has this page and those before it. */
-  readonly cursor: string;
+  /** Cursor of a reader that has this page and those before it; null while pages of claims follow. */
+  readonly cursor: string | null;
 }
 
-/** Reads signed-out sessions by time. On Citus it is the coordinator's time, which evaluates `now()`. */
+/** Reads signed-out sessions and changed claims by time. On Citus it is the coordinator's time, which evaluates `now()`. */
 @Injectable()
 export class EndedSessionStore {
   /** The past is read one page at a time, also for many streams, so that requests find a connection. */
@@ -81,10 +90,32 @@ export class EndedSessionStore {
   }
 
   /**
-   * Reads the sessions that have ended before now; EndedSessions finds later commits. Rows are removed only after the last token
+   * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A
+   * user whose claims change meanwhile is read later.
+   */
+  async *changedBetween(
+    from: string,
+    to: string,
+    { until }: DatabaseTime,
+  ): AsyncGenerator<ReadChange[], void> {
+    let after = { key: from, userId: BEFORE_ALL };
+    for (;;) {
+      const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [
+        after.key,
+        after.userId,
+        to,
+      ]);
+      if (rows.length > 0) yield rows.map((row) => ({ ...row, until }));
+      if (rows.length < CLAIMS_PAGE) return;
+      after = rows.at(-1)!;
+    }
+  }
+
+  /**
+   * Reads the sessions that have ended before now, and the claims that changed; EndedSessions finds later commits. Rows are removed only after the last token
    * of the session (session.sql.ts).
    *
-   * @param lastEventId cursor; without it, and if it is malformed or in the future, all sessions are read
+   * @param lastEventId cursor; without it, and if it is malformed or in the future, everything is read
    * @returns the pages, and the cursor after them
    * @throws OAuthError `server_error` on a standby, and errors of the database
    */
@@ -93,20 +124,31 @@ export class EndedSessionStore {
   ): Promise<{ cursor: string; pages: AsyncGenerator<PastPage, void> }> {
     const time = await this.primaryTime();
     const ms = /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : Infinity;
-    const from = ms <= time.at ? timeOf(ms - LATEST_MS) : '-infinity';
-    return { cursor: String(time.at), pages: this.pastPages(from, time) };
+    const since = ms <= time.at ? ms - LATEST_MS : -Infinity;
+    return { cursor: String(time.at), pages: this.pastPages(since, time) };
   }
 
-  private async *pastPages(from: string, time: DatabaseTime): AsyncGenerator<PastPage, void> {
-    const pages = this.between(from, 'infinity', time);
+  private async *pastPages(since: number, time: DatabaseTime): AsyncGenerator<PastPage, void> {
+    // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
+    const sinceExpired = time.at - (time.until.getTime() - time.at) - LATEST_MS;
+    const claims = this.changedBetween(timeOf(Math.max(since, sinceExpired)), 'infinity', time);
+    for await (const changed of this.inTurn(claims)) yield { changed, ended: [], cursor: null };
+    const sessions = this.between(since === -Infinity ? '-infinity' : timeOf(since), 'infinity', time);
+    for await (const ended of this.inTurn(sessions)) {
+      const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at));
+      yield { changed: [], ended, cursor };
+    }
+    await this.primaryTime(); // rejects pages of a primary that became a standby
+  }
+
+  private async *inTurn<Page>(pages: AsyncGenerator<Page, void>): AsyncGenerator<Page, void> {
     for (;;) {
       const next = this.lastPage.then(() => pages.next());
       this.lastPage = next.catch(() => undefined);
-      const { value: ended } = await next;
-      if (!ended) break;
-      yield { ended, cursor: String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at)) };
+      const { value: page } = await next;
+      if (!page) return;
+      yield page;
     }
-    await this.primaryTime(); // rejects pages of a primary that became a standby
   }
 
   private async primaryTime(): Promise<DatabaseTime> {

@@ -125,8 +125,8 @@ describe('a stream of ended sessions', () => {
     begins = (id) => Promise.resolve(void asked.push(id));
     revokedKids = ['k', 'l'];
     past = [
-      { ended: [session('a', 'd'), session('b')], cursor: '1-7' },
-      { ended: [session('c')], cursor: '2-7' },
+      { changed: [], ended: [session('a', 'd'), session('b')], cursor: '1-7' },
+      { changed: [], ended: [session('c')], cursor: '2-7' },
     ];
     const reader = new Reader();
     await openOn(reader, '0-5');
@@ -158,8 +158,8 @@ describe('a stream of ended sessions', () => {
 
   it('gets no cursor before it is ready, but endings and comments', async () => {
     past = [
-      { ended: [session('a')], cursor: '1-7' },
-      { ended: [session('b')], cursor: '2-7' },
+      { changed: [], ended: [session('a')], cursor: '1-7' },
+      { changed: [], ended: [session('b')], cursor: '2-7' },
     ];
     const reader = new Reader();
     atPage = (page) => {
@@ -193,7 +193,7 @@ describe('a stream of ended sessions', () => {
     it('is ready after the queued endings', async () => {
       const reader = new Reader();
       reader.isFull = true;
-      past = [{ ended: [session('a')], cursor: '1-7' }];
+      past = [{ changed: [], ended: [session('a')], cursor: '1-7' }];
       atPage = () => {
         events.emit('session.ended', session('new'));
         events.emit('sessions.read', { cursor: null });
@@ -278,7 +278,7 @@ describe('a stream of ended sessions', () => {
     ['while its past was read', (reader) => (atPage = () => reader.end())],
   ])('does not count if its reader disconnected %s', async (_when, leave) => {
     const reader = new Reader();
-    past = [{ ended: [session('a')], cursor: '1-7' }];
+    past = [{ changed: [], ended: [session('a')], cursor: '1-7' }];
     leave(reader);
     await openOn(reader);
     expect(count()).toBe(0);

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type EndedSession } from '../../events.js';
+import { Events, type ChangedClaims, type EndedSession } from '../../events.js';
 import { EventStream, eventText } from '../../http/event-stream.js';
 import { ServiceKeyOnly } from '../guard/access.js';
 import { EndedSessionStore } from './ended-sessions.store.js';
@@ -45,6 +45,9 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   ) {
     events.on('session.ended', (ended) => {
       if (this.streams.size > 0) addTo(this.pieces, endedText(ended));
+    });
+    events.on('claims.changed', (changed) => {
+      if (this.streams.size > 0) addTo(this.pieces, changedText(changed));
     });
     events.on('sessions.read', ({ cursor }) => this.flush(cursor));
     events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.size }));
@@ -90,8 +93,9 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
-    for await (const { ended, cursor } of pages) {
-      stream.send(ended.map(endedText).join('') + `id: ${cursor}\n\n`);
+    for await (const { changed, ended, cursor } of pages) {
+      const id = cursor === null ? '' : `id: ${cursor}\n\n`;
+      stream.send(changed.map(changedText).join('') + ended.map(endedText).join('') + id);
       await stream.drained();
       if (!stream.isOpen) return;
     }
@@ -113,10 +117,10 @@ export class EndedSessionsController {
   constructor(private readonly streams: EndedSessionStreams) {}
 
   /**
-   * A stream of ended sessions and revoked keys
+   * A stream of ended sessions, revoked keys and changed claims
    *
-   * Server-sent events without end: `ended` for each session that was signed out, `key_revoked` for a revoked key, `ready` after
-   * past events, and a comment at least every second. Their members, and how to resume: docs/ended-sessions.md.
+   * Server-sent events without end: `ended` for each session that was signed out, `key_revoked` for a revoked key, `claims_changed`
+   * for a user whose claims have changed, `ready` after past events, and a comment at least every second. Their members, and how to resume: docs/ended-sessions.md.
    *
    * @returns Events, one after the other.
    * @throws OAuthError `slow_down`
@@ -184,6 +188,15 @@ function endedText({ sessionId, userId, deviceId, endedAt, until }: EndedSession
     user_id: userId,
     device_id: deviceId,
     ended_at: endedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+function changedText({ userId, claims, changedAt, until }: ChangedClaims): string {
+  return eventText('claims_changed', {
+    user_id: userId,
+    claims,
+    changed_at: changedAt.toISOString(),
     until: until.toISOString(),
   });
 }

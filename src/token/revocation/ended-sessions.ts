@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Events, type EndedSession } from '../../events.js';
-import { EndedSessionStore, timeOf } from './ended-sessions.store.js';
+import { EndedSessionStore, timeOf, type ReadChange } from './ended-sessions.store.js';
 
 /** Every instance knows of a sign-out within a second (contract §4), without Redis. */
 const READ_EVERY_MS = 500;
@@ -14,7 +14,7 @@ const FEW = 200;
 const REMEMBER_MS = WIDEST_MS + 60_000;
 
 /**
- * Emits `session.ended` for every session that is signed out on any instance.
+ * Emits `session.ended` for every session that is signed out on any instance, and `claims.changed` for every user whose claims change.
  *
  * The time of a sign-out is the start of its transaction, but readings see it after the commit. So readings overlap: after a
  * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
@@ -22,7 +22,7 @@ const REMEMBER_MS = WIDEST_MS + 60_000;
 @Injectable()
 export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(EndedSessions.name);
-  /** Sessions that were read, with their time by `performance.now()`, oldest first. */
+  /** Sessions and changes that were read, with their time by `performance.now()`, oldest first. */
   private readonly known = new Map<string, number>();
   /** The database's time of the last reading. */
   private readAt!: number;
@@ -39,7 +39,11 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
   async onModuleInit(): Promise<void> {
-    await this.readBack(WIDEST_MS, (ended) => void this.remember(ended));
+    await this.readBack(
+      WIDEST_MS,
+      ({ sessionId }) => void this.remember(sessionId),
+      (changed) => void this.remember(idOf(changed)),
+    );
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -59,7 +63,15 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     try {
       const nth = this.readings + 1;
       const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
-      const isPrimary = await this.readBack(window, (ended) => this.report(ended));
+      const isPrimary = await this.readBack(
+        window,
+        (ended) => {
+          if (this.remember(ended.sessionId)) this.events.emit('session.ended', ended);
+        },
+        (changed) => {
+          if (this.remember(idOf(changed))) this.events.emit('claims.changed', changed);
+        },
+      );
       this.readings = nth;
       this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
     } catch (error) {
@@ -70,12 +82,16 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads the sessions around the last reading and the present: the clock may have been set back, or be that of another machine.
+   * Reads the sessions and changes around the last reading and the present: the clock may have been set back, or be that of another machine.
    *
    * @param window milliseconds to both sides
    * @returns false on a standby, which may lack sessions
    */
-  private async readBack(window: number, take: (ended: EndedSession) => void): Promise<boolean> {
+  private async readBack(
+    window: number,
+    take: (ended: EndedSession) => void,
+    takeChange: (changed: ReadChange) => void,
+  ): Promise<boolean> {
     const time = await this.store.time();
     const { at, isStandby } = time;
     this.readAt ??= at;
@@ -87,24 +103,29 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
       page.forEach(take);
       count += page.length;
     }
+    for await (const page of this.store.changedBetween(from, to, time)) {
+      if (count > 0) this.events.emit('sessions.read', { cursor: null });
+      page.forEach(takeChange);
+      count += page.length;
+    }
     if (window === WIDEST_MS) this.isQuiet = count < FEW;
     if (!isStandby) this.readAt = at;
     return !isStandby;
   }
 
-  private report(ended: EndedSession): void {
-    if (this.remember(ended)) this.events.emit('session.ended', ended);
-  }
-
-  /** @returns whether the session is new */
-  private remember({ sessionId }: EndedSession): boolean {
+  /** @param id of a session, or of a change. @returns whether it is new */
+  private remember(id: string): boolean {
     const now = performance.now();
     for (const [known, since] of this.known) {
       if (since > now - REMEMBER_MS) break;
       this.known.delete(known);
     }
-    if (this.known.has(sessionId)) return false;
-    this.known.set(sessionId, now);
+    if (this.known.has(id)) return false;
+    this.known.set(id, now);
     return true;
   }
+}
+
+function idOf({ userId, key }: ReadChange): string {
+  return `${userId} ${key}`;
 }

@@ -1,0 +1,31 @@
+import { DatabaseBusy } from '../database-busy.js';
+
+/** Longest wait for a turn (contract §3). */
+const LONGEST_WAIT_MS = 1000;
+
+/** Runs one work for each key at a time: each that waits for a lock holds a connection. */
+export class Turns {
+  /** Last work of each key, until it has ended. */
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  /** @param busy message of the error if the turn comes too late */
+  constructor(private readonly busy: string) {}
+
+  /**
+   * @param began when the caller began to wait, by `performance.now()`
+   * @throws DatabaseBusy if the turn comes too late
+   */
+  async take<Result>(key: string, work: () => Promise<Result>, began = performance.now()): Promise<Result> {
+    const turn = (this.last.get(key) ?? Promise.resolve()).then(() => {
+      if (performance.now() - began > LONGEST_WAIT_MS) throw new DatabaseBusy(this.busy);
+      return work();
+    });
+    const ended = turn.catch(() => undefined);
+    this.last.set(key, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.last.get(key) === ended) this.last.delete(key);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import { Clock } from '../database/clock.js';
+import { CONFIRM_READ } from '../database/statements/confirm-read.js';
+import { plainArray } from '../database/statements/plain-array.js';
+import { Sql } from '../database/statements/sql.js';
+import { Turns } from '../database/statements/turns.js';
+import { Events } from '../events.js';
+import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type UserClaims } from './claims.js';
+
+/** Source of claims (contract §5). */
+type Source = 'provider' | 'application';
+
+/** Users whose claims an instance keeps: at the limits of contract §5, which few users reach, some 100 MB. */
+const MOST_KEPT = 10_000;
+
+const COLUMNS = `claims_version::float8 AS version, coalesce(provider_claims, '{}') AS provider,
+      coalesce(application_claims, '{}') AS application, coalesce(claims, '{}') AS effective`;
+
+const FIND = {
+  name: 'claims',
+  text: `SELECT user_id AS "userId", ${COLUMNS} FROM users WHERE user_id = ANY ($1::uuid[])`,
+};
+
+const LOCK = `SELECT ${COLUMNS} FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+// Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
+const TIME = 'SELECT clock_timestamp() AS at';
+const KEEP = 'UPDATE users SET provider_claims = $2, application_claims = $3 WHERE user_id = $1';
+const CHANGE = `
+  UPDATE users SET provider_claims = $2, application_claims = $3, claims = $4, claims_version = $5, claims_changed_at = $6
+  WHERE user_id = $1`;
+
+/** Claims of users. The statement that stores a token compares their version, so kept claims may be old. */
+@Injectable()
+export class ClaimsStore {
+  /** Claims of users that have any, by user; the least recently used first. */
+  private readonly kept = new Map<string, UserClaims>();
+  private readonly turns = new Turns('too many changes of the claims of one user');
+  private readonly read: (userId: string) => Promise<UserClaims | undefined>;
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly history: ChannelHistory,
+    private readonly clock: Clock,
+    private readonly events: Events,
+  ) {
+    this.read = sql.together('claims', (userIds: string[]) => this.readEach(userIds));
+  }
+
+  /** Returns the claims that a token is signed with; NO_CLAIMS for a user whom this instance does not know. */
+  known(userId: string): UserClaims {
+    const claims = this.kept.get(userId);
+    return claims ? this.keep(userId, claims) : NO_CLAIMS;
+  }
+
+  /** Reads the current claims, and keeps them; undefined without such a user. Concurrent calls are batched. */
+  async find(userId: string): Promise<UserClaims | undefined> {
+    const claims = await this.read(userId);
+    return claims && this.keep(userId, claims);
+  }
+
+  /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */
+  async atSignIn(userId: string, provider: Claims): Promise<UserClaims> {
+    const known = this.known(userId);
+    if (areSameClaims(known.provider, provider)) return known;
+    const current = await this.find(userId);
+    if (current && areSameClaims(current.provider, provider)) return current;
+    const replaced = current && (await this.replace(userId, 'provider', provider));
+    if (replaced) return replaced;
+    const effective = effectiveClaims(provider, {});
+    const version = Object.keys(effective).length > 0 ? Math.floor(this.clock.now()) : 0;
+    return { ...NO_CLAIMS, version, provider, effective };
+  }
+
+  /**
+   * Replaces the claims of one source. If the effective claims change, the same transaction appends `claims.changed` to the user's
+   * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins.
+   *
+   * @returns the claims afterwards; undefined without such a user
+   * @throws DatabaseBusy if too many changes of one user wait
+   */
+  async replace(userId: string, source: Source, claims: Claims): Promise<UserClaims | undefined> {
+    const { after, isChanged } = await this.turns.take(userId, () =>
+      this.history.transaction((transaction) => replaceIn(transaction, userId, source, claims)),
+    );
+    if (isChanged) this.events.emit('claims.replaced', { userId, by: source });
+    return after && this.keep(userId, after);
+  }
+
+  private async readEach(userIds: string[]): Promise<(UserClaims | undefined)[]> {
+    const rows = await this.sql.query<UserClaims & { userId: string }>(FIND, [plainArray(userIds)]);
+    const byUser = new Map(rows.map(({ userId, ...claims }) => [userId, claims]));
+    return userIds.map((userId) => byUser.get(userId));
+  }
+
+  /** Keeps claims as the most recently used; users that never had any need no entry. */
+  private keep(userId: string, claims: UserClaims): UserClaims {
+    this.kept.delete(userId);
+    if (claims.version > 0) this.kept.set(userId, claims);
+    if (this.kept.size > MOST_KEPT) this.kept.delete(this.kept.keys().next().value!);
+    return claims;
+  }
+}
+
+async function replaceIn(
+  { manager, append }: ChannelTransaction,
+  userId: string,
+  source: Source,
+  claims: Claims,
+): Promise<{ readonly after: UserClaims | undefined; readonly isChanged: boolean }> {
+  const [before] = await manager.query<UserClaims[]>(LOCK, [userId]);
+  if (!before || areSameClaims(before[source], claims)) {
+    await manager.query(CONFIRM_READ.text);
+    return { after: before, isChanged: false };
+  }
+  const replaced = { ...before, [source]: claims };
+  const effective = effectiveClaims(replaced.provider, replaced.application);
+  const sources = [userId, jsonOf(replaced.provider), jsonOf(replaced.application)];
+  if (areSameClaims(effective, before.effective)) {
+    await manager.query(KEEP, sources);
+    return { after: { ...replaced, effective: before.effective }, isChanged: false };
+  }
+  const version = await change(manager, sources, effective, before.version);
+  await append(userId, 'claims.changed', [{ claims: effective }]);
+  return { after: { ...replaced, effective, version }, isChanged: true };
+}
+
+/** @returns the new version */
+async function change(
+  manager: EntityManager,
+  sources: readonly unknown[],
+  effective: Claims,
+  version: number,
+): Promise<number> {
+  const [time] = await manager.query<{ at: Date }[]>(TIME);
+  const { at } = time!;
+  const next = Math.max(version + 1, at.getTime());
+  await manager.query(CHANGE, [...sources, jsonOf(effective), next, at]);
+  return next;
+}

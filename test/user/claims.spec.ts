@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Client } from 'pg';
+import request from 'supertest';
+import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
+import { EventStreamReader } from '../support/event-stream.js';
+import { query } from '../support/database.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until, waiting } from '../support/waiting.js';
+
+const KEY = 'a-service-key-of-thirty-two-characters';
+type Claims = Record<string, unknown>;
+
+/** Claims of users (contract §5, §9): two instances that share a database. */
+describe('claims', () => {
+  let provider: StubProvider;
+  let instances: TestService[];
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:9', SERVICE_KEYS: KEY };
+    const first = await startTestService(env);
+    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(async () => {
+    for (const instance of instances?.toReversed() ?? []) await instance.close();
+    await provider?.close();
+  });
+
+  const at = (i: number): string => instances[i % 2]!.url;
+  const backend = (i = 0) => bearer(at(i), KEY);
+  const pathOf = ({ user_id }: Tokens): string => `/users/${user_id}/claims`;
+  const put = (tokens: Tokens, claims: unknown, i = 0) =>
+    request(at(i)).put(pathOf(tokens)).set('Authorization', `Bearer ${KEY}`).send({ claims });
+  const signInWith = (claims: Claims | undefined, i = 0) => {
+    provider.claims.set(user, claims);
+    return signIn(at(i), user, { device_id: randomUUID() });
+  };
+  async function refreshed(tokens: Tokens, i = 0): Promise<Claims> {
+    const { body } = await request(at(i)).post('/oauth2/refresh').send(tokens).expect(200);
+    return carriedBy((body as Tokens).access_token);
+  }
+  /** The user's claims in a token, without the token's own. */
+  function carriedBy(token: string): Claims {
+    const own = ['iss', 'aud', 'sub', 'sid', 'device_id', 'client_id', 'jti', 'iat', 'exp'];
+    return Object.fromEntries(Object.entries(claimsOf(token)).filter(([name]) => !own.includes(name)));
+  }
+  const eventsOf = async ({ user_id }: Tokens): Promise<unknown[]> => {
+    const rows = await query<{ data: string }>(
+      instances[0]!.databaseUrl,
+      `SELECT data FROM channel_events WHERE user_id = $1 AND event = 'claims.changed' ORDER BY event_offset`,
+      [user_id],
+    );
+    return rows.map(({ data }) => (JSON.parse(data) as { claims: unknown }).claims);
+  };
+
+  it('of both sources are merged, carried by tokens of all instances, and shown', async () => {
+    const tokens = await signInWith({ roles: ['reader'], plan: 'free', email: 'ada@corp.example' });
+    expect(carriedBy(tokens.access_token)).toEqual({
+      roles: ['reader'],
+      email: 'ada@corp.example',
+      claims: { plan: 'free' },
+    });
+    expect(await eventsOf(tokens)).toEqual([]); // no token was issued before
+    const { body } = await put(tokens, { roles: ['editor', 'reader'], plan: { seats: 2 } }).expect(200);
+    const effective = { roles: ['reader', 'editor'], plan: { seats: 2 }, email: 'ada@corp.example' };
+    expect(body).toEqual({
+      claims: { roles: ['editor', 'reader'], plan: { seats: 2 } },
+      provider_claims: { roles: ['reader'], plan: 'free', email: 'ada@corp.example' },
+      effective,
+    });
+    expect((await backend(1).get(pathOf(tokens)).expect(200)).body).toEqual(body);
+    const { plan, ...top } = effective;
+    const carried = { ...top, claims: { plan } };
+    expect([await refreshed(tokens, 0), await refreshed(tokens, 1)]).toEqual([carried, carried]);
+    for (const i of [0, 1]) {
+      const me = await bearer(at(i), tokens.access_token).get('/me').expect(200);
+      expect(me.body).toMatchObject({ claims: effective });
+      const { body: inspected } = await backend(i).post('/oauth2/introspect', { token: tokens.access_token });
+      expect(inspected).toMatchObject({ active: true, ...carried });
+    }
+    await put(tokens, {}).expect(200);
+    expect(await refreshed(tokens, 1)).toEqual({
+      roles: ['reader'],
+      email: 'ada@corp.example',
+      claims: { plan: 'free' },
+    });
+    expect(await eventsOf(tokens)).toHaveLength(2);
+  });
+
+  it('of the provider are those of the last sign-in; only a change of the effective ones is announced', async () => {
+    const first = await signInWith({ roles: ['a', 'b'] });
+    const socket = await SocketClient.connect(at(1), first.access_token);
+    await put(first, { roles: ['a'] }, 1).expect(200);
+    await signInWith({ roles: ['b', 'a'] }, 1); // in another order
+    await put(first, { roles: ['a'] }).expect(200); // again
+    await put(first, { roles: ['b'] }).expect(200); // the union is the same
+    expect(await eventsOf(first)).toEqual([]);
+    const again = await signInWith(undefined, 1);
+    expect(carriedBy(again.access_token)).toEqual({ roles: ['b'] });
+    const event = await socket.next('claims.changed');
+    expect(event.data).toEqual({ claims: { roles: ['b'] } });
+    expect(await refreshed(first)).toEqual({ roles: ['b'] });
+    expect(await eventsOf(first)).toEqual([{ roles: ['b'] }]);
+    socket.close();
+  });
+
+  it('of a user who has none: the token is as ever, and one statement stores it', async () => {
+    const tokens = await signInWith(undefined);
+    const issue = jest.spyOn(AccessTokens.prototype, 'issue');
+    expect([carriedBy(tokens.access_token), await refreshed(tokens, 1)]).toEqual([{}, {}]);
+    expect(issue).toHaveBeenCalledTimes(1);
+    expect((await backend().get(pathOf(tokens)).expect(200)).body).toEqual({
+      claims: {},
+      provider_claims: {},
+      effective: {},
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['a name of the token', { sub: 'x' }],
+    ['101 names', Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`n${i}`, 1]))],
+    ['a name of 65 characters', { ['n'.repeat(65)]: 1 }],
+    ['more than 4 KiB', { text: 'x'.repeat(4090) }],
+    ['a prototype', JSON.parse('{"__proto__":{"roles":["admin"]}}')],
+    ['roles that are no list of texts', { roles: [1] }],
+    ['NUL', { a: ['\0'] }],
+    ['no object', ['admin']],
+    ['null', null],
+    ['nothing', undefined],
+  ])('with %s are refused', async (_name, claims) => {
+    const tokens = await signInWith(undefined);
+    const { body } = await put(tokens, claims).expect(400);
+    expect(body).toMatchObject({ error: 'invalid_request' });
+    expect(await refreshed(tokens)).toEqual({});
+  });
+
+  it('of 100 names and 4 KiB are kept, whatever object has members of these names', async () => {
+    const names = Array.from({ length: 98 }, (_, i) => [`${'n'.repeat(62)}${10 + i}`.slice(-64), 1]);
+    for (const claims of [
+      Object.fromEntries([...names, ['constructor', { a: 1 }], ['hasOwnProperty', 'x']]) as Claims,
+      { text: 'x'.repeat(4096 - '{"text":""}'.length) },
+    ]) {
+      const tokens = await signInWith(undefined);
+      expect((await put(tokens, claims).expect(200)).body).toMatchObject({ effective: claims });
+      expect(await refreshed(tokens, 1)).toEqual({ claims });
+    }
+  });
+
+  it('need the right, and a user', async () => {
+    const tokens = await signInWith({ roles: ['a'] });
+    await bearer(at(0), tokens.access_token).get(pathOf(tokens)).expect(403);
+    await bearer(at(0), 'x'.repeat(40)).get(pathOf(tokens)).expect(401);
+    await put({ ...tokens, user_id: randomUUID() }, {}).expect(404);
+    await backend().get(`/users/${randomUUID()}/claims`).expect(404);
+    await backend().get('/users/ada/claims').expect(400);
+    await backend().post('/push', { user_id: tokens.user_id, event: 'claims.changed' }).expect(400);
+    await backend().delete(`/users/${tokens.user_id}`).expect(204);
+    await put(tokens, { roles: ['b'] }).expect(404);
+    await signInWith({ roles: ['b'] });
+    expect((await backend().get(pathOf(tokens)).expect(200)).body).toMatchObject({
+      effective: { roles: ['b'] },
+    });
+  });
+
+  it('are set as a whole by one of many concurrent calls and sign-ins, each change with its event', async () => {
+    const tokens = await signInWith(undefined);
+    const calls = Array.from({ length: 20 }, (_, i) => put(tokens, { roles: [`r${i}`], [`n${i}`]: i }, i));
+    provider.claims.set(user, { groups: ['g'] });
+    const signIns = Array.from({ length: 6 }, (_, i) => signIn(at(i), user));
+    const [answers, signedIn] = await Promise.all([Promise.all(calls), Promise.all(signIns)]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const { body } = await backend().get(pathOf(tokens)).expect(200);
+    const { claims, effective } = body as Record<string, Claims>;
+    const [, nth] = /^r(\d+)$/.exec((claims!['roles'] as string[])[0]!)!;
+    expect(claims).toEqual({ roles: [`r${nth}`], [`n${nth}`]: Number(nth) });
+    expect(effective).toEqual({ ...claims, groups: ['g'] });
+    const events = await eventsOf(tokens);
+    expect(events).toHaveLength(21);
+    expect(events.at(-1)).toEqual(effective);
+    for (const { access_token } of signedIn) {
+      const { claims: others = {}, ...top } = carriedBy(access_token) as { claims?: Claims };
+      expect([...events]).toContainEqual({ ...top, ...others });
+    }
+    const { roles, groups, ...others } = effective as Record<string, Claims>;
+    for (const i of [0, 1]) expect(await refreshed(tokens, i)).toEqual({ roles, groups, claims: others });
+  });
+
+  it('are in no token that is stored after the answer of PUT, also if it was signed before', async () => {
+    const tokens = await signInWith({ roles: ['admin'] });
+    expect(await refreshed(tokens)).toEqual({ roles: ['admin'] });
+    await signInWith({ roles: ['user'] }, 1); // the first instance keeps the former claims
+    const lock = new Client(instances[0]!.databaseUrl);
+    await lock.connect();
+    try {
+      const issue = jest.spyOn(AccessTokens.prototype, 'issue');
+      await lock.query('BEGIN');
+      await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE');
+      const pending = refreshed(tokens);
+      await waiting(instances[0]!.databaseUrl, 1); // signed, and about to be stored
+      expect(issue).toHaveBeenCalledTimes(1);
+      await put(tokens, { roles: ['guest'] }, 1).expect(200);
+      await lock.query('COMMIT');
+      expect(await pending).toEqual({ roles: ['user', 'guest'] });
+      expect(issue).toHaveBeenCalledTimes(2);
+      expect(await refreshed(tokens)).toEqual({ roles: ['user', 'guest'] });
+      expect(issue).toHaveBeenCalledTimes(3);
+    } finally {
+      await lock.end();
+    }
+  });
+
+  it('of one user, changed by many, do not make other users wait', async () => {
+    const [hot, other] = [await signInWith(undefined), await signIn(at(0))];
+    const changes = Array.from({ length: 300 }, (_, i) => put(hot, { n: i }));
+    const all = Promise.all(changes.map(async (change) => (await change).status));
+    const others = [];
+    for (let i = 0; i < 10; i++)
+      others.push(await refreshed(other), (await put(other, { i }).expect(200)).status);
+    const statuses = await all;
+    expect(new Set([...statuses, 200, 500])).toEqual(new Set([200, 500]));
+    expect(others).toHaveLength(20);
+    const { body } = await backend(1).get(pathOf(hot)).expect(200);
+    expect(body).toMatchObject({ claims: { n: expect.any(Number) as number } });
+  });
+
+  describe('in the session revocation feed', () => {
+    const readers: EventStreamReader[] = [];
+    afterEach(() => readers.splice(0).forEach((reader) => reader.close()));
+    async function read(i: number, lastEventId?: string): Promise<EventStreamReader> {
+      const reader = await EventStreamReader.open(at(i), KEY, lastEventId);
+      readers.push(reader);
+      await until(() => reader.isReady);
+      return reader;
+    }
+    const changesOf = (reader: EventStreamReader, { user_id }: Tokens) =>
+      reader.of('claims_changed').filter((data) => data['user_id'] === user_id) as unknown as {
+        claims: Claims;
+        changed_at: string;
+        until: string;
+      }[];
+
+    it('arrive on every instance, and again for a reader that comes back or is new', async () => {
+      const tokens = await signInWith({ roles: ['a'] });
+      const live = [await read(0), await read(1)];
+      const began = Date.now();
+      await put(tokens, { roles: ['b'] }).expect(200);
+      for (const reader of live) {
+        await until(() => changesOf(reader, tokens).length > 0);
+        const [{ claims, changed_at, until: end }] = changesOf(reader, tokens) as [never] as [
+          { claims: Claims; changed_at: string; until: string },
+        ];
+        expect(claims).toEqual({ roles: ['a', 'b'] });
+        expect(Math.abs(Date.parse(changed_at) - began)).toBeLessThan(60_000);
+        // The lifetime of a token, and a minute for clocks.
+        expect(Date.parse(end) - Date.parse(changed_at)).toBeGreaterThanOrEqual(3_660_000);
+      }
+      const cursor = live[0]!.lastEventId;
+      live.forEach((reader) => reader.close());
+      await put(tokens, { roles: ['c'] }, 1).expect(200);
+      await put(tokens, { roles: ['d'] }).expect(200);
+      for (const reader of [await read(1, cursor), await read(0), await read(1, '99999999999999')]) {
+        await until(() => changesOf(reader, tokens).length > 0);
+        expect(changesOf(reader, tokens).at(-1)!.claims).toEqual({ roles: ['a', 'd'] });
+      }
+    });
+
+    it('are left out when every token with the former claims has expired', async () => {
+      const [old, recent] = [await signInWith(undefined), await signIn(at(0))];
+      for (const tokens of [old, recent]) await put(tokens, { roles: ['x'] }).expect(200);
+      await query(
+        instances[0]!.databaseUrl,
+        `UPDATE users SET claims_changed_at = now() - interval '2 hours' WHERE user_id = $1`,
+        [old.user_id],
+      );
+      const reader = await read(1);
+      expect([changesOf(reader, old).length, changesOf(reader, recent).length]).toEqual([0, 1]);
+    });
+  });
+});
