@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
+import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { APIS, serve, type Api } from './support/apis.js';
@@ -154,6 +155,45 @@ describe('an API', () => {
       });
     const nobody = '00000000-0000-4000-8000-000000000000';
     await expect(verifier.users.setClaims(nobody, {})).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('knows a change that was made while the service could not be reached, once it can be', async () => {
+    const proxy = await TcpProxy.before(service.url);
+    const onWarning = (): void => undefined;
+    const options = {
+      issuer: service.url,
+      url: `http://127.0.0.1:${proxy.port}`,
+      serviceKey: SERVICE_KEY,
+      onWarning,
+    };
+    const [asking, accepting] = [createVerifier(options), createVerifier({ ...options, whenAway: 'accept' })];
+    const { access_token: token, user_id: userId } = await signIn(service.url);
+    const rolesSeen = (by: Verifier) =>
+      by.verify(token).then(
+        ({ roles }) => roles ?? [],
+        ({ status }: LatchkeyError) => status,
+      );
+    try {
+      await verifier.users.setClaims(userId, { roles: ['admin'] });
+      for (const one of [asking, accepting]) {
+        await until(() => one.isTold);
+        await until(async () => String(await rolesSeen(one)) === 'admin');
+      }
+      await proxy.refuse();
+      await until(() => !asking.isTold && !accepting.isTold);
+      await verifier.users.setClaims(userId, { roles: ['reader'] });
+      expect(await rolesSeen(asking)).toBe(503);
+      expect(await rolesSeen(accepting)).toEqual(['admin']); // as its option says
+      await proxy.restore();
+      for (const one of [asking, accepting]) {
+        await until(() => one.isTold);
+        expect(await rolesSeen(one)).toEqual(['reader']);
+      }
+    } finally {
+      asking.close();
+      accepting.close();
+      await proxy.refuse();
+    }
   });
 
   it('calls the service: pushes, asks about tokens, signs a user out, who is refused then', async () => {
