@@ -80,6 +80,21 @@ it('are asked for again if the refresh had begun before the change, and no third
   expect(tab!.asked()).toBe(2);
 });
 
+it('that change all the time cost a few refreshes a second, and the last ones are got', async () => {
+  let last = {};
+  let count = 0;
+  const answers = Object.assign([], { shift: () => fresh(last, `n${count++}`) });
+  const [tab] = tabs(answers);
+  for (let n = 0; n < 200; n++) {
+    last = { claims: { n } };
+    tab!.refresher.expectClaims({ n });
+    await seconds(0.01);
+  }
+  await seconds(1);
+  expect(tab!.keeper.session()!.claims).toEqual({ n: 199 });
+  expect(tab!.asked()).toBeLessThan(12);
+});
+
 it('are asked for with back-off while the service is away; the token stays valid meanwhile', async () => {
   const away = new LatchkeyError('network');
   const [tab] = tabs([away, away, away, fresh(READER)]);

@@ -14,6 +14,8 @@ const MAX_RETRY_AFTER = 3600;
 const STORAGE_DELAY = 0.2;
 /** Seconds before a key counts as lost: a sign-out removes the key right after the tokens. */
 const KEY_DELAY = 1;
+/** Seconds between two refreshes for changed claims, which may change at any rate. */
+const CLAIMS_DELAY = 0.3;
 /** Seconds. Timers stop while a computer sleeps, so the clocks are read at least this often. */
 const MAX_TIMER = 60;
 
@@ -38,6 +40,8 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   /** The newest claims that the service has reported, and a token with older ones, which is due. */
   let newest = '';
   let outdated: string | undefined;
+  /** Refreshes left to get these claims; negative: none is under way. */
+  let tries = -1;
 
   const secondsUntilDue = (): number => {
     const { expires_in = 0, access_token } = keeper.get() ?? {};
@@ -106,12 +110,13 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   };
 
   /** Replaces the token if it has older claims than those that the service has reported, unless another tab has done so. */
-  const renewClaims = async (tries: number): Promise<void> => {
+  const renewClaims = async (): Promise<void> => {
     const held = keeper.reload();
-    if (!held || !tries || textOfClaims(keeper.session()!.claims) === newest) return;
+    if (--tries < 0 || !held || textOfClaims(keeper.session()!.claims) === newest) return void (tries = -1);
     outdated = held.access_token;
     await refresh().catch(() => undefined); // tried again with back-off
-    return renewClaims(tries - 1); // the refresh may have begun before the change
+    await sleep(CLAIMS_DELAY);
+    return renewClaims(); // the refresh may have begun before the change
   };
 
   /** Ends the session, or delays the next attempt. */
@@ -165,7 +170,9 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     /** To be called with the claims that the service reports. */
     expectClaims: (claims: unknown): void => {
       newest = textOfClaims(Object(claims) as object);
-      void renewClaims(2);
+      const isRenewing = tries >= 0;
+      tries = 2;
+      if (!isRenewing) void renewClaims();
     },
     stop: (): void => {
       stopped = true; // a pending answer sets no timer
