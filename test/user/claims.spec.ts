@@ -144,9 +144,14 @@ describe('claims', () => {
   });
 
   it('of 100 names and 4 KiB are kept, whatever object has members of these names', async () => {
-    const names = Array.from({ length: 98 }, (_, i) => [`${'n'.repeat(62)}${10 + i}`.slice(-64), 1]);
+    const names = Array.from({ length: 97 }, (_, i) => [`n${i}`, 1]);
     for (const claims of [
-      Object.fromEntries([...names, ['constructor', { a: 1 }], ['hasOwnProperty', 'x']]) as Claims,
+      Object.fromEntries([
+        ...names,
+        ['n'.repeat(64), 1],
+        ['constructor', { a: 1 }],
+        ['hasOwnProperty', 'x'],
+      ]) as Claims,
       { text: 'x'.repeat(4096 - '{"text":""}'.length) },
     ]) {
       const tokens = await signInWith(undefined);
@@ -177,14 +182,16 @@ describe('claims', () => {
     provider.claims.set(user, { groups: ['g'] });
     const signIns = Array.from({ length: 6 }, (_, i) => signIn(at(i), user));
     const [answers, signedIn] = await Promise.all([Promise.all(calls), Promise.all(signIns)]);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    // A busy machine may answer 500 with Retry-After, and then has written nothing.
+    const done = answers.filter(({ status, headers }) => status === 200 || !headers['retry-after']);
+    expect(new Set(done.map(({ status }) => status))).toEqual(new Set([200]));
     const { body } = await backend().get(pathOf(tokens)).expect(200);
     const { claims, effective } = body as Record<string, Claims>;
     const [, nth] = /^r(\d+)$/.exec((claims!['roles'] as string[])[0]!)!;
     expect(claims).toEqual({ roles: [`r${nth}`], [`n${nth}`]: Number(nth) });
     expect(effective).toEqual({ ...claims, groups: ['g'] });
     const events = await eventsOf(tokens);
-    expect(events).toHaveLength(21);
+    expect(events).toHaveLength(done.length + 1);
     expect(events.at(-1)).toEqual(effective);
     for (const { access_token } of signedIn) {
       const { claims: others = {}, ...top } = carriedBy(access_token) as { claims?: Claims };
