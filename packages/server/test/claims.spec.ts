@@ -153,6 +153,7 @@ describe('claims', () => {
     expect(({} as UserClaims).roles).toBeUndefined();
     expect(() => requireRole('admin')(got)).toThrow('insufficient_scope');
     expect(() => requireClaim('constructor', 'pro')(got)).not.toThrow();
+    // oxlint-disable-next-line no-extend-native -- what another package may do
     Object.defineProperty(Object.prototype, 'inherited', { value: 'pro', configurable: true });
     try {
       for (const name of ['inherited', 'constructor', '__proto__'])
