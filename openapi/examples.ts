@@ -36,7 +36,18 @@ export const BODIES: Readonly<Record<string, Json>> = {
     'a refresh': { grant_type: 'refresh_token', refresh_token: EXAMPLE.refreshToken },
   },
   refresh: { 'a refresh': { refresh_token: EXAMPLE.refreshToken } },
-  revoke: { 'a sign-out': { token: EXAMPLE.refreshToken } },
+  callbackError: {
+    'the callback has an error': {
+      state: EXAMPLE.state,
+      error: 'access_denied',
+      error_description: 'The user denied the request',
+    },
+    'the user closed the dialog': { state: EXAMPLE.state, error: 'cancelled' },
+  },
+  revoke: {
+    'a sign-out': { token: EXAMPLE.refreshToken },
+    'a session that another one replaces': { token: EXAMPLE.refreshToken, reason: 'replaced' },
+  },
   introspect: { 'an access token': { token: EXAMPLE.accessToken } },
   backchannelLogout: { 'a logout': { logout_token: EXAMPLE.logoutToken } },
   renameDevice: { 'a name': { device_name: "Ada's laptop" } },

@@ -11,7 +11,7 @@ import { readSources } from './sources.js';
 
 /** `npm run docs:api`: writes what is served at /docs; with `--check`, only compares. */
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url)); // from dist/openapi
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/api/openapi
 
 /** One provider with the name `name`, for the paths of all providers. No sample provider, no demo page. */
 const settings = parseSettings({

@@ -8,7 +8,9 @@ import type { Program } from 'typescript';
 
 /** Files with classes of bodies and answers, beside `*.dto.ts`. */
 const MODELS = [
+  'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',
+  'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
   'auth/users/users.controller.ts',
   'operations/health.controller.ts',

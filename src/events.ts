@@ -26,6 +26,9 @@ export interface ChangedClaims {
   readonly until: Date;
 }
 
+/** Why a client ended its session (contract §4, POST /oauth2/revoke). */
+export type RevokeReason = 'user' | 'key_lost' | 'storage_lost' | 'replaced';
+
 /** An event on a user's channel (contract §7). */
 export interface ChannelEvent {
   readonly id: string;
@@ -83,13 +86,17 @@ export interface DomainEvents {
       readonly scope: string;
       readonly sessions: number;
       readonly by?: 'service_key';
+      readonly reason?: RevokeReason;
     },
   ];
   /** Sessions were ended on request of a provider. */
   'provider_logout.obeyed': [
     { readonly provider: string; readonly userIds: readonly string[]; readonly sessions: number },
   ];
-  /** A code was not exchanged. The provider is known if the state was valid. */
+  /**
+   * A code was not exchanged, or a client reported an error of the callback: then `error` is the provider's, cleaned. The provider
+   * is known if the state was valid.
+   */
   'sign_in.refused': [{ readonly error: string; readonly provider?: string | undefined }];
   /** A refresh was refused. `session`: the session that the token claims to belong to. */
   'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];

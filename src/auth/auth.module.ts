@@ -9,6 +9,7 @@ import { openIdProviders } from '../provider/presets.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
+import { CallbackErrorController } from './callback-error.controller.js';
 import { AuthService, SignInRefusals } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
@@ -39,6 +40,7 @@ const signInWriter = {
   imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule, UserModule],
   controllers: [
     AuthController,
+    CallbackErrorController,
     ClientCallbackController,
     RevokeController,
     ServerMetadataController,

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { challengeOf } from '../provider/adapters/authorization-request.js';
 import type { Identity } from '../provider/identity/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri } from '../provider/redirect-uris.js';
@@ -133,5 +133,5 @@ function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: stri
 
 /** Whether a verifier is the one that an S256 challenge was made from (RFC 7636 §4.6). */
 export function verifierMatches(codeVerifier: string, codeChallenge: string): boolean {
-  return createHash('sha256').update(codeVerifier).digest('base64url') === codeChallenge;
+  return challengeOf(codeVerifier) === codeChallenge;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
-import { Events, type DomainEvents } from '../events.js';
+import { Events, type DomainEvents, type RevokeReason } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
   endSessions,
@@ -30,6 +30,8 @@ const SIGNED_OUT_DEVICES = `
 interface SignOutOptions {
   /** Default: the user. */
   readonly by?: DomainEvents['sign_out.requested'][0]['by'];
+  /** As the client reports it. */
+  readonly reason?: RevokeReason | undefined;
   /** Runs in the transaction of the last slice. */
   readonly last?: (transaction: ChannelTransaction) => Promise<unknown>;
 }
@@ -56,7 +58,11 @@ export class SignOutService {
    *
    * @param target the session, device and user that the scope refers to
    */
-  async signOut(scope: SessionScope, target: ScopeOf, { by, last }: SignOutOptions = {}): Promise<void> {
+  async signOut(
+    scope: SessionScope,
+    target: ScopeOf,
+    { by, reason, last }: SignOutOptions = {},
+  ): Promise<void> {
     let sessions = 0;
     let isDone = false;
     try {
@@ -72,7 +78,13 @@ export class SignOutService {
     } finally {
       // Slices that have ended are reported even if the next one fails.
       if (isDone || sessions > 0)
-        this.events.emit('sign_out.requested', { userId: target.userId, scope, sessions, ...(by && { by }) });
+        this.events.emit('sign_out.requested', {
+          userId: target.userId,
+          scope,
+          sessions,
+          ...(by && { by }),
+          ...(reason && { reason }),
+        });
     }
   }
 

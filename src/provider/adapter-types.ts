@@ -1,4 +1,4 @@
-import type { ProviderAdapter, ProviderIdentity, ProviderSettings } from './provider-adapter.js';
+import type { ProviderAdapter, ProviderIdentity, ProviderSettings, UserRequest } from './provider-adapter.js';
 
 // Types of `latchkey/adapter`, which need no other package. The values are in adapter.ts.
 
@@ -8,8 +8,15 @@ type Claims = Readonly<Record<string, unknown>>;
 
 /** A built-in adapter, for an integrator's own to extend. */
 interface Extensible extends ProviderAdapter {
-  /** Makes the identity, with its `claims`, of what the provider sent about the user. */
-  identityOf(provider: ProviderSettings, claims: Claims): ProviderIdentity;
+  /**
+   * Makes the identity, with its `claims`, of what the provider sent about the user.
+   * @throws an error with `error: 'invalid_grant'` to refuse the user
+   */
+  identityOf(
+    provider: ProviderSettings,
+    claims: Claims,
+    request: UserRequest,
+  ): ProviderIdentity | Promise<ProviderIdentity>;
 }
 
 /**
@@ -17,8 +24,8 @@ interface Extensible extends ProviderAdapter {
  *
  * @example
  * export default new (class extends OidcAdapter {
- *   identityOf(provider, claims) {
- *     return { ...super.identityOf(provider, claims), claims: { roles: claims.groups } };
+ *   async identityOf(provider, claims, request) {
+ *     return { ...(await super.identityOf(provider, claims, request)), claims: { roles: claims.groups } };
  *   }
  * })();
  */

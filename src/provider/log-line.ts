@@ -62,7 +62,7 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
 }
 
 /** Masks secrets, and replaces what could change a terminal. Returns an empty text for no value. */
-function printable(text: unknown, secrets: readonly string[], max: number): string {
+export function printable(text: unknown, secrets: readonly string[], max: number): string {
   if (typeof text !== 'string') return text === undefined || text === null ? '' : 'an error that is not text';
   return secrets
     .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())])

@@ -69,6 +69,14 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
+/** For further requests about the user whose code was redeemed. */
+export interface UserRequest {
+  /** The provider's access token, if it sent one. */
+  readonly accessToken?: string;
+  /** Aborts after 5 s. */
+  readonly signal: AbortSignal;
+}
+
 /** Identity with the fields of spec §2.5. */
 export interface ProviderIdentity {
   provider_user_id: string;
@@ -80,6 +88,8 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
+  /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
+  id_token?: string;
   /**
    * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON. At most 100 names of 64
    * characters and 4 KiB of JSON in all; a claim beyond that, or with a name of the access token (`sub`, `exp`), is dropped.

@@ -22,7 +22,7 @@ const PAGE = new URL('https://id.example/login');
 const never = (): Promise<never> => new Promise(() => undefined);
 
 const redeem: ProviderAdapter['exchange'] = () =>
-  Promise.resolve({ provider_user_id: 'u', subject: 'sub', session: 'sid' });
+  Promise.resolve({ provider_user_id: 'u', subject: 'sub', session: 'sid', id_token: 'e30.e30.' });
 
 /** Working adapter with some own methods. */
 const adapterOf = (own: Partial<ProviderAdapter> = {}): ProviderAdapter => ({
@@ -81,9 +81,9 @@ describe('a provider', () => {
 
     // contract §6: only `oidc` has logout tokens.
     it.each([
-      ['oauth2', { subject: null, session: null }],
-      ['oidc', { subject: 'sub', session: 'sid' }],
-    ])('returns subject and session for oidc only: %s', async (adapter, names) => {
+      ['oauth2', { subject: null, session: null, idToken: null }],
+      ['oidc', { subject: 'sub', session: 'sid', idToken: 'e30.e30.' }],
+    ])('returns names and ID token for oidc only: %s', async (adapter, names) => {
       const settings = providerSettings('corp', { adapter });
       expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({
         providerUserId: 'u',

@@ -21,8 +21,9 @@ import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
 const claimsLogger = new Logger('ProviderClaims');
-/** Bad codes cause these lines, so anyone can; the log limits the lines of each context. */
+/** Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each context. */
 const codeLogger = new Logger('ProviderCode');
+const callbackLogger = new Logger('ProviderCallback');
 
 /** Milliseconds for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
@@ -85,16 +86,17 @@ export class Provider {
       const identity = parseIdentity(answer, (line) =>
         claimsLogger.warn(`provider ${settings.name}: ${line}`),
       );
-      // Only `oidc` has the logout tokens for which these are stored (contract §6).
-      return settings.adapter === 'oidc' ? identity : { ...identity, subject: null, session: null };
+      if (settings.adapter === 'oidc') return identity;
+      // Only `oidc` has the logouts for which these are stored (contract §6).
+      return { ...identity, subject: null, session: null, idToken: null };
     };
     return this.ask('exchange', work, this.deadlineMs, secrets);
   }
 
-  /** Logs an error of the provider in a callback to the service itself (RFC 6749 §4.1.2.1). */
-  warnOfCallback(error: string, description: string | undefined): void {
+  /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
+  warnOfCallback(error: string, description: string | undefined, secrets: readonly string[]): void {
     const asked = { url: 'the callback', error, description };
-    this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), []);
+    this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), secrets, callbackLogger);
   }
 
   /**
@@ -193,11 +195,11 @@ export class Provider {
   }
 
   /** Logs a warning that names the settings to look at; the client receives none of it (contract §6). */
-  private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[]): void {
+  private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[], log?: Logger): void {
     const isCustom = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
     if (!isOfProvider(cause) && !isCustom) return;
     const { error } = cause as { readonly error?: unknown };
-    (error === 'invalid_grant' ? codeLogger : logger).warn(
+    (log ?? (error === 'invalid_grant' ? codeLogger : logger)).warn(
       `provider ${this.settings.name} failed (${operation}): ${refusalLine(cause, this.latest, secrets)}`,
     );
   }

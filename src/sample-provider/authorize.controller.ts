@@ -64,6 +64,7 @@ export class AuthorizeController {
     const code = await this.codes.issue({
       clientId: request.client_id,
       redirectUri: request.redirect_uri,
+      codeChallenge: request.code_challenge ?? null,
       providerUserId: result.account.provider_user_id,
     });
     sendCode(response, request, code);

@@ -12,6 +12,13 @@ export class AuthorizationPageDto {
   /** Echoed unchanged. U+FFFD stands for bytes that are not UTF-8, which could not be echoed. */
   @RequiredText({ max: 1024, matches: { pattern: /^[^\uFFFD]*$/, as: 'valid UTF-8' } })
   state!: string;
+
+  /** S256 (RFC 7636 §4.3), with code_challenge_method. */
+  @OptionalText({ matches: { pattern: /^[A-Za-z0-9_-]{43}$/, as: 'the base64url of a SHA-256 hash' } })
+  code_challenge?: string;
+
+  @OptionalText({ matches: { pattern: /^S256$/, as: 'S256' } })
+  code_challenge_method?: string;
 }
 
 /** The form of the login page. */

@@ -17,9 +17,12 @@ export class ClientService {
   }
 
   /** @throws OAuthError if the browser must not be redirected (RFC 6749 §4.1.2.1) */
-  checkAuthorization({ client_id, redirect_uri }: AuthorizationPageDto): void {
+  checkAuthorization({ client_id, redirect_uri, ...pkce }: AuthorizationPageDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');
+    // A challenge without a method would be `plain`, which hides nothing (RFC 7636 §4.3).
+    if ((pkce.code_challenge === undefined) !== (pkce.code_challenge_method === undefined))
+      throw new OAuthError('invalid_request', 'code_challenge needs code_challenge_method=S256');
     // The service's own callback is always allowed (contract §4).
     if (redirect_uri === providerCallback(this.settings, this.registered.name)) return;
     if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {

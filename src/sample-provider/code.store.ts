@@ -3,13 +3,21 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
+import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** Values that a code is bound to (spec §4.5.2, code rules). */
 export interface CodeBinding {
   readonly clientId: string;
   readonly redirectUri: string;
+  /** S256 (RFC 7636); null: the authorization request had none. */
+  readonly codeChallenge: string | null;
   readonly providerUserId: string;
+}
+
+/** Values of an exchange, which must agree with those of the code. */
+export interface CodeUse extends Pick<CodeBinding, 'clientId' | 'redirectUri'> {
+  readonly codeVerifier: string | undefined;
 }
 
 /** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
@@ -21,8 +29,8 @@ const REDEEM = {
   name: 'sample-code-redeem',
   text: `
     WITH spent AS (DELETE FROM sample_codes WHERE code_hash = $1 RETURNING *)
-    SELECT client_id AS "clientId", redirect_uri AS "redirectUri", provider_user_id AS "providerUserId",
-      expires_at > now() AS fresh
+    SELECT client_id AS "clientId", redirect_uri AS "redirectUri", code_challenge AS "codeChallenge",
+      provider_user_id AS "providerUserId", expires_at > now() AS fresh
     FROM spent`,
 };
 
@@ -35,13 +43,14 @@ export class CodeStore {
   ) {}
 
   /** Issues a code of 256 random bits, valid for one exchange within 60 s. */
-  async issue({ clientId, redirectUri, providerUserId }: CodeBinding): Promise<string> {
+  async issue({ clientId, redirectUri, codeChallenge, providerUserId }: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
     const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
     await this.codes.insert({
       codeHash: hash('sha256', code, 'buffer'),
       clientId,
       redirectUri,
+      codeChallenge,
       providerUserId,
       expiresAt,
     });
@@ -52,11 +61,17 @@ export class CodeStore {
    * Spends a code.
    * @returns its `provider_user_id`; undefined if the code is unknown, spent, expired, or bound to other values
    */
-  async redeem(code: string, bound: Omit<CodeBinding, 'providerUserId'>): Promise<string | undefined> {
+  async redeem(code: string, use: CodeUse): Promise<string | undefined> {
     const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [
       hash('sha256', code, 'buffer'),
     ]);
-    const isGood = row?.fresh && row.clientId === bound.clientId && row.redirectUri === bound.redirectUri;
+    // A verifier without a challenge: an attacker may have removed the challenge (RFC 9700 §4.8.2).
+    const challenge = use.codeVerifier === undefined ? null : challengeOf(use.codeVerifier);
+    const isGood =
+      row?.fresh &&
+      row.clientId === use.clientId &&
+      row.redirectUri === use.redirectUri &&
+      row.codeChallenge === challenge;
     return isGood ? row.providerUserId : undefined;
   }
 }

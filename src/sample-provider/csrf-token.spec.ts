@@ -25,6 +25,7 @@ describe('CSRF tokens', () => {
     { client_id: 'other' },
     { redirect_uri: 'https://app.example/other' },
     { state: 'abd' },
+    { code_challenge: 'x'.repeat(43) },
     { redirect_uri: 'https://app.example/cb","', state: 'bc' },
   ])('are bound to the request: %j', (change) => {
     const made = tokens({ ms: 0 });

@@ -38,8 +38,9 @@ export class CsrfTokens {
     return timingSafeEqual(signature, this.sign(made, request)) && this.clock.now() - made <= VALID_MS;
   }
 
-  private sign(made: number, { client_id, redirect_uri, state }: AuthorizationPageDto): Buffer {
-    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // JSON: no other values give this text
+  private sign(made: number, request: AuthorizationPageDto): Buffer {
+    const { client_id, redirect_uri, state, code_challenge = null } = request;
+    const signed = JSON.stringify([made, client_id, redirect_uri, state, code_challenge]); // JSON: no other values give this text
     return createHmac('sha256', this.key).update(signed).digest();
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
 import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../http/errors/oauth-error.filter.js';
-import { OAuthParameters, RequiredText } from '../http/parameters/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { Public } from '../token/guard/access.js';
 import { Accounts, type Account } from './accounts/accounts.js';
 import { ClientService } from './client.service.js';
@@ -25,6 +25,10 @@ class ExchangeDto {
 
   @RequiredText({ max: 2048 })
   redirect_uri!: string;
+
+  /** Required if the authorization request had a code_challenge (RFC 7636 §4.5). */
+  @OptionalText({ max: 128 })
+  code_verifier?: string;
 }
 
 /** The fields of spec §2.5, and nothing else of the account. */
@@ -46,8 +50,11 @@ export class ExchangeController {
   @HttpCode(200)
   async exchange(@Body() form: ExchangeDto): Promise<SampleIdentity> {
     this.client.authenticate(form.client_id, form.client_secret);
-    const bound = { clientId: form.client_id, redirectUri: form.redirect_uri };
-    const providerUserId = await this.codes.redeem(form.code, bound);
+    const providerUserId = await this.codes.redeem(form.code, {
+      clientId: form.client_id,
+      redirectUri: form.redirect_uri,
+      codeVerifier: form.code_verifier,
+    });
     const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);
     if (!account) throw new OAuthError('invalid_grant', 'the code is invalid, already used, or expired');
     const { provider_user_id, username, email, avatar_url } = account;

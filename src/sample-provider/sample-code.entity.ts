@@ -15,6 +15,10 @@ export class SampleCode {
   @Column('text', { name: 'redirect_uri' })
   redirectUri!: string;
 
+  /** S256 challenge (RFC 7636), if the authorization request had one. */
+  @Column('text', { name: 'code_challenge', nullable: true })
+  codeChallenge!: string | null;
+
   @Column('text', { name: 'provider_user_id' })
   providerUserId!: string;
 

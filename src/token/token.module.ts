@@ -12,6 +12,7 @@ import { EndedSessionsController, EndedSessionStreams } from './revocation/ended
 import { IntrospectController } from './access-tokens/introspect.controller.js';
 import { JwksController } from './keys/jwks.controller.js';
 import { JwtGuard } from './guard/jwt.guard.js';
+import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyReader, KeyStore } from './keys/key.store.js';
@@ -31,6 +32,7 @@ import { TokenService } from './refresh/token.service.js';
     DpopProofs,
     EndedSessions,
     EndedSessionStreams,
+    IdTokens,
     JwtGuard,
     KeyReader,
     KeyRing,
@@ -48,6 +50,7 @@ import { TokenService } from './refresh/token.service.js';
     AccessTokenVerifier,
     DpopProofs,
     EndedSessions,
+    IdTokens,
     JwtGuard,
     TokenInspector,
     TokenService,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
+import { CLIENT, ContractProvider } from '../../packages/check-provider/test/support/contract-provider.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { authorization, beginSignIn } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
@@ -203,5 +204,77 @@ describe('mix-up', () => {
     const state = await begin('failing', 'c');
     await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(500);
     expect(attacker.requests).toEqual([]);
+  });
+});
+
+/** The attacks as users meet them: two providers of the contract, which send no `iss`, and one of them is hostile. */
+describe('a hostile provider beside an honest one', () => {
+  let hostile: StubProvider;
+  let honest: ContractProvider;
+  let service: TestService;
+  const callback = (name: string) => `https://app.example/callback/${name}`;
+
+  beforeAll(async () => {
+    [hostile, honest] = await Promise.all([StubProvider.start(), ContractProvider.start()]);
+    const client = { url: honest.url, client_id: CLIENT.id, client_secret: CLIENT.secret };
+    const providers = {
+      hostile: { url: hostile.url, redirect_uris: callback('hostile') },
+      honest: { ...client, redirect_uris: callback('honest'), pkce: 'on' },
+      plain: { ...client, redirect_uris: callback('plain') },
+    };
+    service = await startTestService(providersEnv(providers));
+  });
+  afterAll(async () => {
+    await service?.close();
+    await hostile?.close();
+    await honest?.close();
+  });
+  beforeEach(() => hostile.reset());
+
+  /** A browser at an authorization page, until it arrives at the application. */
+  async function arrival(address: string): Promise<URL> {
+    const { headers } = await fetch(address, { redirect: 'manual' });
+    const next = headers.get('Location')!;
+    return next.startsWith('https://app.example/') ? new URL(next) : arrival(next);
+  }
+
+  /** The application's page: reports where the callback arrived, as the SDK does. */
+  const redeem = (arrived: URL, state = arrived.searchParams.get('state')!) =>
+    request(service.url)
+      .post('/oauth2/token')
+      .send({
+        code: arrived.searchParams.get('code'),
+        state,
+        redirect_uri: arrived.origin + arrived.pathname,
+      });
+
+  /** The page of the honest provider, with the parameters of an attacker. */
+  function honestPage(name: string, state: string): string {
+    const query = { client_id: CLIENT.id, redirect_uri: callback(name), state };
+    return `${honest.url}/oauth2/authorize?${new URLSearchParams(query).toString()}`;
+  }
+
+  it.each(['honest', 'plain'])('mix-up (RFC 9700 §4.4): gets no code of the provider %s', async (name) => {
+    hostile.answer = ({ path }, response) => {
+      const state = new URL(path, hostile.url).searchParams.get('state')!;
+      response.writeHead(302, { Location: honestPage(name, state) }).end();
+    };
+    const { redirect_url } = await authorization(service.url, { provider: 'hostile' });
+    const arrived = await arrival(redirect_url);
+    expect(arrived.pathname).toBe(`/callback/${name}`);
+    expect((await redeem(arrived).expect(401)).body).toMatchObject({ error: 'invalid_grant' });
+    expect(hostile.requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  // An attacker has a code of the victim, and finishes a sign-in of their own with it. Only PKCE prevents it here.
+  it.each([
+    ['plain', true, 200],
+    ['honest', true, 401],
+    ['honest', false, 401], // a link without the challenge (RFC 9700 §4.8.2)
+  ])('injected code (RFC 9700 §4.5): %s, victim’s own sign-in: %s', async (name, isOwn, status) => {
+    const victim = await authorization(service.url, { provider: name });
+    const arrived = await arrival(isOwn ? victim.redirect_url : honestPage(name, victim.state));
+    const own = await authorization(service.url, { provider: name });
+    expect((await redeem(arrived, own.state)).status).toBe(status);
   });
 });

@@ -1,6 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { ChannelHistory } from '../../src/channel/channel.history.js';
+import { SignOutService } from '../../src/device/sign-out.service.js';
+import { hashOfName } from '../../src/provider/logout/logged-out.js';
+import { authorization, bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -10,7 +13,7 @@ const REDIRECT_URI = 'https://app.example/signed-out?a=1';
 const DISCOVERY = '/.well-known/openid-configuration';
 
 /** Providers with the same issuer: each fetches the discovery document for itself, once. */
-const NAMES = ['corp', 'without', 'query', 'script', 'refusing', 'broken', 'slow'];
+const NAMES = ['corp', 'off', 'without', 'query', 'script', 'refusing', 'broken', 'slow'];
 
 /** Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
 describe('POST /sign-out with provider_logout', () => {
@@ -23,7 +26,6 @@ describe('POST /sign-out with provider_logout', () => {
     proxy = await TamperingProxy.start();
     issuer = await OidcIssuer.start(proxy.url);
     proxy.target = issuer.port;
-    issuer.restart({ client: { post_logout_redirect_uris: [REDIRECT_URI] } });
     stub = await StubProvider.start();
     const openId = NAMES.flatMap((name) => [
       [`providers.${name}.adapter`, 'oidc'],
@@ -34,8 +36,14 @@ describe('POST /sign-out with provider_logout', () => {
     service = await startTestService({
       ...(Object.fromEntries(openId) as Record<string, string>),
       ...stub.env(),
+      'providers.off.keep_id_token': 'off',
       REDIRECT_URIS: 'https://app.example/cb?a=1',
     });
+    const redirect_uris = [
+      'https://app.example/cb?a=1',
+      `${service.settings.publicUrl}/providers/corp/callback`,
+    ];
+    issuer.restart({ client: { post_logout_redirect_uris: [REDIRECT_URI], redirect_uris } });
   });
   afterAll(async () => {
     await service?.close();
@@ -84,14 +92,122 @@ describe('POST /sign-out with provider_logout', () => {
     expect(await isIn(tokens)).toBe(false);
     const url = new URL((body as { redirect_url: string }).redirect_url);
     expect([url.origin, url.pathname]).toEqual([proxy.url, '/session/end']);
-    expect(Object.fromEntries(url.searchParams)).toEqual({
+    const { id_token_hint: idToken, ...others } = Object.fromEntries(url.searchParams);
+    expect(others).toEqual({
       client_id: 'latchkey',
       post_logout_redirect_uri: REDIRECT_URI,
       logout_hint: 'ada@corp/ö&x=1',
     });
+    expect(claimsOf(idToken!)).toMatchObject({ iss: proxy.url, aud: 'latchkey' });
     expect((await ada.logOut(url)).headers.get('Location')).toBe(REDIRECT_URI);
     await authorize();
     expect(proxy.count('/interaction/')).toBe(1);
+  });
+
+  describe('keep_id_token', () => {
+    const kept = () =>
+      query<{ idToken: Buffer | null; sessionId: string }>(
+        service.databaseUrl,
+        'SELECT id_token AS "idToken", session_id AS "sessionId" FROM refresh_tokens ORDER BY created_at DESC',
+      );
+    const signInAt = async (name: string): Promise<Tokens> => {
+      const { redirect_url } = await authorization(service.url, { provider: name });
+      const callback = await new Person(`${name}-user`).authorize(redirect_url);
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .send({ ...Object.fromEntries(callback.searchParams), device_id: randomUUID() })
+        .expect(200);
+      return body as Tokens;
+    };
+    const hintOf = async (tokens: Tokens): Promise<string | null> => {
+      const { body } = await signOut(tokens).expect(200);
+      return new URL((body as { redirect_url: string }).redirect_url).searchParams.get('id_token_hint');
+    };
+
+    it('keeps the token encrypted, for this session only, until it ends', async () => {
+      const seen = service.log.length;
+      const tokens = await signInAt('corp');
+      const [row] = await kept();
+      expect(row!.idToken!.length).toBeGreaterThan(100);
+      expect(row!.idToken!.includes('eyJ')).toBe(false);
+      const rows = await dump(service.databaseUrl);
+      const idToken = (await hintOf(tokens))!;
+      for (const part of [idToken, idToken.split('.')[1]!]) {
+        expect(rows).not.toContain(part);
+        expect(rows).not.toContain(Buffer.from(part).toString('hex'));
+        expect(service.log.slice(seen).join('')).not.toContain(part);
+      }
+      expect((await kept())[0]).toMatchObject({ idToken: null });
+    });
+
+    it.each(['/sign-out', '/oauth2/revoke', 'device', 'logout of the provider'])(
+      'is deleted by every kind of sign-out: %s',
+      async (kind) => {
+        const tokens = await signInAt('corp');
+        const as = bearer(service.url, tokens.access_token);
+        if (kind === '/sign-out') await as.post(kind, { scope: 'all' }).expect(204);
+        if (kind === '/oauth2/revoke')
+          await request(service.url).post(kind).send({ token: tokens.refresh_token }).expect(200);
+        if (kind === 'device')
+          await as.delete(`/devices/${claimsOf(tokens.access_token)['device_id'] as string}`).expect(204);
+        if (kind === 'logout of the provider') {
+          const names = { session: null, subjects: [hashOfName('corp', 'corp-user')] };
+          const signOuts = service.app.get(SignOutService);
+          const history = service.app.get(ChannelHistory);
+          await history.transaction((transaction) => signOuts.signOutAtProvider(names, transaction));
+        }
+        expect((await kept()).filter(({ idToken }) => idToken !== null)).toEqual([]);
+      },
+    );
+
+    it.each([
+      ['another session’s token', (other: Buffer) => other],
+      ['bytes of another SECRET_KEY', (other: Buffer) => Buffer.alloc(other.length)],
+      ['too few bytes', () => Buffer.alloc(3)],
+    ])('leaves out what it cannot decrypt: %s', async (_name, change) => {
+      const tokens = await signInAt('corp');
+      const { idToken: other } = (await signInAt('corp'), (await kept())[0]!);
+      const put = 'UPDATE refresh_tokens SET id_token = $2 WHERE session_id = $1';
+      await query(service.databaseUrl, put, [claimsOf(tokens.access_token)['sid'], change(other!)]);
+      expect(await hintOf(tokens)).toBeNull();
+    });
+
+    it('keeps none if it is off', async () => {
+      const tokens = await signInAt('off');
+      expect((await kept())[0]).toMatchObject({ idToken: null });
+      expect(await hintOf(tokens)).toBeNull();
+    });
+
+    it('keeps the token of a stock client’s sign-in, encrypted while the code waits as well', async () => {
+      const code_verifier = 'v'.repeat(43);
+      const redirect_uri = 'https://app.example/cb?a=1';
+      const { headers } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({
+          provider: 'corp',
+          response_type: 'code',
+          client_id: 'shop',
+          redirect_uri,
+          code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
+          code_challenge_method: 'S256',
+        });
+      const callback = await new Person('stock').authorize(headers['location'] as string);
+      const { headers: back } = await request(service.url)
+        .get(callback.pathname + callback.search)
+        .expect(302);
+      const rows = await query<{ identity: { idToken: string } }>(
+        service.databaseUrl,
+        'SELECT identity FROM authorization_codes',
+      );
+      expect(Buffer.from(rows[0]!.identity.idToken, 'base64').includes('eyJ')).toBe(false);
+      expect(rows[0]!.identity.idToken).not.toMatch(/^eyJ/);
+      const code = new URL(back['location'] as string).searchParams.get('code');
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .send({ code, redirect_uri, code_verifier })
+        .expect(200);
+      expect(claimsOf((await hintOf(body as Tokens))!)).toMatchObject({ sub: 'stock' });
+    });
   });
 
   it.each([

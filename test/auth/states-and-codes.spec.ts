@@ -1,13 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
 import type { Verified } from '../../src/auth/sign-in/token-issuer.js';
+import { SecretKey } from '../../src/config/secrets/secret-key.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
+import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { userIdOf } from '../../src/user/user-id.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
@@ -135,7 +137,10 @@ describe('what can be used once', () => {
 
     // Contract §4: 256 bits, hash only, 60 s, single use.
     it('is accepted once within a minute; only its hash is stored', async () => {
-      const codes = new AuthorizationCodes(sql());
+      const codes = new AuthorizationCodes(
+        sql(),
+        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
+      );
       const code = await codes.issue(binding, ada);
       expect(code).toMatch(/^lkc_[\w-]{43}$/);
       expect(await dataSource.query('SELECT code_hash, user_id FROM authorization_codes')).toEqual([
@@ -150,7 +155,10 @@ describe('what can be used once', () => {
     });
 
     it('is refused after its expiry', async () => {
-      const codes = new AuthorizationCodes(sql());
+      const codes = new AuthorizationCodes(
+        sql(),
+        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
+      );
       const code = await codes.issue(binding, ada);
       await dataSource.query('UPDATE authorization_codes SET expires_at = now()');
       await expect(codes.redeem(code)).rejects.toMatchObject(used);

@@ -67,7 +67,7 @@ describe('the client binds a session to its browser', () => {
     await waitFor(tab, keys('count()', '(count) => count === 0'));
   });
 
-  it('so that a copy of its storage refreshes nothing in another one, and its owner continues', async () => {
+  it('so that a copy of its storage refreshes nothing in another one, and ends the session: it was stolen', async () => {
     const owner = await world.signIn(profile);
     const record = await owner.evaluate<string>(`localStorage.getItem('${world.key}')`);
     const elsewhere = await world.newProfile();
@@ -77,8 +77,9 @@ describe('the client binds a session to its browser', () => {
     await waitFor(thief, `of('signedOut').length`);
     expect(await codes(thief)).toEqual(['key_lost']);
     expect(await thief.evaluate(`of('request').filter(({ path }) => path.endsWith('/refresh'))`)).toEqual([]);
+    await waitFor(thief, `of('request').some(({ path }) => path.endsWith('/revoke'))`);
     await world.age(owner);
-    await waitFor(owner, FRESH);
-    expect(await codes(owner)).toEqual([]);
+    await waitFor(owner, `of('signedOut').length`);
+    expect(await codes(owner)).toEqual(['refused']);
   });
 });

@@ -1,12 +1,14 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { runKeys } from '../../src/keys/command.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { createDatabase, dump, query } from '../support/database.js';
-import { keysCommand, startServiceProcess } from '../support/service-process.js';
+import { KEYS, keysCommand, startServiceProcess, type CommandResult } from '../support/service-process.js';
 import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -27,6 +29,26 @@ async function published(url: string, kid: string): Promise<void> {
   }
 }
 
+/** Does what `keysCommand` does, in this process: a new one takes a second of CPU time to load the command. */
+async function runHere(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
+  const output = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    jest.spyOn(process[name], 'write').mockImplementation((text) => {
+      output[name] += String(text);
+      return true;
+    }),
+  );
+  const cwd = jest.spyOn(process, 'cwd').mockReturnValue(tmpdir()); // where there is no .env
+  const outer = process.env;
+  process.env = { ...KEYS, ...env };
+  try {
+    return { code: await runKeys(args), ...output };
+  } finally {
+    process.env = outer;
+    for (const spy of [...spies, cwd]) spy.mockRestore();
+  }
+}
+
 describe('latchkey keys (contract §1)', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let env: Record<string, string>;
@@ -43,7 +65,7 @@ describe('latchkey keys (contract §1)', () => {
       const old = service.app.get(KeyService).signing.kid;
       const rotated = await keysCommand(env, 'rotate');
       expect(rotated).toMatchObject({ code: 0, stderr: '' });
-      const listed = await keysCommand(env, 'list', '--json');
+      const listed = await runHere(env, 'list', '--json');
       const [next, signing] = JSON.parse(listed.stdout) as Line[];
       expect(signing).toMatchObject({ kid: old, state: 'signing', published_until: expect.any(String) });
       expect(next).toMatchObject({ state: 'next', published_until: null });
@@ -58,8 +80,8 @@ describe('latchkey keys (contract §1)', () => {
       expect(rotated.stdout).toContain(next!.kid);
       await published(service.url, next!.kid);
 
-      expect(await keysCommand(env, 'revoke', old)).toMatchObject({ code: 0, stderr: '' });
-      const table = await keysCommand(env, 'list');
+      expect(await runHere(env, 'revoke', old)).toMatchObject({ code: 0, stderr: '' });
+      const table = await runHere(env, 'list');
       expect(table.stdout).toMatch(/^kid +state +made +first use +published until\n/);
       expect(table.stdout).toMatch(new RegExp(`\n${old} +revoked `));
 
@@ -76,16 +98,16 @@ describe('latchkey keys (contract §1)', () => {
     const DATA_DIR = join(tmpdir(), `latchkey-keys-${process.pid}-not-there`);
     const nothing = { ...env, SECRET_KEY: '', DATA_DIR };
     const before = await dump(database.url);
-    expect(await keysCommand(nothing, 'list')).toEqual({
+    expect(await runHere(nothing, 'list')).toEqual({
       code: 0,
       stdout: 'There is no signing key yet: the service makes the first one when it starts.\n',
       stderr: '',
     });
-    expect(await keysCommand(nothing, 'list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
-    const nowhere = await keysCommand({ SECRET_KEY: '', DATA_DIR }, 'list');
+    expect(await runHere(nothing, 'list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    const nowhere = await runHere({ SECRET_KEY: '', DATA_DIR }, 'list');
     expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('There is no database in')]);
     for (const args of [['rotate'], ['revoke', 'k'], ['reencrypt']]) {
-      const refused = await keysCommand({ ...nothing, OLD_SECRET_KEY: OLD }, ...args);
+      const refused = await runHere({ ...nothing, OLD_SECRET_KEY: OLD }, ...args);
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SECRET_KEY is not set')]);
     }
     expect(await dump(database.url)).toBe(before);
@@ -99,7 +121,7 @@ describe('latchkey keys (contract §1)', () => {
       { kid: string },
     ];
     for (const args of [['rotate'], ['revoke', kid]]) {
-      const { code, stderr } = await keysCommand({ ...env, SECRET_KEY: NEW }, ...args);
+      const { code, stderr } = await runHere({ ...env, SECRET_KEY: NEW }, ...args);
       expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be decrypted')]);
     }
     expect(await dump(database.url)).toBe(before);
@@ -118,19 +140,16 @@ describe('latchkey keys (contract §1)', () => {
     try {
       const { access_token, refresh_token } = await signIn(running.url);
       const before = await dump(database.url);
-      const wrong = await keysCommand(
-        { ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: '77'.repeat(32) },
-        'reencrypt',
-      );
+      const wrong = await runHere({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: '77'.repeat(32) }, 'reencrypt');
       expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('cannot be decrypted')]);
-      const none = await keysCommand({ ...env, SECRET_KEY: NEW }, 'reencrypt');
+      const none = await runHere({ ...env, SECRET_KEY: NEW }, 'reencrypt');
       expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('OLD_SECRET_KEY is not set')]);
       expect(await dump(database.url)).toBe(before);
 
       const change = { ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: OLD };
-      const done = await keysCommand(change, 'reencrypt');
+      const done = await runHere(change, 'reencrypt');
       expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('Encrypted 1 key anew') });
-      expect(await keysCommand(change, 'reencrypt')).toMatchObject({
+      expect(await runHere(change, 'reencrypt')).toMatchObject({
         code: 0,
         stdout: expect.stringContaining('Nothing to do'),
       });
@@ -167,10 +186,10 @@ describe('latchkey keys (contract §1)', () => {
     const directory = mkdtempSync(join(tmpdir(), 'latchkey-keys-'));
     try {
       const file = join(directory, 'secret-key');
-      const missing = await keysCommand({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY_FILE: file }, 'reencrypt');
+      const missing = await runHere({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY_FILE: file }, 'reencrypt');
       expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('cannot be read (ENOENT)')]);
       writeFileSync(file, `${OLD}\n`);
-      const done = await keysCommand({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY_FILE: file }, 'reencrypt');
+      const done = await runHere({ ...env, SECRET_KEY: NEW, OLD_SECRET_KEY_FILE: file }, 'reencrypt');
       expect(done.code).toBe(0);
     } finally {
       rmSync(directory, { recursive: true });
@@ -179,9 +198,9 @@ describe('latchkey keys (contract §1)', () => {
 
   it('says so when the database is not the service’s, or is unreachable', async () => {
     await query(database.url, 'DROP TABLE signing_keys');
-    const foreign = await keysCommand(env, 'list');
+    const foreign = await runHere(env, 'list');
     expect([foreign.code, foreign.stderr]).toEqual([1, expect.stringContaining('start the service once')]);
-    const away = await keysCommand({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' }, 'list');
+    const away = await runHere({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' }, 'list');
     expect(away).toMatchObject({ code: 1, stderr: expect.stringContaining('ECONNREFUSED') });
     expect(away.stderr).not.toContain('hidden');
     expect(away.stderr.trim().split('\n')).toHaveLength(1);

@@ -95,6 +95,52 @@ describe('the audit trail (docs/audit.md)', () => {
     for (const secret of [refresh_token, proof, state]) expect(service.log.join('')).not.toContain(secret);
   });
 
+  it('records the error of a callback that a client reports, cleaned, and uses up the state', async () => {
+    const report = (body: object, status = 204) =>
+      auditOf(() =>
+        request(service.url).post('/oauth2/callback-error').type('form').send(body).expect(status),
+      );
+    const spends = async (error: string, recorded = error) => {
+      const state = await beginSignIn(service.url);
+      expect(await report({ state, error, error_description: `not\u001b[31m ${state}` })).toEqual([
+        { audit: 'sign_in_refused', error: recorded, provider: 'stub' },
+      ]);
+      expect(await report({ state, error })).toEqual([]); // as for any unknown state
+      await request(service.url).post('/oauth2/token').send({ code: 'ada', state }).expect(401);
+      return state;
+    };
+    const before = service.log.length;
+    await spends('cancelled');
+    await spends('access_denied');
+    const warnings = () => service.log.slice(before).filter((line) => line.includes('ProviderCallback'));
+    expect(warnings()).toEqual([]);
+    const states = [
+      await spends('invalid_scope'),
+      await spends(`\u001b]${'x'.repeat(500)}`, `]${'x'.repeat(63)}`),
+    ];
+    expect(warnings()[0]).toContain(
+      'provider stub failed (authorize): invalid_scope (not [31m ***) from the callback; look at PROVIDERS_STUB_SCOPE',
+    );
+    expect(warnings()).toHaveLength(2);
+    for (const state of states) expect(warnings().join('')).not.toContain(state);
+    for (const bad of [{ state: 'x', error: 'e' }, { state: states[0] }, { state: states[0], error: ' ' }])
+      await report(bad, 400);
+    const { text } = await request(service.url).get('/metrics');
+    expect(text).toContain('latchkey_sign_ins_refused_total{provider="stub",reason="cancelled"} 1');
+    expect(text).toContain('latchkey_sign_ins_refused_total{provider="stub",reason="other"} 1');
+    expect(text).not.toContain('xxxx');
+  });
+
+  it('records why a client revokes its token', async () => {
+    const { refresh_token: token, user_id: userId } = await signIn(service.url);
+    const revoke = (reason: string, status: number) =>
+      auditOf(() => request(service.url).post('/oauth2/revoke').send({ token, reason }).expect(status));
+    expect(await revoke('tired', 400)).toEqual([]);
+    expect(await revoke('key_lost', 200)).toEqual([
+      { audit: 'sign_out', userId, scope: 'session', sessions: 1, reason: 'key_lost' },
+    ]);
+  });
+
   it('a flood of refused requests is limited and counted, and hides no other line', async () => {
     type Line = { audit?: string; msg?: string; left_out?: number };
     const before = service.log.length;

@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { runChecker, type Checked } from '../../packages/check-provider/test/support/checker.js';
 import { signInFrom } from '../../packages/check-provider/test/support/person.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
+const EXAMPLE = fileURLToPath(new URL('../../examples/provider-adapter/corp.js', import.meta.url));
 const SECRET = 'a client secret';
 const CODE = 'a-code-of-the-stub';
 
@@ -145,6 +147,23 @@ describe('check-provider of a configured provider', () => {
     expect(await failures(corp())).toEqual([
       expect.stringMatching(/^sign-in: access_denied \(not \[31m you\)/),
     ]);
+  });
+
+  it('uses an adapter of an integrator: the example that adds the groups of a directory', async () => {
+    const example = corp({ adapter: EXAMPLE, groups_url: `${issuer.url}/groups`, claims: 'name=name' });
+    issuer.claims = { name: 'Ada' };
+    issuer.said = { '/groups': [200, '{"groups":[{"name":"staff"},{"name":"board"}]}'] };
+    const { code, stdout } = await check(example, 'corp');
+    expect(stdout).toMatch(/^identity +claims +\{"name":"Ada","groups":\["staff","board"\]\}$/m);
+    expect(code).toBe(0);
+    const { rawHeaders } = issuer.requests.find(({ path }) => path === '/groups')!;
+    expect(rawHeaders).toContain('Bearer an access token');
+
+    issuer.said = { '/groups': [200, '{"groups":[]}'] };
+    const refused = await check(example, 'corp');
+    expect(refused.stdout).toMatch(/^FAIL +sign-in +without a group$/m);
+    const unset = await check({ ...example, groups_url: '' }, 'corp');
+    expect(unset.stdout).toMatch(/^FAIL +settings +providers\.corp\.groups_url is refused by the adapter/m);
   });
 
   it('cannot run without the provider, and for those that no loopback callback can serve: exit code 2', async () => {

@@ -46,7 +46,7 @@ describe('warnings of a provider', () => {
     service.log
       .slice(seen)
       .map((line) => JSON.parse(line) as Line)
-      .filter((line) => line.level === level && /^Provider(?:Code)?$/.test(line.context ?? ''));
+      .filter((line) => line.level === level && /^Provider(?:Code|Callback)?$/.test(line.context ?? ''));
 
   /** A sign-in that fails: its answer, and the warnings. */
   async function failed(

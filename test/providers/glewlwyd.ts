@@ -35,7 +35,6 @@ export const GLEWLWYD_FEATURES: Features = {
   par: true,
   claims: false,
   iss: false,
-  logout: 'page',
 };
 
 /** Starts Glewlwyd, an OpenID provider in C, with a database of its own. */
@@ -93,7 +92,12 @@ export async function startGlewlwyd(at: Addresses): Promise<Product> {
       clients: {
         plain: { client_id: 'latchkey-plain', client_secret: SECRET, scope: 'openid' },
         par: { client_id: 'latchkey-par', client_secret: SECRET, scope: 'openid', par: 'on' },
-        key: { client_id: 'latchkey-key', client_key: CLIENT_KEY, scope: 'openid' },
+        key: {
+          client_id: 'latchkey-key',
+          client_key: CLIENT_KEY,
+          client_assertion_audience: 'token_endpoint',
+          scope: 'openid',
+        },
       },
       async authorize(person, page) {
         // What its page does, a program in the browser.
@@ -176,7 +180,7 @@ function settings(usual: string, port: number, databaseUrl: string): string {
   const conninfo = `${place} user=${username} password=${decodeURIComponent(password)}`;
   return usual
     .replace(/^port=.*/m, `port=${port}`)
-    .replace(/^external_url=.*/m, `external_url="http://localhost:${port}/"`)
+    .replace(/^external_url=.*/m, `external_url="http://localhost:${port}"`)
     .replace(/^log_mode=.*/m, 'log_mode="console"')
     .replace(/^@include .*glewlwyd-db.*/m, `database = { type = "postgre"; conninfo = "${conninfo}"; };`);
 }

@@ -90,7 +90,11 @@ export async function startHydra(program: string, at: Addresses): Promise<Produc
       issuer,
       clients: {
         plain: { client_id: await client('plain', secret), client_secret: SECRET },
-        key: { client_id: await client('key', key), client_key: CLIENT_KEY },
+        key: {
+          client_id: await client('key', key),
+          client_key: CLIENT_KEY,
+          client_assertion_audience: 'token_endpoint',
+        },
       },
       authorize: (person, page) =>
         visit(person, page, at.callback(''), { username: 'ada', password: PASSWORD }),

@@ -72,7 +72,7 @@ export async function startKeycloak(home: string, at: Addresses): Promise<Produc
     issuer,
     clients: {
       plain: { client_id: 'latchkey-plain', client_secret: SECRET },
-      par: { client_id: 'latchkey-par', client_secret: SECRET },
+      par: { client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },
       key: { client_id: 'latchkey-key', client_key: CLIENT_KEY },
     },
     authorize: (person, page) =>

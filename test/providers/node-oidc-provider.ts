@@ -75,7 +75,7 @@ export async function startNodeOidcProvider(at: Addresses): Promise<Product> {
     issuer,
     clients: {
       plain: { client_id: 'latchkey-plain', client_secret: SECRET },
-      par: { client_id: 'latchkey-par', client_secret: SECRET },
+      par: { client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },
       key: { client_id: 'latchkey-key', client_key: CLIENT_KEY },
     },
     authorize: (person, page) => visit(person, page, at.callback(''), answers),

@@ -19,8 +19,8 @@ export interface Features {
   readonly claims: boolean;
   /** `iss` in the callback (RFC 9207). */
   readonly iss: boolean;
-  /** With `id_token_hint`: `silent`: no page asks. `form`: a page asks, and then the browser goes on. `page`: a page ends it. */
-  readonly logout: 'silent' | 'form' | 'page';
+  /** With `id_token_hint` no page asks (`silent`), or one does (`form`); absent if the page is a program. */
+  readonly logout?: 'silent' | 'form';
 }
 
 /** Settings of Latchkey beside `adapter` and `url`, by the name of the provider. */

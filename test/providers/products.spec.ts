@@ -12,7 +12,7 @@ import { HYDRA_FEATURES, startHydra } from './hydra.js';
 import { hydraProgram, keycloakHome } from './installed-products.js';
 import { KEYCLOAK_FEATURES, startKeycloak } from './keycloak.js';
 import { NODE_OIDC_PROVIDER_FEATURES, startNodeOidcProvider } from './node-oidc-provider.js';
-import { EMAIL, START_MS, warmUp, type Addresses, type Features, type Product } from './product.js';
+import { EMAIL, START_MS, visit, warmUp, type Addresses, type Features, type Product } from './product.js';
 
 const CI = process.env['CI'] !== undefined;
 const SIGNED_OUT = 'http://localhost/signed-out';
@@ -99,6 +99,21 @@ function describeProduct(
       await until(async () => !(await alive())[0], 'the first session has ended');
       expect(await alive()).toEqual([false, false, true]);
     });
+
+    if (features.logout)
+      it(`signs out at the product as well, by id_token_hint (${features.logout})`, async () => {
+        const person = new Person('ada');
+        const tokens = await signIn(person);
+        const { body } = await bearer(url(), tokens.access_token)
+          .post('/sign-out', { provider_logout: { redirect_uri: SIGNED_OUT } })
+          .expect(200);
+        const page = (body as { redirect_url: string }).redirect_url;
+        expect(new URL(page).searchParams.get('id_token_hint')).toEqual(expect.any(String));
+        const { pages } = await visit(person, page, SIGNED_OUT, { logout: 'yes' });
+        expect(pages).toBe(features.logout === 'silent' ? 0 : 1);
+        const again = await visit(person, `${await authorizationPage('plain')}&prompt=none`, CALLBACKS);
+        expect(again.url.searchParams.get('error')).toBe('login_required');
+      });
 
     it('signs in and out after the product has changed its signing key', async () => {
       const [person, other] = [new Person('ada'), new Person('ada')];

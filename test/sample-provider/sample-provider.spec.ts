@@ -293,6 +293,35 @@ describe('the exchange (spec §4.5.2)', () => {
     await refused(code);
   });
 
+  describe('PKCE (RFC 7636)', () => {
+    const [mine, theirs] = ['m', 't'].map((letter) => letter.repeat(43)) as [string, string];
+    const challenged = {
+      ...good,
+      code_challenge: createHash('sha256').update(mine).digest('base64url'),
+      code_challenge_method: 'S256',
+    };
+
+    it.each([
+      ['the right verifier', challenged, { code_verifier: mine }, true],
+      ['another verifier', challenged, { code_verifier: theirs }, false],
+      ['no verifier', challenged, {}, false],
+      ['an empty verifier', challenged, { code_verifier: '' }, false],
+      ['a verifier without a challenge (RFC 9700 §4.8.2)', good, { code_verifier: mine }, false],
+    ])('a code with %s: redeemed once, or not at all', async (_name, asked, fields, isGood) => {
+      const { headers } = await submit(ada, asked);
+      const code = new URL(headers['location'] as string).searchParams.get('code')!;
+      if (isGood) await exchange({ code, ...fields }).expect(200);
+      else await refused(code, fields as Record<string, string>);
+      await refused(code, { code_verifier: mine });
+    });
+
+    it.each([
+      ['plain', { ...challenged, code_challenge_method: 'plain' }],
+      ['no method', { ...good, code_challenge: challenged.code_challenge }],
+      ['no challenge', { ...good, code_challenge_method: 'S256' }],
+    ])('the page refuses %s', async (_name, asked) => expectPage(await page(asked).expect(400)));
+  });
+
   it('refuses a code that was made for another client', async () => {
     const code = await codeFor();
     await query(service.databaseUrl, `UPDATE sample_codes SET client_id = 'someone'`);

@@ -29,6 +29,7 @@ document.getElementById('in').onclick = () =>
 `;
 const CALLBACK = `
 import { createClient } from '/latchkey-client/index.js';
+BEFORE
 createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback' })
   .handleCallback()
   .catch((error) => (document.getElementById('out').textContent = error.code));
@@ -64,6 +65,8 @@ export class ClientApp {
   reportedPolicy = '';
   /** `Cross-Origin-Opener-Policy` of all pages. */
   openerPolicy = '';
+  /** Runs on the callback pages before the client's function. */
+  beforeCallback = '';
   /** More of the application's script, which may call `latchkey` and `SERVICE`. */
   also = '';
 
@@ -76,7 +79,8 @@ export class ClientApp {
   static async start(): Promise<ClientApp> {
     const scripts: Record<string, () => string> = {
       '/app.js': () => (APP + app.also).replaceAll('SERVICE', JSON.stringify(app.service)),
-      '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
+      '/callback.js': () =>
+        CALLBACK.replace('BEFORE', app.beforeCallback).replace('SERVICE', JSON.stringify(app.service)),
       '/stranger.js': () => STRANGER,
       '/worker.js': () => WORKER.replaceAll('SERVICE', JSON.stringify(app.service)),
     };
@@ -92,7 +96,7 @@ export class ClientApp {
     const server = createServer((request, response) => {
       const path = request.url?.split('?')[0] ?? '';
       const script = scripts[path];
-      const text = script?.() ?? pages[path];
+      const text = script?.() ?? pages[path.includes('/callback/') ? '/callback' : path];
       response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');
       if (app.policy && path === '/') response.setHeader('Content-Security-Policy', app.policy);
       if (app.reportedPolicy && path === '/')

@@ -6,7 +6,7 @@ import { freePort } from './free-port.js';
 import type { Answered } from './openapi/watch-answers.mjs';
 
 /** Without them the service generates keys into its DATA_DIR. The SECRET_KEY is that of the test services. */
-const KEYS = { SECRET_KEY: '5e'.repeat(32), SERVICE_KEYS: 'k'.repeat(32) };
+export const KEYS = { SECRET_KEY: '5e'.repeat(32), SERVICE_KEYS: 'k'.repeat(32) };
 
 /** So that its answers, too, are compared with docs/openapi.json. */
 const REPORT_ANSWERS = `--import=${new URL('openapi/report-answers.mjs', import.meta.url).href}`;

@@ -84,6 +84,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     identity: parseIdentity({ provider_user_id: name }),
     providerSubject: null,
     providerSession: null,
+    idToken: null,
     deviceName: null,
     userAgent: null,
     jkt: null,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
@@ -10,6 +10,7 @@ import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { Instance, Presence } from '../../src/channel/presence.entity.js';
 import { PresenceStore } from '../../src/channel/presence.store.js';
+import { SecretKey } from '../../src/config/secrets/secret-key.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import type { Clock } from '../../src/database/clock.js';
@@ -17,6 +18,7 @@ import { Sql, type Statement } from '../../src/database/statements/sql.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
+import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
@@ -68,7 +70,7 @@ describe.each([
       sql,
     );
     channels = new ChannelRemoval(dataSource, presence);
-    codes = new AuthorizationCodes(sql);
+    codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
     const signOuts = new SignOutService(history, events);
     users = new UsersService(
       signOuts,

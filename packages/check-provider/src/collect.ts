@@ -1,16 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { codeOf, type Spelling } from './sign-in/arrival.js';
 import type { Options } from './arguments.js';
 import { CannotRun } from './cannot-run.js';
 import type { Evidence, Exchanges } from './evidence.js';
 import { exchange, isMissing, type ExchangeForm } from './exchange.js';
 import type { Person } from './sign-in/person.js';
-import { errorOf, isAnswer, isSuccess, type Reply } from './reply.js';
-import { hexState, isWilling, SignIns } from './sign-in/sign-ins.js';
+import { describe, errorOf, isAnswer, isSuccess, type Reply } from './reply.js';
+import { hexState, isWilling, SignIns, type Pkce } from './sign-in/sign-ins.js';
 
-/** Sign-ins that `collect` needs, unless the provider drops codes. */
+/** Sign-ins that `collect` needs, unless the provider drops codes; one less if it keeps codes after a wrong verifier. */
 export function plannedSignIns({ slow }: Pick<Options, 'slow'>): number {
-  return slow ? 4 : 3;
+  return slow ? 5 : 4;
 }
 
 // Characters that wrong or missing percent-encoding would change.
@@ -79,9 +79,13 @@ export async function collect(
   exchanges.withoutCode = await send(undefined);
   if (code === undefined) return { ...evidence, odd: undefined };
 
-  const live = new LiveCode(() => signIns.code());
+  const pkce = await pkceOf(signIns, redirectUri, exchanges.unknownCode, (verifier) =>
+    send(other(), { code_verifier: verifier }),
+  );
+  const live = new LiveCode(() => signIns.code(pkce?.parameters));
   const attempt = (changes: Partial<ExchangeForm>): Promise<Reply> =>
-    live.attempt((fresh) => send(fresh, changes));
+    live.attempt((fresh) => send(fresh, { code_verifier: pkce?.verifier, ...changes }));
+  if (pkce) exchanges.wrongVerifier = await attempt({ code_verifier: makeVerifier() });
   exchanges.withoutClientSecret = await attempt({ client_secret: undefined });
   exchanges.withoutClientId = await attempt({ client_id: undefined });
   exchanges.wrongSecret = await attempt({ client_secret: other() });
@@ -109,6 +113,28 @@ async function oddSignIn(signIns: SignIns, redirectUri: string): Promise<NonNull
   const query = isWilling(await signIns.look(hexState(), withQuery));
   const arrival = await signIns.signIn(state ? ODD_STATE : hexState(), query ? withQuery : redirectUri);
   return { state, query, ...(arrival && { arrival }) };
+}
+
+function makeVerifier(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * A challenge for the sign-ins after the first, which has only the parameters of the specification. Providers may ignore PKCE.
+ * @param redeem sends an unknown code with a verifier
+ * @returns undefined if page or exchange refuse the parameters of RFC 7636
+ */
+async function pkceOf(
+  signIns: SignIns,
+  redirectUri: string,
+  unknownCode: Reply,
+  redeem: (verifier: string) => Promise<Reply>,
+): Promise<{ readonly verifier: string; readonly parameters: Pkce } | undefined> {
+  const verifier = makeVerifier();
+  const code_challenge = createHash('sha256').update(verifier).digest('base64url');
+  const parameters = { code_challenge, code_challenge_method: 'S256' };
+  if (!isWilling(await signIns.look(hexState(), redirectUri, parameters))) return undefined;
+  return describe(await redeem(verifier)) === describe(unknownCode) ? { verifier, parameters } : undefined;
 }
 
 /**

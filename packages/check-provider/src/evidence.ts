@@ -35,6 +35,8 @@ export interface Exchanges {
   withoutClientSecret?: Reply;
   withoutRedirectUri?: Reply;
   otherRedirectUri?: Reply;
+  /** With another verifier than that of the code's challenge; undefined if the provider refuses PKCE's parameters. */
+  wrongVerifier?: Reply;
   /** With a code that is more than ten minutes old. */
   late?: Reply;
 }
@@ -51,6 +53,7 @@ export function refusals({ exchanges }: Evidence): { readonly sent: string; read
     ['no client_secret', exchanges.withoutClientSecret],
     ['no redirect_uri', exchanges.withoutRedirectUri],
     ['another redirect_uri', exchanges.otherRedirectUri],
+    ['a wrong verifier', exchanges.wrongVerifier],
     ['an old code', exchanges.late],
   ];
   return sent.flatMap(([what, reply]) => {

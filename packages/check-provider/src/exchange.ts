@@ -7,6 +7,8 @@ export interface ExchangeForm {
   readonly client_secret: string | undefined;
   readonly code: string | undefined;
   readonly redirect_uri: string | undefined;
+  /** RFC 7636 §4.5. */
+  readonly code_verifier?: string | undefined;
 }
 
 /** POST {provider_url}/oauth2/token/exchange with the headers of the service (spec §4.5.2). */

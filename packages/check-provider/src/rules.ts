@@ -20,6 +20,7 @@ import {
   unknownCode,
   codeBoundToClient,
   codeBoundToRedirectUri,
+  codeBoundToVerifier,
   codeExpiry,
   codeStrength,
 } from './rules/code.js';
@@ -53,6 +54,7 @@ export const RULES: readonly Rule[] = [
   redirectQuery,
   redirectUriRequired,
   codeBoundToRedirectUri,
+  codeBoundToVerifier,
   codeExpiry,
   codeStrength,
   identityLimits,

@@ -1,3 +1,5 @@
+import { after } from './service/timer.js';
+
 declare const DEVELOPMENT: boolean;
 
 /** True in the development build and in tests. The production build drops the code that depends on it. */
@@ -38,6 +40,21 @@ export function adviseOnSetup(url: string, redirectUri: string): () => void {
     );
   }
   return () => void clients.set(url, clients.get(url)! - 1);
+}
+
+/** Seconds. */
+const CALLBACK_DELAY = 3;
+
+/** Warns of a page that was loaded with a provider's answer and passes it to no sign-in. */
+export function adviseOnCallback(isHandled: () => boolean): void {
+  const { search, origin, pathname } = location;
+  if (!/[?&]state=/.test(search) || !/[?&](code|ticket|error)=/.test(search)) return;
+  after(CALLBACK_DELAY, () => {
+    if (!isHandled() && location.search === search)
+      advise(
+        `${origin}${pathname} got a provider's answer, but does not call handleCallback(): call it on this page.`,
+      );
+  });
 }
 
 /** @param listed `fetchOrigins`, or its default */

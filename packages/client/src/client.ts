@@ -1,5 +1,5 @@
 import { makeAccount } from './account.js';
-import { adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
+import { adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
 import { openChannel } from './channel/channel.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
@@ -15,7 +15,7 @@ import { after } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
 import { handOn, signInMemory } from './sign-in/callback.js';
 import { makeRequests } from './sign-in/requests.js';
-import { makeSignIn } from './sign-in/sign-in.js';
+import { loadButtons, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
 import { makeKeys } from './tokens/keys.js';
 import { keepFresh, signedOut } from './tokens/refresher.js';
@@ -46,26 +46,35 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const key = `latchkey:${url}`;
   const page = globalThis.document as Document | undefined;
   const { on, emit } = makeEvents();
-  const texts = textsFor(
+  const [texts, languageLoaded] = textsFor(
     options.locale ?? (page?.documentElement.lang || globalThis.navigator?.language || ''),
     options.texts,
   );
   let tabs = page && openBroadcast(key);
   const clock = makeClock();
   const call = makeCall(url, clock.set, (done) => emit('request', done));
+  const report = (path: string, body: object): void => {
+    call('POST', path, body).catch(() => undefined);
+  };
   const keys = makeKeys(key, clock);
   const post = makePost(call, keys, clock);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
   const notifyTabs = (ended: boolean): void => tabs?.postMessage(ended);
   const storage = options.storage ?? 'localStorage';
-  const keeper = keepTokens(stored(storage, key), emit, notifyTabs, (name) => {
-    // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
-    if (storage !== 'sessionStorage') keys.remove(name);
-  });
+  const keeper = keepTokens(
+    stored(storage, key),
+    emit,
+    notifyTabs,
+    (name) => {
+      // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
+      if (storage !== 'sessionStorage') keys.remove(name);
+    },
+    (token) => report('/oauth2/revoke', { token, reason: 'storage_lost' }),
+  );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
   const requests = makeRequests(options, call, post, keys, keeper);
-  const signingIn = makeSignIn(options.mode, requests, memory, texts, (step) => emit('progress', step));
+  const signingIn = makeSignIn(options, requests, memory, texts, (step) => emit('progress', step), report);
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
   const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
@@ -120,6 +129,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const stopAdvising = IS_DEVELOPMENT && page && adviseOnSetup(url, options.redirectUri);
   /** One per page: React runs effects twice in StrictMode. */
   let handling: Promise<boolean> | undefined;
+  if (IS_DEVELOPMENT && page) adviseOnCallback(() => !!handling);
   const cancelProfile =
     page &&
     keeper.get() &&
@@ -128,20 +138,28 @@ export function createClient<Events extends object = any>(options: ClientOptions
       signingIn.load(); // the network may be away when the session ends
     });
 
+  const signIn: Latchkey['signIn'] = rejecting(async (asked = {}) => {
+    if (!page) throw notInPage();
+    await signingIn.start(asked);
+    return keeper.session()!;
+  });
+
   return {
     get session() {
       return keeper.session();
     },
     on,
-    signIn: rejecting(async ({ mode } = {}) => {
+    signIn,
+    providers: rejecting(requests.providers),
+    showProviders: rejecting(async (place, wanted = {}) => {
       if (!page) throw notInPage();
-      await signingIn.start(mode);
-      return keeper.session()!;
+      const [{ showButtons }] = await Promise.all([loadButtons(), languageLoaded]);
+      await showButtons(place, requests.providers, texts, signIn, wanted);
     }),
     handleCallback: rejecting(async () => {
       if (!page) throw notInPage();
       // Visible only if the browser keeps the window open.
-      if (await (handling ??= handOn(memory))) signingIn.showText(texts.done);
+      if (await (handling ??= handOn(memory, report))) signingIn.showText(texts.done);
     }),
     accessToken: refresher.fresh,
     fetch: authorizedFetch,

@@ -14,7 +14,14 @@ export type {
 export { createClient } from './client.js';
 export type { ConnectOptions, Device, Latchkey, SignOutOptions, SignOutScope, User } from './latchkey.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
-export type { ClientOptions, SignInMode, StorageChoice } from './options.js';
+export type {
+  ClientOptions,
+  Provider,
+  ProviderButtonsOptions,
+  SignInMode,
+  SignInOptions,
+  StorageChoice,
+} from './options.js';
 export type {
   ClientEvents,
   EndReason,

@@ -1,5 +1,5 @@
 import type { Channel } from './channel/channel-events.js';
-import type { SignInMode } from './options.js';
+import type { Provider, ProviderButtonsOptions, SignInOptions } from './options.js';
 import type { ClientEvents, Session } from './session.js';
 import type { UserClaims } from './tokens/claims.js';
 
@@ -78,13 +78,30 @@ export interface Latchkey<Events extends object = any> {
   /**
    * Signs the user in by a dialog, which shows progress, errors and a retry; resolves with the session. Call it directly from a
    * click: otherwise browsers block windows, and the dialog asks for another click. With mode `redirect` the browser leaves the
-   * page; the session exists when the page is loaded again.
+   * page; the session exists when the page is loaded again. During a sign-in, another call joins it.
    * @throws LatchkeyError if the user closes the dialog: the error that it showed, else `cancelled`; `no_browser` without a page
    *
    * @example
    * button.onclick = () => latchkey.signIn().catch(() => {}); // the dialog has shown the error
+   * corporate.onclick = () => latchkey.signIn({ provider: 'corp', prompt: 'login' }).catch(() => {});
    */
-  readonly signIn: (options?: { mode?: SignInMode | undefined }) => Promise<Session>;
+  readonly signIn: (options?: SignInOptions) => Promise<Session>;
+
+  /**
+   * Lists the providers that the service offers, in the order of its settings.
+   * @throws LatchkeyError `network` if the service cannot be reached
+   */
+  readonly providers: () => Promise<Provider[]>;
+
+  /**
+   * Puts a button for each provider into an element, in place of its content: with label and logo, in the client's language. Without
+   * an answer of the service, a single button, whose dialog explains it. The CSS custom properties of the dialog style the buttons.
+   * @throws LatchkeyError `network` if the code of the buttons cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showProviders(document.querySelector('#sign-in'));
+   */
+  readonly showProviders: (place: Element, options?: ProviderButtonsOptions) => Promise<void>;
 
   /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at

@@ -1,4 +1,5 @@
 import type { SocketIo } from './channel/channel-events.js';
+import type { LatchkeyError } from './latchkey-error.js';
 import type { Texts } from './texts/texts.js';
 
 /**
@@ -10,6 +11,43 @@ import type { Texts } from './texts/texts.js';
  */
 export type SignInMode = 'iframe' | 'popup' | 'redirect';
 
+/** How the user signs in. The service passes what the provider understands, and ignores the rest. */
+export interface SignInOptions {
+  /**
+   * Name of the provider in the service's settings. Default: the client's, else the only one that is enabled. If there are several,
+   * the user chooses in the dialog.
+   */
+  readonly provider?: string | undefined;
+  /** How the provider's page is shown. Default: the client's, else the service's setting for the provider. */
+  readonly mode?: SignInMode | undefined;
+  /** Login name or e-mail address that the provider's page suggests. */
+  readonly loginHint?: string | undefined;
+  /** E.g. `login` (asks for the password again) or `select_account`. */
+  readonly prompt?: string | undefined;
+  /** Seconds. If the user's last login at the provider is longer ago, the provider asks for a new one. */
+  readonly maxAge?: number | undefined;
+  /** Wanted levels of authentication, separated by spaces. */
+  readonly acrValues?: string | undefined;
+  /** Other parameters of the provider's page by their names, e.g. `{ ui_locales: 'de' }`. */
+  readonly params?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A provider at which users can sign in. */
+export interface Provider {
+  /** Name in the service's settings. */
+  readonly name: string;
+  /** Name for people. */
+  readonly label: string;
+  /** How its page is shown: the service's setting. */
+  readonly mode: SignInMode;
+}
+
+/** Options of buttons, one per provider. */
+export interface ProviderButtonsOptions extends Omit<SignInOptions, 'provider'> {
+  /** Gets the error of a failed sign-in, which the dialog has shown. Not called if the user closes the dialog. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
 /**
  * Storage of the tokens: `localStorage` (all tabs share a session, which lasts), `sessionStorage` (one session per tab), `memory`
  * (until the page is left), or an object with these three functions.
@@ -18,7 +56,7 @@ export type StorageChoice =
   'localStorage' | 'sessionStorage' | 'memory' | Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 /**
- * Options of `createClient`: three are required.
+ * Options of `createClient`: `url` and `redirectUri` are required.
  *
  * @example
  * createClient({ url: 'https://id.example.com', provider: 'mock', redirectUri: '/callback' });
@@ -26,11 +64,14 @@ export type StorageChoice =
 export interface ClientOptions {
   /** Address of the Latchkey service, e.g. `https://id.example.com`. */
   url: string;
-  /** Name of the provider in the service's settings, e.g. `mock`. */
-  provider: string;
+  /**
+   * Name of the provider in the service's settings, e.g. `mock`. Without it, `signIn({ provider })` names one, or the user chooses
+   * in the dialog.
+   */
+  provider?: string | undefined;
   /**
    * Page that calls `handleCallback()`, e.g. `/callback`: of the application's own origin; may be relative to the page. The service
-   * has to allow it (`REDIRECT_URIS`).
+   * has to allow it (`REDIRECT_URIS`). With several providers each needs a page of its own: `/callback/{provider}`.
    */
   redirectUri: string;
   /** Storage of the tokens. Default `localStorage`. */

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-id.js';
 import type { Verified } from '../sign-in/token-issuer.js';
 import { CODE_PREFIX } from './clients.dto.js';
@@ -42,19 +43,24 @@ type Row = CodeBinding & Verified & { readonly fresh: boolean };
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly idTokens: IdTokens,
+  ) {}
 
   /** A new code: 256 random bits, good for one request within 60 s. */
   async issue(binding: CodeBinding, { provider, identity, asked }: Verified): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
+    const codeHash = hash(code);
+    const sealed = this.idTokens.encrypt(identity.idToken, ownerOf(codeHash));
     await this.sql.query(SAVE, [
-      hash(code),
+      codeHash,
       binding.clientId,
       binding.redirectUri,
       binding.codeChallenge,
       userIdOf(provider, identity.providerUserId),
       provider,
-      JSON.stringify(identity),
+      JSON.stringify({ ...identity, idToken: sealed?.toString('base64') ?? null }),
       asked,
     ]);
     return code;
@@ -65,15 +71,23 @@ export class AuthorizationCodes {
    * @throws OAuthError `invalid_grant` if the code is unknown, used or expired
    */
   async redeem(code: string): Promise<CodeBinding & Verified> {
-    const [row] = await this.sql.query<Row>(REDEEM, [hash(code)]);
+    const codeHash = hash(code);
+    const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
-    return row;
+    const sealed = row.identity.idToken === null ? null : Buffer.from(row.identity.idToken, 'base64');
+    const idToken = this.idTokens.decrypt(sealed, ownerOf(codeHash));
+    return { ...row, identity: { ...row.identity, idToken } };
   }
 
   /** Takes back the codes of a user that are still to be redeemed. */
   async forget(userId: string): Promise<void> {
     await this.sql.query(FORGET, [userId]);
   }
+}
+
+/** The ID token waits here for its session, as encrypted as there. */
+function ownerOf(codeHash: Buffer): string {
+  return `code ${codeHash.toString('hex')}`;
 }
 
 function hash(code: string): Buffer {

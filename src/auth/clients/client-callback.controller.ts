@@ -87,7 +87,7 @@ export class ClientCallbackController {
     if (error !== undefined) {
       await provider.checkIssuer(iss);
       if (isForClient(error)) throw this.refusal(client, error);
-      provider.warnOfCallback(error, description);
+      provider.warnOfCallback(error, description, [state]);
       throw this.refusal(client, 'server_error', new ProviderRefusal(error, 'the callback says'));
     }
     const asked = this.clock.now();

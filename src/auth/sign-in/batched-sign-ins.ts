@@ -31,6 +31,7 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['jkt', 'bytea', ({ jkt }) => jkt],
   ['provider_subject', 'bytea', ({ providerSubject }) => providerSubject],
   ['provider_session', 'bytea', ({ providerSession }) => providerSession],
+  ['id_token', 'bytea', ({ idToken }) => idToken],
   ['jti', 'uuid', ({ accessToken }) => accessToken.jti],
   ['expires_at', 'float8', ({ accessToken }) => accessToken.expiresAt],
   ['token', 'text', ({ accessToken }) => accessToken.token],

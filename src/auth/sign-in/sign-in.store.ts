@@ -16,6 +16,8 @@ export interface SignIn {
   /** Hashes of the provider's subject and session, by which the provider may end the session (contract §6). */
   readonly providerSubject: Buffer | null;
   readonly providerSession: Buffer | null;
+  /** Encrypted (IdTokens); null: not kept. */
+  readonly idToken: Buffer | null;
   readonly deviceName: string | null;
   readonly userAgent: string | null;
   /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound (contract §5). */

@@ -51,6 +51,7 @@ export class StepwiseSignIns extends SignInWriter {
       signIn.jkt,
       signIn.providerSubject,
       signIn.providerSession,
+      signIn.idToken,
     ]);
     const { jti, expiresAt, token } = accessToken;
     await manager.query(INSERT_ACCESS_TOKEN, [userId, sessionId, jti, expiresAt, token]);

@@ -11,6 +11,7 @@ import { AccessTokens, type IssuedAccessToken } from '../../token/access-tokens/
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
 import { ClaimsStore } from '../../user/claims.store.js';
+import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-id.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
@@ -39,6 +40,7 @@ export class TokenIssuer {
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly signIns: SignInStore,
+    private readonly idTokens: IdTokens,
     private readonly loggedOut: LoggedOut,
     private readonly signOuts: SignOutService,
     private readonly claims: ClaimsStore,
@@ -66,6 +68,7 @@ export class TokenIssuer {
       userAgent: device.user_agent ?? fromHeader(userAgentHeader),
       providerSubject: hashIfNamed(provider, identity.subject),
       providerSession: hashIfNamed(provider, identity.session),
+      idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
       jkt,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,

@@ -2,10 +2,25 @@ import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
+import type { RevokeReason } from '../../events.js';
+import { OAuthParameters, OptionalText } from '../../http/parameters/parameter.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
 import { TokenAndHintDto } from '../../token/access-tokens/introspect.controller.js';
 import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
+
+/** Body of POST /oauth2/revoke (RFC 7009 §2.1). */
+@OAuthParameters()
+export class RevokeDto extends TokenAndHintDto {
+  /** Why the session ends, for the audit trail: `user`, or the client lost its key or its storage, or has a new session. */
+  @OptionalText({
+    matches: {
+      pattern: /^(?:user|key_lost|storage_lost|replaced)$/,
+      as: 'user, key_lost, storage_lost or replaced',
+    },
+  })
+  reason?: RevokeReason;
+}
 
 @Controller('oauth2')
 export class RevokeController {
@@ -27,9 +42,9 @@ export class RevokeController {
   @Public()
   @Post('revoke')
   @HttpCode(200)
-  async revoke(@Body() { token }: TokenAndHintDto, @Ip() address?: string): Promise<Record<string, never>> {
+  async revoke(@Body() { token, reason }: RevokeDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
-    if (inspected) await this.signOuts.signOut('session', inspected.session);
+    if (inspected) await this.signOuts.signOut('session', inspected.session, { reason });
     else {
       await this.limits.count('bad_token', address); // never refuses a valid token (contract §2, RATE_LIMIT)
       await this.sql.query(CONFIRM_READ, []); // its session may have been ended before

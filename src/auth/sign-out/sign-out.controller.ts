@@ -8,6 +8,7 @@ import type { Session } from '../../events.js';
 import { OptionalObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { Caller } from '../../token/guard/access.js';
+import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { findAccount, type Account } from '../../user/user.store.js';
 
 /** Answer of POST /sign-out, if the provider has a logout page. */
@@ -48,6 +49,7 @@ export class SignOutController {
   constructor(
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
+    private readonly idTokens: IdTokens,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -73,10 +75,11 @@ export class SignOutController {
     }
     // Read before the sign-out, so that nothing has ended if the database is away.
     const account = logout && (await findAccount(this.dataSource.manager, caller.userId));
+    const idToken = logout ? await this.idTokens.find(caller) : null;
     const current = caller.deviceId === null ? 'session' : 'device';
     await this.signOuts.signOut(scope === 'current' ? current : scope, caller);
     // Latchkey's sessions have ended by now, so an error of the provider is no error of the request.
-    const url = account && (await this.logoutUrl(account, logout.redirect_uri));
+    const url = account && (await this.logoutUrl(account, logout.redirect_uri, idToken));
     if (!url) return undefined;
     response.status(200);
     return { redirect_url: url.href };
@@ -84,15 +87,16 @@ export class SignOutController {
 
   /**
    * Returns the provider's logout page (OpenID Connect RP-Initiated Logout 1.0). The hint (§2) is the user's id at the provider: an
-   * e-mail address may be old, and ID tokens are not kept. Never rejects.
+   * e-mail address may be old, and not every ID token is kept. Never rejects.
    * @returns undefined if the provider has no such page, is disabled or is away
    */
   private async logoutUrl(
     { provider, providerUserId }: Account,
     redirectUri: string,
+    idToken: string | null,
   ): Promise<URL | undefined> {
     try {
-      return await this.providers.find(provider)?.logoutUrl({ redirectUri, hint: providerUserId });
+      return await this.providers.find(provider)?.logoutUrl({ redirectUri, hint: providerUserId, idToken });
     } catch (error) {
       this.logger.warn({ err: error, msg: `provider ${provider} did not return its logout page` });
       return undefined;

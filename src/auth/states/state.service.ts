@@ -86,9 +86,14 @@ export class StateService {
    * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.spendBatched(hashOfState(state));
+    const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
+  }
+
+  /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
+  async spend(state: string): Promise<PendingSignIn | undefined> {
+    return this.spendBatched(hashOfState(state));
   }
 
   private async saveEach(rows: unknown[][]): Promise<void[]> {

@@ -167,6 +167,12 @@ export const adapterKeys = {
     defaultShown: '`off` for `contract`, `on` for `oidc` and `oauth2`',
     doc: '`contract`, `oidc`, `oauth2`: whether a code is bound to its sign-in by a challenge (RFC 7636) between the service and the provider. `off` only for a provider that refuses `code_challenge` or `code_verifier`.',
   },
+  keepIdToken: {
+    name: 'keep_id_token',
+    parser: parsers.onOff,
+    defaultShown: '`on` if the discovery document has `end_session_endpoint`',
+    doc: '`oidc`: whether the ID token is kept, encrypted, until the session ends. With it (`id_token_hint`) the provider can sign the user out without a question.',
+  },
   nonce: {
     name: 'nonce',
     parser: parsers.onOff,

@@ -48,6 +48,7 @@ export class Init1700000000000 implements MigrationInterface {
         jkt bytea,
         provider_subject bytea,
         provider_session bytea,
+        id_token bytea,
         PRIMARY KEY (user_id, session_id)
       );
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);
@@ -154,6 +155,7 @@ export class Init1700000000000 implements MigrationInterface {
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
         redirect_uri text NOT NULL,
+        code_challenge text,
         provider_user_id text NOT NULL,
         expires_at timestamptz NOT NULL
       );

@@ -1,5 +1,6 @@
 import { SAMPLE_PROVIDER } from '../../config/providers/enabled-providers.js';
 import type { Settings } from '../../config/settings/settings.js';
+import { ERROR_STATUS } from '../../errors/oauth-error.js';
 import type { Events } from '../../events.js';
 import type { Meter } from './meter.js';
 
@@ -8,6 +9,20 @@ const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Label of an unknown provider, or of one that is no longer configured. */
 const NO_PROVIDER = 'none';
+
+/** Values of `reason`, a label: a client may report any error of a callback (RFC 6749 §4.1.2.1; OpenID Connect Core §3.1.2.6). */
+const REASONS = new Set<string>([
+  ...Object.keys(ERROR_STATUS),
+  'cancelled',
+  'access_denied',
+  'consent_required',
+  'interaction_required',
+  'invalid_scope',
+  'login_required',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_response_type',
+]);
 
 /** Registers metrics of sign-ins, refreshes, sign-outs, rate limits and calls of providers. */
 export function signInMetrics(meter: Meter, events: Events, settings: Settings): void {
@@ -49,7 +64,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
 
   events.on('session.started', ({ provider }) => signIns.inc({ provider: known(provider) }));
   events.on('sign_in.refused', ({ provider, error: reason }) =>
-    refused.inc({ provider: known(provider), reason }),
+    refused.inc({ provider: known(provider), reason: REASONS.has(reason) ? reason : 'other' }),
   );
   events.on('refresh.refused', ({ error: reason }) => refreshes.inc({ reason }));
   events.on('sign_out.requested', ({ by = 'user', sessions }) => signedOut.inc({ by }, sessions));

@@ -17,8 +17,13 @@ export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
 /** Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the exchange. */
 export function challenge(): { parameters: Record<string, string>; memory: { codeVerifier: string } } {
   const codeVerifier = randomBytes(32).toString('base64url');
-  const code_challenge = createHash('sha256').update(codeVerifier).digest('base64url');
-  return { parameters: { code_challenge, code_challenge_method: 'S256' }, memory: { codeVerifier } };
+  const parameters = { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' };
+  return { parameters, memory: { codeVerifier } };
+}
+
+/** Returns the S256 challenge of a verifier (RFC 7636 §4.2). */
+export function challengeOf(codeVerifier: string): string {
+  return createHash('sha256').update(codeVerifier).digest('base64url');
 }
 
 /**

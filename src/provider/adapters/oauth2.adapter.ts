@@ -9,6 +9,7 @@ import type {
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
+  UserRequest,
 } from '../provider-adapter.js';
 import { badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
 import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
@@ -64,11 +65,15 @@ export class OAuth2Adapter implements ProviderAdapter {
     }
     const user = readObject(answer);
     request.received?.(user);
-    return this.identityOf(provider, user);
+    return this.identityOf(provider, user, { accessToken, signal: request.signal });
   }
 
   /** Returns the identity in the answer of the userinfo URL. */
-  identityOf({ options }: ProviderSettings, user: Claims): ProviderIdentity {
+  identityOf(
+    { options }: ProviderSettings,
+    user: Claims,
+    _request: UserRequest,
+  ): ProviderIdentity | Promise<ProviderIdentity> {
     return identityOf(user, options) as ProviderIdentity; // parseIdentity validates it
   }
 

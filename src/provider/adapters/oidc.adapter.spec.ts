@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import type { ServerMetadata } from 'openid-client';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
+import type { AdapterMemory, ProviderIdentity, UserRequest } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { OidcAdapter as Exported } from '../adapter.js';
@@ -238,18 +238,27 @@ describe('the adapter oidc', () => {
 
     it('for an adapter of an integrator that extends it (`latchkey/adapter`)', async () => {
       adapter = new (class extends Exported {
-        override identityOf(provider: ProviderSettings, claims: Record<string, unknown>): ProviderIdentity {
-          return { ...super.identityOf(provider, claims), claims: { roles: [claims['department']] } };
+        override async identityOf(
+          provider: ProviderSettings,
+          claims: Record<string, unknown>,
+          request: UserRequest,
+        ): Promise<ProviderIdentity> {
+          expect(request.accessToken).toBe('an access token');
+          if (claims['department'] === 'none') throw Object.assign(new Error(), { error: 'invalid_grant' });
+          const identity = await super.identityOf(provider, claims, request);
+          return { ...identity, claims: { roles: [claims['department']] } };
         }
         override isComplete(_provider: ProviderSettings, claims: Record<string, unknown>): boolean {
           return claims['department'] !== undefined;
         }
-      })() as OidcAdapter;
+      })() as unknown as OidcAdapter;
       stub.user = { department: 'physics' };
       expect(await exchange()).toMatchObject({ provider_user_id: 'ada', claims: { roles: ['physics'] } });
       stub.claims = { department: 'maths' };
       expect(await exchange()).toMatchObject({ claims: { roles: ['maths'] } });
       expect(stub.paths.filter((path) => path === '/me')).toHaveLength(1);
+      stub.claims = { department: 'none' };
+      await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' });
     });
 
     it('and asks the userinfo endpoint for what the ID token lacks, which counts first', async () => {

@@ -12,6 +12,7 @@ import type {
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
+  UserRequest,
 } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
@@ -26,6 +27,16 @@ export interface LogoutRequest {
   readonly redirectUri: string;
   /** The provider's name of the user. */
   readonly hint: string;
+  /** ID token of the session, if it was kept. */
+  readonly idToken?: string | null;
+}
+
+interface Redeemed {
+  /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
+  readonly claims: Claims;
+  /** From the ID token alone. */
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'id_token'>;
+  readonly accessToken: string | undefined;
 }
 
 /** Milliseconds for which a discovery document is used. */
@@ -80,16 +91,23 @@ export class OidcAdapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const metadata = await this.metadata(provider);
-    const configuration = configure(this.http, provider, metadata, request.signal);
-    try {
-      return await this.redeem(configuration, provider, request);
-    } catch (error) {
-      throw explained(provider, error);
-    }
+    const { signal } = request;
+    const configuration = configure(this.http, provider, metadata, signal);
+    const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
+      (error: unknown) => {
+        throw explained(provider, error);
+      },
+    );
+    const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
+    return { ...identity, ...names };
   }
 
   /** Returns the identity in verified claims: those of the ID token, with those of the userinfo endpoint if it was asked. */
-  identityOf({ options }: ProviderSettings, claims: Claims): ProviderIdentity {
+  identityOf(
+    { options }: ProviderSettings,
+    claims: Claims,
+    _request: UserRequest,
+  ): ProviderIdentity | Promise<ProviderIdentity> {
     return identityOf(claims, options) as ProviderIdentity; // parseIdentity validates it
   }
 
@@ -100,19 +118,20 @@ export class OidcAdapter implements ProviderAdapter {
 
   /**
    * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
-   * redirect URI, since there is no `id_token_hint`.
+   * redirect URI if there is no `id_token_hint`.
    * @returns undefined if the discovery document names no such page
    * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(
     provider: ProviderSettings,
-    { redirectUri, hint }: LogoutRequest,
+    { redirectUri, hint, idToken }: LogoutRequest,
   ): Promise<URL | undefined> {
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(configure(this.http, provider, metadata), {
       post_logout_redirect_uri: redirectUri,
       logout_hint: hint,
+      ...(idToken && { id_token_hint: idToken }),
     });
   }
 
@@ -120,7 +139,7 @@ export class OidcAdapter implements ProviderAdapter {
     configuration: client.Configuration,
     provider: ProviderSettings,
     { code, redirectUri, memory, received }: ExchangeRequest,
-  ): Promise<ProviderIdentity> {
+  ): Promise<Redeemed> {
     const { options } = provider;
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
@@ -131,11 +150,16 @@ export class OidcAdapter implements ProviderAdapter {
     });
     const claims = checkIdToken(tokens, nonce);
     received?.(claims);
-    const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
-    const identity = { ...this.identityOf(provider, claims), ...names };
+    const { end_session_endpoint: logout } = configuration.serverMetadata();
+    const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
+    const names = {
+      subject: claims.sub,
+      session: claims['sid'] as string, // parseIdentity validates it
+      ...(isKept && { id_token: tokens.id_token! }),
+    };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || accessToken === undefined) return identity;
-    if (!configuration.serverMetadata().userinfo_endpoint) return identity;
+    if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
+    if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
     const more = await client
       .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
@@ -145,7 +169,7 @@ export class OidcAdapter implements ProviderAdapter {
     const doubt = isUnverified(more) ? { email_verified: false } : {};
     const all = { ...more, ...claims, ...doubt };
     received?.(all);
-    return { ...this.identityOf(provider, all), ...names };
+    return { claims: all, names, accessToken };
   }
 
   /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */

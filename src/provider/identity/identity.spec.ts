@@ -1,7 +1,15 @@
 import { jest } from '@jest/globals';
 import { parseIdentity } from './identity.js';
 
-const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null, claims: {} };
+const NONE = {
+  username: null,
+  email: null,
+  avatarUrl: null,
+  subject: null,
+  session: null,
+  idToken: null,
+  claims: {},
+};
 
 describe('parseIdentity (spec §2.5, contract §6)', () => {
   it('takes all fields', () => {
@@ -12,6 +20,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatar_url: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      id_token: 'x'.repeat(6144),
       claims: { roles: 'admin' },
     };
     expect(parseIdentity(body)).toEqual({
@@ -21,6 +30,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatarUrl: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      idToken: 'x'.repeat(6144),
       claims: { roles: ['admin'] },
     });
   });
@@ -30,7 +40,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     ['null', { username: null, email: null, avatar_url: null, subject: null, session: null }],
     [
       'of a wrong type',
-      { username: 1, email: {}, avatar_url: ['https://x.example'], subject: 1, session: ['s'] },
+      { username: 1, email: {}, avatar_url: ['https://x.example'], subject: 1, session: ['s'], id_token: 1 },
     ],
     ['empty', { subject: '', session: '' }],
     [
@@ -41,6 +51,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
         avatar_url: `https://x.example/${'x'.repeat(2048)}`,
         subject: 'x'.repeat(256),
         session: 'x'.repeat(256),
+        id_token: 'x'.repeat(6145),
       },
     ],
     [

@@ -11,9 +11,14 @@ export interface Identity {
   /** Names of user and session in the provider's logout tokens (contract §6). */
   readonly subject: string | null;
   readonly session: string | null;
+  /** ID token for `id_token_hint` (contract §2, `keep_id_token`). */
+  readonly idToken: string | null;
   /** Claims of the user from the provider (contract §5); empty if there are none. */
   readonly claims: Claims;
 }
+
+/** Characters of an ID token that is kept: it becomes part of a URL. */
+const MAX_ID_TOKEN = 6144;
 
 /**
  * Validates a provider's answer (contract §6). Unusable optional fields are dropped, and so is an e-mail address that the
@@ -26,7 +31,7 @@ export interface Identity {
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
-  const { subject, session } = fields;
+  const { subject, session, id_token: idToken } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
@@ -40,6 +45,7 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
+    idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
     claims: claims.kept,
   };
 }

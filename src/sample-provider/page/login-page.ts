@@ -20,8 +20,9 @@ const EYE = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="tr
 
 /** Login page (spec §4.5.1, 1), which works without scripts. */
 export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html {
-  const { client_id, redirect_uri, state } = request;
-  const action = `?${new URLSearchParams({ client_id, redirect_uri, state }).toString()}`;
+  const { client_id, redirect_uri, state, code_challenge, code_challenge_method } = request;
+  const pkce = code_challenge && code_challenge_method ? { code_challenge, code_challenge_method } : {};
+  const action = `?${new URLSearchParams({ client_id, redirect_uri, state, ...pkce }).toString()}`;
   const invalid = retry && html` aria-invalid="true" aria-describedby="problem"`;
   return layout(
     retry ? 'Sign-in problem' : 'Sign in',

@@ -36,6 +36,10 @@ export class RefreshToken {
   @Column('bytea', { name: 'provider_session', nullable: true })
   providerSession!: Buffer | null;
 
+  /** See IdTokens; null: the provider's ID token is not kept, or the session was signed out. */
+  @Column('bytea', { name: 'id_token', nullable: true })
+  idToken!: Buffer | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 

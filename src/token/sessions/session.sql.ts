@@ -4,12 +4,12 @@ import type { Retention } from '../../database/expires.js';
 const UNIQUE_VIOLATION = '23505';
 
 const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token';
 
 /** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds. */
 export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
-      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8)`;
+      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9)`;
 
 /** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
 export const INSERT_ACCESS_TOKEN = `
@@ -24,7 +24,7 @@ export function insertRefreshTokens(from: string): string {
   return `
       INSERT INTO refresh_tokens (${SESSION})
       SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
-        jkt, provider_subject, provider_session
+        jkt, provider_subject, provider_session, id_token
       FROM ${from}`;
 }
 

@@ -187,14 +187,30 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('key_unavailable');
 
     await world.keys(page, `delete('${name}')`);
+    const { refresh_token } = await world.stored(page);
+    const revoked = page.waitForRequest('**/oauth2/revoke');
     await page.reload();
     await page.waitForFunction(`of('signedOut').length`);
+    expect((await revoked).postDataJSON()).toEqual({ token: refresh_token, reason: 'key_lost' });
     expect(await world.signedOut(page)).toEqual([
       {
         reason: 'key_lost',
         message: 'The key of your session is missing in this browser. Please sign in again.',
       },
     ]);
+  });
+
+  it('and ends it if the storage of all tabs is emptied', async () => {
+    const page = await world.signIn(context);
+    await world.signIn(context, { storage: 'sessionStorage' }); // another session
+    const { access_token, refresh_token } = await world.stored(page);
+    const revoked = page.waitForRequest('**/oauth2/revoke');
+    await (await world.open(context)).evaluate('localStorage.clear()');
+    const request = await revoked;
+    expect(request.postDataJSON()).toEqual({ token: refresh_token, reason: 'storage_lost' });
+    expect((await request.response())!.status()).toBe(200);
+    const headers = { Authorization: `Bearer ${access_token}` };
+    expect((await fetch(`${world.front.url}/me`, { headers })).status).toBe(401);
   });
 
   it('and continues with the key in memory if IndexedDB fails until a reload', async () => {

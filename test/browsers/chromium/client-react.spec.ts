@@ -16,11 +16,11 @@ const appSource = (service: string): string => `
 import { StrictMode, useState } from 'react';
 import { createClient } from '@latchkey/client';
 import {
-  LatchkeyProvider, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, useSession,
+  LatchkeyProvider, ProviderButtons, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, useSession,
 } from '@latchkey/client/react';
 
 export const latchkey = createClient({
-  url: '${service}', provider: 'mock', redirectUri: '/callback', askAgain: false,
+  url: '${service}', provider: 'mock', redirectUri: '/callback/{provider}', askAgain: false,
 });
 if (globalThis.window) Object.assign(window, { latchkey, errors: [] });
 
@@ -48,6 +48,7 @@ function Listeners() {
 }
 
 export function App() {
+  const [prompt, setPrompt] = useState();
   return (
     <StrictMode>
       <LatchkeyProvider client={latchkey}>
@@ -55,6 +56,8 @@ export function App() {
         <SignedIn>Welcome</SignedIn>
         <SignedOut>
           <SignInButton className="in" onError={({ code }) => errors.push(code)}>Enter</SignInButton>
+          <ProviderButtons className="choices" prompt={prompt} onError={({ code }) => errors.push(code)} />
+          <button onClick={() => setPrompt('login')}>strict</button>
           <SignInButton onClick={(event) => event.preventDefault()}>Never</SignInButton>
         </SignedOut>
         <Listeners />
@@ -71,7 +74,7 @@ const BROWSER = `
 import { createRoot, hydrateRoot } from 'react-dom/client';
 import { App, latchkey } from './app.js';
 const root = document.getElementById('root');
-if (location.pathname === '/callback') latchkey.handleCallback().catch(() => {}); // tests open it by itself, too
+if (location.pathname.startsWith('/callback')) latchkey.handleCallback().catch(() => {}); // tests open it by itself, too
 else if (root.firstChild) hydrateRoot(root, <App />, { onRecoverableError: (error) => console.error(error) });
 else createRoot(root).render(<App />);
 `;
@@ -112,7 +115,7 @@ async function startReactApp(version: 18 | 19, service: string): Promise<ReactAp
   new Function('require', 'module', server)(createRequire(import.meta.url), module);
   const { html, failures } = module.exports;
   const pages = await Pages.start();
-  for (const path of ['/', '/callback']) pages.put(path, browser);
+  for (const path of ['/', '/callback', '/callback/mock', '/callback/stub']) pages.put(path, browser);
   pages.put('/hydrated', browser, html);
   return { pages, html, failures };
 }
@@ -150,17 +153,16 @@ describe('@latchkey/client/react, packed', () => {
       }`;
     const without = `
       import { createClient } from '@latchkey/client';
-      import { LatchkeyProvider, SignedIn, SignInButton, useChannel, useClaims, useSession } from '@latchkey/client/react';
+      import { LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, useSession } from '@latchkey/client/react';
       const latchkey = createClient<{ note: string }>({ url: 'u', provider: 'mock', redirectUri: '/' });
       export function App() {
-        const session = useSession();
-        useChannel('any', (data: unknown) => data);
+        const session = useSession();        useChannel('any', (data: unknown) => data);
         const { roles = [], plan } = useClaims();
         const isPro: boolean = plan === 'pro' && roles.includes('admin');
         // @ts-expect-error a claim of any name has any type
         plan.length;
         const wanted: string | null | undefined = session && session.userId;
-        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton mode="popup" title={wanted ?? ''} onError={({ code }) => code} /></LatchkeyProvider>;
+        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /></LatchkeyProvider>;
       }`;
     const options = { module: 'preserve', lib: ['es2022', 'dom'], jsx: 'react-jsx', skipLibCheck: true };
     expect(await project.typeCheck({ 'app.tsx': source }, options)).toBe('');
@@ -178,6 +180,7 @@ inChromium('@latchkey/client/react', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
+    provider.signInAtOnce();
     service = await startTestService({ ...provider.env(), SERVICE_KEYS: KEY });
     browser = await launchChromium();
   });
@@ -269,6 +272,22 @@ inChromium('@latchkey/client/react', () => {
       await page.locator('.in:not([aria-disabled])').waitFor();
       expect(await page.evaluate('document.activeElement.className')).toBe('in');
       expect(await page.evaluate('errors')).toEqual([]); // who closes the dialog has made no error
+    });
+
+    it('shows a button for each provider, which signs in with the latest properties', async () => {
+      await page.goto(app.pages.url);
+      const buttons = page.locator('.choices').getByRole('button');
+      await buttons.nth(1).waitFor();
+      expect(await buttons.allTextContents()).toEqual([
+        'Continue with Sample provider',
+        'Continue with stub',
+      ]);
+      await page.getByText('strict').click();
+      const asked = page.waitForRequest('**/oauth2/authorize?**');
+      await page.getByText('Continue with stub').click();
+      expect((await asked).url()).toMatch(/provider=stub&prompt=login&.*callback%2Fstub/);
+      await says('Welcome');
+      expect(await page.locator('.choices').count()).toBe(0);
     });
 
     it('delivers each event once to the latest handler, over one connection for all', async () => {

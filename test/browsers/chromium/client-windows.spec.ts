@@ -11,6 +11,8 @@ inChromium('the client signs in by a window of its own', () => {
   let target: string;
   /** The states of the codes that were exchanged. */
   let exchanged: string[];
+  /** The errors that the pages report to the service, with the states of their sign-ins. */
+  let reported: object[];
 
   beforeAll(async () => {
     world = await BoundApp.start({ PROVIDERS_STUB_MODE: 'popup' });
@@ -28,11 +30,12 @@ inChromium('the client signs in by a window of its own', () => {
   });
   afterAll(() => world?.close());
   beforeEach(async () => {
-    [policy, world.app.openerPolicy, target, exchanged] = ['unsafe-none', '', '_self', []];
+    [policy, world.app.openerPolicy, target, exchanged, reported] = ['unsafe-none', '', '_self', [], []];
     context = await world.newDevice();
     context.on('request', (sent) => {
       if (sent.method() === 'POST' && sent.url().endsWith('/oauth2/token'))
         exchanged.push((sent.postDataJSON() as { state: string }).state);
+      if (sent.url().endsWith('/oauth2/callback-error')) reported.push(sent.postDataJSON() as object);
     });
   });
   afterEach(() => context.close());
@@ -200,6 +203,9 @@ inChromium('the client signs in by a window of its own', () => {
     await other.goto(`${world.app.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
     await other.getByText('invalid_state').waitFor();
     expect(await page.evaluate(`of('progress')`)).toEqual(['authorize', 'provider']);
+    await other.goto(`${world.app.url}/callback?error=login_failed&state=${'0f'.repeat(32)}`);
+    await other.getByText('invalid_state').waitFor();
+    expect(reported).toEqual([{ state: '0f'.repeat(32), error: 'login_failed' }]); // its page was closed
     await popup.getByText('Allow').click();
     await signedIn(page);
     expect(exchanged).toEqual([expect.not.stringContaining('0f0f0f')]);
@@ -294,10 +300,32 @@ inChromium('the client signs in by a window of its own', () => {
       await context.addInitScript(script);
       const page = await world.open(context, { mode: 'redirect' });
       await page.click('#in');
-      await alert(page, 'has not opened yet');
+      await alert(page, 'This browser stores nothing for this site');
       expect(await page.getByRole('button', { name: 'Go on in this window' }).count()).toBe(0);
       await (await popupBy(button(page, 'Open the window'))).getByText('Allow').click();
       await signedIn(page);
+    });
+
+    it('and is not passed on: names the page in the console, on a loopback host', async () => {
+      await context.route('**/callback?**', (route) => route.fulfill({ body: 'Not found' }));
+      const page = await world.open(context, { mode: 'iframe' });
+      const warned: string[] = [];
+      page.on('console', (said) => warned.push(said.text()));
+      await page.clock.install();
+      for (const how of ['Open in a new window', 'frame']) {
+        await page.click('#in');
+        const shown = how === 'frame' ? undefined : await popupBy(button(page, how));
+        if (shown) await shown.getByText('Allow').click();
+        else await page.frameLocator('iframe').getByText('Allow').click();
+        await (shown ?? page.frameLocator('iframe')).getByText('Not found').waitFor();
+        await page.evaluate(`import('/latchkey-client/callback-watch.js')`);
+        await page.clock.runFor(9000);
+        await button(page, 'Close').click();
+        expect(warned).toEqual([
+          expect.stringContaining(`${world.app.url}/callback does not call handleCallback()`),
+        ]);
+        warned.length = 0;
+      }
     });
 
     describe('with an error that has no state', () => {
@@ -319,6 +347,8 @@ inChromium('the client signs in by a window of its own', () => {
         await button(page, 'Try again').click();
         await page.getByText('Allow').click();
         await isIn(page);
+        const denied = { state: expect.stringMatching(/^[0-9a-f]{64}$/), error: 'access_denied' };
+        expect(reported).toEqual([denied, denied, denied]);
       });
 
       it('from elsewhere: the sign-in continues', async () => {
@@ -363,6 +393,7 @@ inChromium('the client signs in by a window of its own', () => {
         await popup.getByText('Deny').click();
         await popup.getByText('invalid_state').waitFor();
         expect(await page.evaluate(`of('progress')`)).toEqual(['authorize', 'provider']);
+        expect(reported).toEqual([]);
         await (await popupBy(button(page, 'Open it again'))).getByText('Allow').click();
         await signedIn(page);
       });
@@ -374,8 +405,12 @@ inChromium('the client signs in by a window of its own', () => {
     await context.clock.install();
     const page = await open();
     const popup = await enter(page);
+    const state = stateOf(popup);
+    const answer = context.waitForEvent('response', (sent) => sent.url().endsWith('/oauth2/callback-error'));
     await button(page, 'Close').click();
+    expect((await answer).status()).toBe(204);
     await page.getByText('cancelled').waitFor();
+    expect(reported).toEqual([{ state, error: 'cancelled' }]);
     await popup.getByText('Allow').click();
     await popup.waitForURL('**/callback');
     await popup.clock.fastForward(3000);

@@ -56,6 +56,24 @@ export const codeBoundToRedirectUri: Rule = {
   },
 };
 
+/** The only protection against an injected code at a provider of the contract (RFC 9700 §4.5). */
+export const codeBoundToVerifier: Rule = {
+  id: 'code-bound-to-verifier',
+  clause: 'RFC 7636 §4.6',
+  title: 'a code is of no use with another code_verifier (PKCE)',
+  level: 'advice',
+  run({ exchanges: { second, wrongVerifier: reply } }) {
+    if (!second) return skip('not tried');
+    const keep =
+      'keep code_challenge with the code, and answer another code_verifier with invalid_grant; then';
+    const mend = `${keep} set pkce=on for this provider in Latchkey: it refuses injected codes`;
+    if (!reply) return fail('code_challenge or code_verifier is refused', mend);
+    return isSuccess(reply)
+      ? fail(`the verifier is ignored: ${describe(reply)}`, mend)
+      : pass(describe(reply));
+  },
+};
+
 /** The specification only recommends ten minutes. */
 export const codeExpiry: Rule = {
   id: 'code-expiry',

@@ -10,6 +10,9 @@ export function hexState(): string {
   return randomBytes(32).toString('hex');
 }
 
+/** `code_challenge` and its method (RFC 7636 §4.3), or nothing. */
+export type Pkce = Readonly<Record<string, string>>;
+
 /** Signs in at the provider: without a person if the page redirects at once. */
 export class SignIns {
   /** How the provider writes its codes; `collect` finds it out with the first one. */
@@ -33,36 +36,41 @@ export class SignIns {
     return this.arrivals.map((arrival) => misreadIn(arrival, this.spelling)).find((one) => one !== undefined);
   }
 
-  /** Opens the authorization page (spec §4.5.1) without a person. */
-  look(state: string, redirectUri: string): Promise<Landing> {
-    return land(this.address(state, redirectUri), redirectUri);
+  /** Opens the authorization page (spec §4.5.1) without a person. @param pkce more parameters of the request */
+  look(state: string, redirectUri: string, pkce: Pkce = {}): Promise<Landing> {
+    return land(this.address(state, redirectUri, pkce), redirectUri);
   }
 
   /** One sign-in; undefined when the page shows an error or does not answer. */
-  async signIn(state: string, redirectUri: string): Promise<Arrival | undefined> {
-    const landing = await this.look(state, redirectUri);
+  async signIn(state: string, redirectUri: string, pkce: Pkce = {}): Promise<Arrival | undefined> {
+    const landing = await this.look(state, redirectUri, pkce);
     if (!isWilling(landing)) return undefined;
     const sent = { state, redirectUri };
     const arrival: Arrival =
       landing.kind === 'callback'
         ? { ...sent, url: landing.url, method: 'GET', status: landing.status }
-        : { ...sent, ...(await this.person.signIn(this.address(state, redirectUri))), status: undefined };
+        : {
+            ...sent,
+            ...(await this.person.signIn(this.address(state, redirectUri, pkce))),
+            status: undefined,
+          };
     this.arrivals.push(arrival);
     return arrival;
   }
 
   /** A fresh code from one more sign-in; an earlier one has worked. */
-  async code(): Promise<string> {
-    const arrival = await this.signIn(hexState(), this.person.redirectUri);
+  async code(pkce: Pkce = {}): Promise<string> {
+    const arrival = await this.signIn(hexState(), this.person.redirectUri, pkce);
     const code = arrival && codeOf(arrival, this.spelling);
     if (code === undefined) throw new CannotRun('a first sign-in worked, and a later one brought no code');
     return code;
   }
 
-  private address(state: string, redirectUri: string): URL {
+  private address(state: string, redirectUri: string, pkce: Pkce): URL {
     const url = new URL(`${this.options.providerUrl}/oauth2/authorize`);
     const { clientId } = this.options;
-    url.search = new URLSearchParams({ state, client_id: clientId, redirect_uri: redirectUri }).toString();
+    const own = { state, client_id: clientId, redirect_uri: redirectUri };
+    url.search = new URLSearchParams({ ...own, ...pkce }).toString();
     return url;
   }
 }

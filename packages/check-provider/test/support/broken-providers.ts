@@ -219,6 +219,27 @@ export const ADVISED: readonly BrokenProvider[] = [
       return exchange(sent, good);
     },
   },
+  {
+    rule: 'code-bound-to-verifier',
+    fault: 'ignores PKCE',
+    exchange: (sent, good) => {
+      const grant = good.codes.get(sent.get('code') ?? '');
+      if (grant) grant.challenge = null;
+      sent.delete('code_verifier');
+      return exchange(sent, good);
+    },
+  },
+  {
+    rule: 'code-bound-to-verifier',
+    fault: 'refuses code_challenge',
+    authorize: (query, good) => (query.has('code_challenge') ? { status: 400 } : authorize(query, good)),
+  },
+  {
+    rule: 'code-bound-to-verifier',
+    fault: 'refuses code_verifier',
+    exchange: (sent, good) =>
+      sent.has('code_verifier') ? refusal(400, 'invalid_request') : exchange(sent, good),
+  },
   codes('six digits', (serial) => String(100_000 + serial)),
   identity('identity-limits', 'a long name', () => ({ username: 'a'.repeat(256) })),
   identity('identity-limits', 'a data URL', () => ({ avatar_url: 'data:image/png;base64,AA' })),

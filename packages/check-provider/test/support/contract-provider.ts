@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -21,7 +21,7 @@ export const CLIENT = { id: 'latchkey', secret: 'the_secret_of_a_test' };
 export class ContractProvider {
   /** Every code that was ever issued. */
   readonly issued: string[] = [];
-  readonly codes = new Map<string, { clientId: string; redirectUri: string }>();
+  readonly codes = new Map<string, { clientId: string; redirectUri: string; challenge: string | null }>();
   url = '';
   private readonly server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://provider');
@@ -61,7 +61,7 @@ export function authorize(query: URLSearchParams, provider: ContractProvider): P
   if (clientId !== CLIENT.id || !redirectUri || !state) return { status: 400, body: 'bad link' };
   const code = randomBytes(32).toString('base64url');
   provider.issued.push(code);
-  provider.codes.set(code, { clientId, redirectUri });
+  provider.codes.set(code, { clientId, redirectUri, challenge: query.get('code_challenge') });
   const start = redirectUri + (redirectUri.includes('?') ? '&' : '?');
   const location = `${start}code=${code}&state=${encodeURIComponent(state)}`;
   return { status: 302, headers: { Location: location, 'Content-Type': 'text/html; charset=utf-8' } };
@@ -74,6 +74,9 @@ export function exchange(form: URLSearchParams, provider: ContractProvider): Pro
   if (fields.includes('')) return refusal(400, 'invalid_request');
   if (clientId !== CLIENT.id || clientSecret !== CLIENT.secret) return refusal(401, 'invalid_client');
   const grant = provider.codes.get(code);
+  const verifier = form.get('code_verifier');
+  const challenge = verifier && createHash('sha256').update(verifier).digest('base64url');
+  if (grant && grant.challenge !== challenge) return refusal(400, 'invalid_grant');
   provider.codes.delete(code);
   if (grant?.clientId !== clientId || grant.redirectUri !== redirectUri) return refusal(400, 'invalid_grant');
   const body = { provider_user_id: 'u-1', username: 'Ada', avatar_url: 'https://example.com/ada.png' };

@@ -2,6 +2,7 @@
 // `*`: an interface that is exported by name could not be extended by the application.
 export type * from './register.js';
 export { LatchkeyProvider, useLatchkey, type LatchkeyProviderProps } from './provider.js';
+export { ProviderButtons, type ProviderButtonsProps } from './provider-buttons.js';
 export { SignInButton, type SignInButtonProps } from './sign-in-button.js';
 export { SignedIn, SignedOut, useClaims, useSession, type SignedInProps } from './session.js';
 export { useChannel } from './use-channel.js';

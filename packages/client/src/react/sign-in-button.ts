@@ -7,13 +7,12 @@ import {
   type ReactElement,
 } from 'react';
 import type { LatchkeyError } from '../latchkey-error.js';
-import type { SignInMode } from '../options.js';
+import type { SignInOptions } from '../options.js';
 import { useLatchkey } from './provider.js';
 
-/** The properties of `<SignInButton>`: the properties of a `<button>`, and two more. */
-export interface SignInButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onError'> {
-  /** How the provider's page is shown. Default: the service's setting. */
-  mode?: SignInMode | undefined;
+/** The properties of `<SignInButton>`: the properties of a `<button>`, the options of `signIn()`, and `onError`. */
+export interface SignInButtonProps
+  extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onError'>, SignInOptions {
   /** Gets the error of a failed sign-in, which the dialog has shown. Not called if the user closes the dialog. */
   onError?: ((error: LatchkeyError) => void) | undefined;
 }
@@ -24,9 +23,22 @@ export interface SignInButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonE
  *
  * @example
  * <SignInButton className="primary">Sign in to see your orders</SignInButton>
+ * <SignInButton provider="corp">Sign in with your company's account</SignInButton>
  */
 export const SignInButton = forwardRef<HTMLButtonElement, SignInButtonProps>(function SignInButton(
-  { mode, onError, onClick, children = 'Sign in', ...props },
+  {
+    provider,
+    mode,
+    loginHint,
+    prompt,
+    maxAge,
+    acrValues,
+    params,
+    onError,
+    onClick,
+    children = 'Sign in',
+    ...props
+  },
   ref,
 ): ReactElement {
   const client = useLatchkey();
@@ -35,7 +47,7 @@ export const SignInButton = forwardRef<HTMLButtonElement, SignInButtonProps>(fun
   const signIn = async (): Promise<void> => {
     setSigningIn(true);
     try {
-      await client.signIn(mode && { mode });
+      await client.signIn({ provider, mode, loginHint, prompt, maxAge, acrValues, params });
     } catch (error) {
       if ((error as LatchkeyError).code !== 'cancelled') onError?.(error as LatchkeyError);
     } finally {

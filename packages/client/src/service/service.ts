@@ -43,8 +43,8 @@ export function makeCall(
         new Request(url + path, {
           method,
           redirect: 'error', // a 307 would send body and token to any address
-          // The page may be left right after a sign-out. A refresh ends with its page: another tab gets the lock.
-          keepalive: !path.startsWith('/oauth2/'),
+          // The page may be left right after a sign-out or a report. A refresh ends with its page: another tab gets the lock.
+          keepalive: !/^\/oauth2\/(refresh|token)/.test(path),
           signal: timeout.signal,
           ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
         }),

@@ -1,5 +1,5 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { SignInMode } from '../options.js';
+import type { SignInMode, SignInOptions } from '../options.js';
 import { after } from '../service/timer.js';
 import { openBroadcast, stored, type Stored } from '../tokens/storage.js';
 
@@ -12,7 +12,10 @@ export const MESSAGE = 'latchkey:callback';
 const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
 
 /** The parameters of a callback (spec §1, step 3; RFC 6749 §4.1.2, RFC 9207). */
-export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | undefined };
+export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | undefined } & {
+  /** Where the callback arrived, without query: as the page was loaded, and as its address is now. A router may have changed it. */
+  at?: readonly string[];
+};
 
 /** A sign-in that this tab has begun. */
 export interface PendingSignIn {
@@ -22,6 +25,8 @@ export interface PendingSignIn {
   /** The service's own name; undefined if the service does not support proofs of possession. */
   issuer?: string | undefined;
   mode: SignInMode;
+  /** For a retry. */
+  options: SignInOptions;
   /** Address of the page that began, for a redirect. */
   returnTo: string;
 }
@@ -46,10 +51,11 @@ export function signInMemory(key: string): SignInMemory {
 
 /**
  * Runs on the callback page: sends code and state to the page that began the sign-in.
+ * @param report of an error for which no page waits
  * @returns whether this window can be closed
  * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state
  */
-export async function handOn({ begun, arrived, line }: SignInMemory): Promise<boolean> {
+export async function handOn({ begun, arrived, line }: SignInMemory, report: Report): Promise<boolean> {
   const query = takeQuery();
   const mine = begun.get();
   /** The client's frame has a parent of this origin; null for a parent of another origin. */
@@ -71,8 +77,10 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
   target?.postMessage({ type: MESSAGE, query }, location.origin);
   if (isFrame) return false;
   // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
-  if (!(await handOver(line, query)))
+  if (!(await handOver(line, query))) {
+    reportError(report, query.state, query);
     throw new LatchkeyError('invalid_state', 'No page waits for this: sign in again');
+  }
   window.close();
   return true;
 }
@@ -80,10 +88,27 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
 /** An error without a state, against RFC 6749 §4.1.2.1: only its window shows to which sign-in it belongs. */
 export const isBareError = (query: CallbackQuery): boolean => !!query.error && !query.code && !query.state;
 
+/** Reports to the service, in the background: the user does not wait for it. */
+export type Report = (path: string, body: object) => void;
+
+/** Reports that a sign-in has ended in the browser, where the service does not notice it (contract §4). */
+export function reportError(
+  report: Report,
+  state: string | undefined,
+  { error, error_description }: CallbackQuery,
+): void {
+  if (error && state) report('/oauth2/callback-error', { state, error, error_description });
+}
+
 /** Reads the parameters, and removes them from the address: a code must not stay there. */
 function takeQuery(): CallbackQuery {
   const address = new URL(location.href);
-  const query: CallbackQuery = {};
+  const [loaded] = performance.getEntriesByType('navigation');
+  const at = [loaded?.name ?? '', ''].map((one) => {
+    const { origin, pathname } = new URL(one, address);
+    return origin + pathname;
+  });
+  const query: CallbackQuery = { at };
   const take = (name: string): string | undefined => {
     const value = address.searchParams.get(name) ?? undefined;
     address.searchParams.delete(name);

@@ -118,8 +118,8 @@ export function makeDialog(texts: Texts, onClose: () => void) {
      */
     frame(url: string, onNewWindow: () => void, onRefused: () => void): Window {
       const { host, origin } = new URL(url);
-      // `*`: the provider may redirect to another origin. `storage-access` is allowed by default; passkeys are created in a window.
-      const allow = 'publickey-credentials-get *';
+      // `*`: the provider may redirect to another origin. `storage-access` is allowed by default.
+      const allow = 'publickey-credentials-get *; publickey-credentials-create *';
       const frame = make('iframe', { title: texts.signIn, src: url, allow });
       const outline = makeBox('box');
       const hint = make('p', { role: 'status' });
@@ -156,6 +156,19 @@ export function makeDialog(texts: Texts, onClose: () => void) {
       box.style.height = height;
     },
     say,
+    /** On a loopback host: warns if the callback page does not call `handleCallback()`. @param view of the provider's page at `url` */
+    watch(view: Window, url: string, redirectUri: string): void {
+      if (!LOOPBACK.test(location.hostname)) return;
+      import('./callback-watch.js').then(
+        ({ watchCallback }) => watchCallback(view, url, redirectUri),
+        () => undefined,
+      );
+    },
+    /** Shows buttons, one for each provider. */
+    choose(buttons: HTMLElement): void {
+      show('', texts.signIn, '', buttons);
+      buttons.focus();
+    },
     /** Explains a failure, and offers a retry. On a loopback host it shows the details, too. */
     fail(error: LatchkeyError, onRetry: () => void): void {
       say('alert', explain(error, texts), [texts.retry, onRetry]);

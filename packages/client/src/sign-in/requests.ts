@@ -1,11 +1,12 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { ClientOptions, SignInMode } from '../options.js';
+import type { ClientOptions, Provider, SignInMode, SignInOptions } from '../options.js';
 import type { Post } from '../service/post.js';
 import { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
 import { sleep } from '../service/timer.js';
 import type { Keys } from '../tokens/keys.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
+import { advise, IS_DEVELOPMENT } from '../advice.js';
 import type { CallbackQuery, PendingSignIn } from './callback.js';
 import { deviceId, deviceName } from './device.js';
 
@@ -16,58 +17,83 @@ export type SignInRequests = ReturnType<typeof makeRequests>;
 
 /** The requests of a sign-in to the service. */
 export function makeRequests(
-  { provider, redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
+  { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
   keys: Keys,
   keeper: TokenKeeper,
 ) {
-  let known: SignInMode | undefined;
+  let known: Provider[] = [];
+  let loading: Promise<Provider[]> | undefined;
   /** The browser caches the answer for 300 s (contract §4). */
-  const loadMode = async (): Promise<void> => {
-    const { providers } = await call<{ providers: { name: string; mode: string }[] }>(
-      'GET',
-      '/oauth2/providers',
-    );
-    const mode = providers.find(({ name }) => name === provider)?.mode;
-    if (/^(iframe|popup|redirect)$/.test(mode!)) known = mode as SignInMode;
+  const load = async (): Promise<Provider[]> => {
+    try {
+      const { providers } = await call<{ providers: Provider[] }>('GET', '/oauth2/providers');
+      if (!Array.isArray(providers)) throw new LatchkeyError('unexpected_answer');
+      return (known = providers);
+    } catch (error) {
+      loading = undefined; // the next call tries again
+      throw error;
+    }
+  };
+  const providers = (): Promise<Provider[]> => (loading ??= load());
+  const knownMode = (provider?: string): SignInMode | undefined => {
+    const mode = known.find(({ name }) => name === provider)?.mode;
+    return /^(iframe|popup|redirect)$/.test(mode!) ? mode : undefined;
   };
   return {
+    providers,
+    /** Returns the only enabled provider, if that is known already. */
+    onlyProvider: () => (known.length === 1 ? known[0]!.name : undefined),
     /** Returns the provider's mode if it is known already: browsers open windows only during a click. */
-    knownMode: () => known,
+    knownMode,
     /** Asks for the provider's mode; `iframe` without an answer in 3 s. Never rejects. */
-    askMode: async (): Promise<SignInMode> => {
-      await Promise.race([loadMode().catch(() => undefined), sleep(MODE_TIMEOUT)]);
-      return known ?? 'iframe';
+    askMode: async (provider: string): Promise<SignInMode> => {
+      await Promise.race([providers().catch(() => undefined), sleep(MODE_TIMEOUT)]);
+      return knownMode(provider) ?? 'iframe';
     },
     /**
      * Step 1 of spec §1: asks for the address of the provider's page.
      * @throws LatchkeyError `insecure_context`, or the service's error
      */
-    authorize: async (): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
-      const absolute = new URL(redirectUri, document.baseURI).href;
+    authorize: async (
+      options: SignInOptions,
+    ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
+      const { provider = '', loginHint, prompt, maxAge, acrValues, params } = options;
+      const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
-      const query = new URLSearchParams({
+      const query = new URLSearchParams();
+      const all = {
         provider,
+        login_hint: loginHint,
+        prompt,
+        max_age: maxAge,
+        acr_values: acrValues,
+        ...params,
         redirect_uri: absolute,
         code_challenge: challenge,
         code_challenge_method: 'S256',
-      });
+      };
+      for (const [name, value] of Object.entries(all)) if (value != null) query.set(name, String(value));
       const answer = await call<{ redirect_url: string; state: string; issuer?: string }>(
         'GET',
         `/oauth2/authorize?${query.toString()}`,
       );
       const { redirect_url: url, state, issuer } = answer;
       if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
-      return { url, sent: { state, verifier, redirectUri: absolute, issuer, returnTo: location.href } };
+      return {
+        url,
+        sent: { state, verifier, redirectUri: absolute, issuer, options, returnTo: location.href },
+      };
     },
     /**
      * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
      * unless the browser cannot keep keys or the service does not support proofs.
      * @throws LatchkeyError the service's error
      */
-    exchange: async ({ code, state, iss }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
-      const { redirectUri: redirect_uri, verifier: code_verifier, issuer } = sent;
+    exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
+      const { verifier: code_verifier, issuer } = sent;
+      const redirect_uri = arrivalOf(sent.redirectUri, at);
       const device_id = deviceId();
       const key = issuer && (await keys.make());
       const bound = issuer && key ? { binding: { issuer, key } } : {};
@@ -82,6 +108,19 @@ export function makeRequests(
       }
     },
   };
+}
+
+/**
+ * Returns the address at which the callback arrived, which the service compares with the one of the state (RFC 9700 §4.4). Equal
+ * spellings count as the redirect URI: a server may add a slash, a file name, or the language as a prefix.
+ */
+function arrivalOf(redirectUri: string, at: readonly string[] = []): string {
+  const [loaded = redirectUri] = at;
+  const plain = (address: string): string => new URL(address).pathname.replace(/(\/index)?(\.html)?\/?$/, '');
+  if (!at.length || at.some((one) => plain(one).endsWith(plain(redirectUri)))) return redirectUri;
+  if (IS_DEVELOPMENT)
+    advise(`The callback arrived at ${loaded}, but redirectUri is ${redirectUri}: sign-in is refused.`);
+  return loaded;
 }
 
 /** Makes a PKCE verifier of 256 random bits, and its S256 challenge (RFC 7636). */

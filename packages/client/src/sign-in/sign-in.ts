@@ -1,5 +1,5 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { SignInMode } from '../options.js';
+import type { SignInMode, SignInOptions } from '../options.js';
 import { after } from '../service/timer.js';
 import type { SignInStep } from '../session.js';
 import type { Texts } from '../texts/texts.js';
@@ -7,8 +7,10 @@ import {
   awaitCallback,
   isBareError,
   MESSAGE,
+  reportError,
   type CallbackQuery,
   type PendingSignIn,
+  type Report,
   type SignInMemory,
 } from './callback.js';
 import type { SignInDialog } from './dialog.js';
@@ -25,11 +27,12 @@ interface Outcome {
 
 /** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
-  defaultMode: SignInMode | undefined,
-  { knownMode, askMode, authorize, exchange }: SignInRequests,
+  defaults: SignInOptions,
+  { providers, onlyProvider, knownMode, askMode, authorize, exchange }: SignInRequests,
   { begun, arrived, line }: SignInMemory,
   texts: Texts,
   progress: (step: SignInStep) => void,
+  report: Report,
 ) {
   /** Undefined while no sign-in is in progress. */
   let outcome: Outcome | undefined;
@@ -42,7 +45,9 @@ export function makeSignIn(
   let exchanging = false;
   /** The error that the dialog shows. */
   let failure: LatchkeyError | undefined;
-  let mode = defaultMode;
+  /** Options of the latest attempt. */
+  let options = defaults;
+  let mode = defaults.mode;
   let dialog: SignInDialog | undefined;
 
   const expect = (): Promise<void> => (outcome ??= makeOutcome()).promise;
@@ -53,6 +58,7 @@ export function makeSignIn(
       throw new LatchkeyError('network');
     });
     return (dialog ??= makeDialog(texts, () => {
+      reportError(report, begun.get()?.state, { error: 'cancelled' });
       leave();
       // An exchange is not cancelled: it could leave a session that no page knows.
       if (!exchanging) settle(failure ?? new LatchkeyError('cancelled'));
@@ -90,20 +96,41 @@ export function makeSignIn(
   /** Browsers allow this only as a direct response to a click, and not always. */
   const openPopup = (): void => void (popup = window.open('', '', 'popup,width=480,height=640'));
 
-  /** Steps 1 and 2: asks for the provider's page, and shows it. @param wanted default: the service's setting */
-  const begin = async (wanted = knownMode()): Promise<void> => {
+  /** Asks the user for a provider; not if there is only one. */
+  const choose = async (): Promise<void> => {
+    const asked = options;
+    const mine = attempt;
+    const withProvider = (provider?: string): void => void begin({ ...asked, provider });
+    inDialog((open) => open.wait(false)).catch(() => undefined);
+    try {
+      const list = await providers();
+      if (!list.length) throw new LatchkeyError('invalid_request', 'The service offers no provider');
+      if (mine !== attempt) return;
+      if (onlyProvider()) return withProvider(onlyProvider());
+      const buttons = (await loadButtons()).makeButtons(list, texts, withProvider);
+      if (mine === attempt) await inDialog((open) => open.choose(buttons));
+    } catch (error) {
+      if (mine === attempt) fail(error as LatchkeyError);
+    }
+  };
+
+  /** Steps 1 and 2: asks for the provider's page, and shows it. */
+  const begin = async (asked: SignInOptions): Promise<void> => {
     leave();
     failure = undefined;
-    if (wanted === 'popup') openPopup(); // before anything is awaited
+    const { provider = onlyProvider(), mode: wanted = knownMode(provider) } = asked;
+    options = { ...asked, provider };
     mode = wanted; // also for a retry
+    if (!provider) return choose();
+    if (wanted === 'popup') openPopup(); // before anything is awaited
     const mine = attempt;
     const waiting = inDialog((open) => open.wait(!wanted || wanted === 'iframe'));
     waiting.catch(() => undefined);
     progress('authorize');
     try {
       const [{ url, sent }, how] = await Promise.all([
-        authorize(),
-        wanted ?? askMode(),
+        authorize(options),
+        wanted ?? askMode(provider),
         wanted === 'redirect' || waiting, // a redirect needs no dialog
       ]);
       if (mine === attempt) show(how, url, sent);
@@ -137,14 +164,14 @@ export function makeSignIn(
       return void inDialog((open) => {
         const refused = (): void => open.say('alert', texts.unframed, [texts.newWindow, inWindow]);
         shown = open.frame(url, inWindow, refused);
+        open.watch(shown, url, sent.redirectUri);
       }).catch(fail); // the address may be invalid
     }
     if (!popup || popup.closed) {
       // A browser that stores nothing loses the state with the page, which must not be left then.
       const actions = isStored ? [[texts.thisWindow, here] as const] : [];
-      return void inDialog((open) =>
-        open.say('alert', texts.blocked, [texts.openWindow, inWindow], ...actions),
-      );
+      const why = mode === 'redirect' && !isStored ? 'unstored' : 'blocked';
+      return void inDialog((open) => open.say('alert', texts[why], [texts.openWindow, inWindow], ...actions));
     }
     shown = popup;
     shown.location.replace(url);
@@ -152,7 +179,10 @@ export function makeSignIn(
     const stopTimer = after(STATE_LIFE, () => fail(new LatchkeyError('invalid_state')));
     stopWaiting = () => (stopListening(), stopTimer());
     // Whether the popup was closed is unknown: `closed` is also true after `Cross-Origin-Opener-Policy`.
-    void inDialog((open) => open.say('status', texts.waiting, [texts.openAgain, inWindow]));
+    void inDialog((open) => {
+      open.say('status', texts.waiting, [texts.openAgain, inWindow]);
+      if (shown) open.watch(shown, url, sent.redirectUri);
+    });
   };
 
   /** Steps 3 to 5: compares the state, exchanges the code, stores the tokens. */
@@ -163,7 +193,10 @@ export function makeSignIn(
     try {
       if (!sent || (query.state !== sent.state && !isBareError(query)))
         throw new LatchkeyError('invalid_state');
-      if (!query.code) throw new LatchkeyError(query.error ?? 'unexpected_answer', query.error_description);
+      if (!query.code) {
+        reportError(report, sent.state, query);
+        throw new LatchkeyError(query.error ?? 'unexpected_answer', query.error_description);
+      }
       inDialog((open) => open.wait(mode === 'iframe')).catch(() => undefined); // the exchange needs no dialog
       progress('exchange');
       exchanging = true;
@@ -182,13 +215,16 @@ export function makeSignIn(
     failure = problem;
     progress('failed');
     console.warn(`Latchkey: signing in failed, see docs/errors.md: ${problem.code} (${problem.message})`);
-    inDialog((open) => open.fail(problem, () => void begin(mode))).catch(() => settle(problem));
+    inDialog((open) => open.fail(problem, () => void begin({ ...options, mode }))).catch(() =>
+      settle(problem),
+    );
   };
 
   return {
     /** Opens the dialog, or joins the sign-in in progress. */
-    start: (wanted: SignInMode | undefined = defaultMode): Promise<void> => {
-      if (!outcome) void begin(wanted);
+    start: (asked: SignInOptions): Promise<void> => {
+      const { provider = defaults.provider, mode: wanted = defaults.mode } = asked;
+      if (!outcome) void begin({ ...asked, provider, mode: wanted });
       return expect();
     },
     /** Asks for a new login (spec §1). @param message why, for the user */
@@ -196,7 +232,7 @@ export function makeSignIn(
       if (outcome) return;
       const again = (): void => {
         void expect();
-        void begin(defaultMode);
+        void begin(defaults);
       };
       inDialog((open) => open.say('alert', message, [texts.signIn, again])).catch(() => undefined);
     },
@@ -205,7 +241,7 @@ export function makeSignIn(
     /** Without a session: loads what a click will need. */
     prepare: (): void => {
       loadAhead();
-      if (!defaultMode && !outcome) void askMode();
+      if (!(defaults.mode && defaults.provider) && !outcome) providers().catch(() => undefined);
     },
     /** With a session: closes a dialog that asks for a login. */
     done: (): void => {
@@ -219,6 +255,7 @@ export function makeSignIn(
       if (!query) return;
       arrived.put();
       mode = 'redirect';
+      options = begun.get()?.options ?? defaults;
       void expect();
       queueMicrotask(() => void finish(query)); // the application adds its listeners first
     },
@@ -234,6 +271,13 @@ export function makeSignIn(
     /** Shows a text without any action. */
     showText: (text: string) => void inDialog((open) => open.say('status', text)).catch(() => undefined),
   };
+}
+
+/** Only applications with several providers need it. @throws LatchkeyError `network` */
+export function loadButtons(): Promise<typeof import('./provider-buttons.js')> {
+  return import('./provider-buttons.js').catch(() => {
+    throw new LatchkeyError('network');
+  });
 }
 
 function makeOutcome(): Outcome {

@@ -45,7 +45,11 @@ export interface Tab {
   readonly dropped: string[];
   /** The messages to the other tabs: whether the service has ended a session. */
   readonly notified: boolean[];
-  /** Number of requests to the service. */
+  /** The refresh tokens of sessions whose storage was emptied. */
+  readonly lost: string[];
+  /** Paths and bodies of the requests to the service. */
+  readonly sent: [string, object][];
+  /** Their number. */
   readonly asked: () => number;
 }
 
@@ -54,13 +58,16 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
   const emitted: [string, unknown][] = [];
   const dropped: string[] = [];
   const notified: boolean[] = [];
+  const lost: string[] = [];
+  const sent: [string, object][] = [];
   let count = 0;
   const emit = (name: string, detail: unknown): void => {
     emitted.push([name, detail]);
     if (name === 'change') refresher.renewed();
   };
-  const post: Post = async <Body>() => {
+  const post: Post = async <Body>(path: string, body: object) => {
     count++;
+    sent.push([path, body]);
     const answer = await (answers.shift() ?? new LatchkeyError('network'));
     if (answer instanceof LatchkeyError) throw answer;
     return answer as Body;
@@ -70,9 +77,10 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
     emit,
     (ended) => void notified.push(ended),
     (key) => void dropped.push(key),
+    (token) => void lost.push(token),
   );
   const refresher = keepFresh('key', keeper, post, life);
-  return { keeper, refresher, emitted, dropped, notified, asked: () => count };
+  return { keeper, refresher, emitted, dropped, notified, lost, sent, asked: () => count };
 }
 
 /** A tab with a session. @param changes in its tokens */

@@ -3,6 +3,7 @@ import type { Texts } from './texts.js';
 const texts: Texts = {
   language: 'de',
   signIn: 'Anmelden',
+  continueWith: 'Weiter mit {provider}',
   close: 'Schließen',
   wait: 'Einen Moment, bitte',
   slow: 'Lädt es noch?',
@@ -12,6 +13,8 @@ const texts: Texts = {
     'Bitte machen Sie im anderen Fenster weiter. Falls Sie es geschlossen haben, öffnen Sie es noch einmal.',
   openAgain: 'Noch einmal öffnen',
   blocked: 'Das Fenster für die Anmeldung ist noch nicht offen.',
+  unstored:
+    'Dieser Browser speichert nichts für diese Website. Bitte machen Sie in einem neuen Fenster weiter.',
   openWindow: 'Fenster öffnen',
   thisWindow: 'In diesem Fenster weitermachen',
   done: 'Fertig. Sie können dieses Fenster schließen.',

@@ -2,7 +2,6 @@ import type { FirstTexts, Texts } from './texts.js';
 
 /** The texts of the dialog alone. */
 const texts: Omit<Texts, keyof FirstTexts> = {
-  signIn: 'Sign in',
   close: 'Close',
   wait: 'One moment, please',
   slow: 'Still loading?',
@@ -11,6 +10,7 @@ const texts: Omit<Texts, keyof FirstTexts> = {
   waiting: 'Please go on in the other window. If you have closed it, open it again.',
   openAgain: 'Open it again',
   blocked: 'The window for signing in has not opened yet.',
+  unstored: 'This browser stores nothing for this site. Please go on in a new window.',
   openWindow: 'Open the window',
   thisWindow: 'Go on in this window',
   retry: 'Try again',

@@ -3,6 +3,7 @@ import type { Texts } from './texts.js';
 const texts: Texts = {
   language: 'es',
   signIn: 'Iniciar sesión',
+  continueWith: 'Continuar con {provider}',
   close: 'Cerrar',
   wait: 'Un momento, por favor',
   slow: '¿Sigue cargando?',
@@ -11,6 +12,7 @@ const texts: Texts = {
   waiting: 'Continúe en la otra ventana, por favor. Si la ha cerrado, ábrala de nuevo.',
   openAgain: 'Abrirla de nuevo',
   blocked: 'La ventana para iniciar sesión aún no se ha abierto.',
+  unstored: 'Este navegador no guarda nada para este sitio. Continúe en una ventana nueva, por favor.',
   openWindow: 'Abrir la ventana',
   thisWindow: 'Continuar en esta ventana',
   done: '¡Listo! Ya puede cerrar esta ventana.',

@@ -4,6 +4,7 @@ import type { Texts } from './texts.js';
 const texts: Texts = {
   language: 'fr',
   signIn: 'Se connecter',
+  continueWith: 'Continuer avec {provider}',
   close: 'Fermer',
   wait: 'Un instant, s’il vous plaît',
   slow: 'Toujours en chargement\u202f?',
@@ -12,6 +13,7 @@ const texts: Texts = {
   waiting: 'Veuillez continuer dans l’autre fenêtre. Si vous l’avez fermée, rouvrez-la.',
   openAgain: 'La rouvrir',
   blocked: 'La fenêtre de connexion ne s’est pas encore ouverte.',
+  unstored: 'Ce navigateur n’enregistre rien pour ce site. Veuillez continuer dans une nouvelle fenêtre.',
   openWindow: 'Ouvrir la fenêtre',
   thisWindow: 'Continuer dans cette fenêtre',
   done: 'C’est fait\u202f! Vous pouvez fermer cette fenêtre.',

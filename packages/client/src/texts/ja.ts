@@ -3,6 +3,7 @@ import type { Texts } from './texts.js';
 const texts: Texts = {
   language: 'ja',
   signIn: 'サインイン',
+  continueWith: '{provider} で続ける',
   close: '閉じる',
   wait: 'しばらくお待ちください',
   slow: '読み込みが終わりませんか？',
@@ -11,6 +12,7 @@ const texts: Texts = {
   waiting: 'もう一方のウィンドウで続けてください。閉じてしまった場合は、もう一度開いてください。',
   openAgain: 'もう一度開く',
   blocked: 'サインイン用のウィンドウがまだ開いていません。',
+  unstored: 'このブラウザーはこのサイトのデータを保存しません。新しいウィンドウで続けてください。',
   openWindow: 'ウィンドウを開く',
   thisWindow: 'このウィンドウで続ける',
   done: '完了しました。このウィンドウは閉じてかまいません。',

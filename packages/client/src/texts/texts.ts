@@ -3,6 +3,8 @@ export interface Texts {
   /** Language of the texts, e.g. `de` (BCP 47). */
   language: string;
   signIn: string;
+  /** Button of one of several providers. `{provider}` is replaced by its label. */
+  continueWith: string;
   close: string;
   /** Shown while a request runs. */
   wait: string;
@@ -16,6 +18,8 @@ export interface Texts {
   openAgain: string;
   /** Shown if the window was blocked, or needs another click. */
   blocked: string;
+  /** Shown before a redirect if the browser stores nothing. */
+  unstored: string;
   openWindow: string;
   thisWindow: string;
   /** Shown in the other window at the end. */
@@ -44,10 +48,15 @@ export interface Texts {
 }
 
 /** The texts that are needed before the dialog is loaded. */
-export type FirstTexts = Pick<Texts, 'language' | 'done' | 'signedOut' | 'ended' | 'keyLost'>;
+export type FirstTexts = Pick<
+  Texts,
+  'language' | 'signIn' | 'continueWith' | 'done' | 'signedOut' | 'ended' | 'keyLost'
+>;
 
 const ENGLISH: FirstTexts = {
   language: 'en',
+  signIn: 'Sign in',
+  continueWith: 'Continue with {provider}',
   done: 'Done. You can close this window.',
   signedOut: 'You were signed out on this device. Please sign in again.',
   ended: 'Your session has ended. Please sign in again.',
@@ -64,18 +73,18 @@ const LOADERS = new Map<string, () => Promise<{ default: Texts }>>([
 ]);
 
 /**
- * Returns the texts, in English until another language is loaded. The dialog adds its English texts.
+ * Returns the texts, in English until another language is loaded, and a promise of that. The dialog adds its English texts.
  * @param locale e.g. `de-AT` or `zh_Hant_TW`; English for unknown languages
  * @param own replacements of single texts
  */
-export function textsFor(locale: string, own?: Partial<Texts>): Texts {
+export function textsFor(locale: string, own?: Partial<Texts>): [Texts, Promise<unknown> | undefined] {
   // Applications pass undefined or null for a missing translation.
   const words = Object.fromEntries(Object.entries(own ?? {}).filter(([, text]) => typeof text === 'string'));
   const texts = { ...ENGLISH, ...words } as Texts;
   const [, language = ''] = /^([a-z]{2})(?![a-z])/i.exec(locale) ?? [];
-  LOADERS.get(language.toLowerCase())?.().then(
+  const loading = LOADERS.get(language.toLowerCase())?.().then(
     ({ default: others }) => Object.assign(texts, others, words),
     () => undefined,
   );
-  return texts;
+  return [texts, loading];
 }

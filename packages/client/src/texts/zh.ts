@@ -4,6 +4,7 @@ import type { Texts } from './texts.js';
 const texts: Texts = {
   language: 'zh-Hans',
   signIn: '登录',
+  continueWith: '使用 {provider} 继续',
   close: '关闭',
   wait: '请稍候',
   slow: '仍在加载？',
@@ -12,6 +13,7 @@ const texts: Texts = {
   waiting: '请在另一个窗口中继续。如果您已将其关闭，请重新打开。',
   openAgain: '重新打开',
   blocked: '登录窗口尚未打开。',
+  unstored: '此浏览器不会为本网站保存数据，请在新窗口中继续。',
   openWindow: '打开窗口',
   thisWindow: '在此窗口中继续',
   done: '已完成，您可以关闭此窗口。',

@@ -149,15 +149,17 @@ describe('what an answer means', () => {
     expect(keeper.get()).toMatchObject({ access_token: 'second' });
   });
 
-  it('a key that is absent ends the session, once that is sure', async () => {
-    const { refresher, emitted, keeper } = tab([new LatchkeyError('key_lost')], expired);
+  it('a key that is absent ends the session, once that is sure, also at the service', async () => {
+    const { refresher, emitted, keeper, sent } = tab([new LatchkeyError('key_lost')], expired);
     const refreshed = refresher.fresh();
     refreshed.catch(() => undefined);
     await seconds(0.9);
     expect(keeper.get()).toBeDefined();
+    expect(sent).toHaveLength(1);
     await seconds(0.2);
     await expect(refreshed).rejects.toMatchObject({ code: 'signed_out' });
     expect(emitted[0]).toEqual(['ended', 'key_lost']);
+    expect(sent.slice(1)).toEqual([['/oauth2/revoke', { token: 'lkr_1', reason: 'key_lost' }]]);
   });
 
   it('a key that another tab removed, with the session that it was of, ends no other session', async () => {

@@ -120,9 +120,14 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   };
 
   /** Ends the session, or delays the next attempt. */
-  const handleFailure = ({ code, status, retryAfter }: LatchkeyError, { signed_in_at }: Tokens): void => {
-    // The service is not notified: the browser that has the key keeps its session.
-    if (code === 'key_lost') return keeper.end('key_lost');
+  const handleFailure = ({ code, status, retryAfter }: LatchkeyError, held: Tokens): void => {
+    const { signed_in_at, refresh_token: token } = held;
+    if (code === 'key_lost') {
+      keeper.end('key_lost');
+      // No browser can use this session, or the tokens were copied from the one that can: then it ends there as well.
+      post('/oauth2/revoke', { token, reason: 'key_lost' }).catch(() => undefined);
+      return;
+    }
     if ((status === 400 && code !== 'invalid_dpop_proof') || status === 401) return keeper.end('refused');
     if (Date.now() - signed_in_at >= life * 1000) return keeper.end('expired');
     failures++;

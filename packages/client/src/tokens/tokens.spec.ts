@@ -270,3 +270,41 @@ it.each([
   broken.put();
   expect(broken.get()).toBeUndefined();
 });
+
+describe('a storage that was emptied', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('is reported by one of the tabs that notice it', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    const tabs = [openTab(area), openTab(area), openTab(area)];
+    area.removeItem('key');
+    for (const { keeper } of tabs) keeper.reload();
+    jest.advanceTimersByTime(1900);
+    expect(tabs.flatMap(({ lost }) => lost)).toEqual([]);
+    jest.advanceTimersByTime(3000);
+    expect(tabs.flatMap(({ lost }) => lost)).toEqual(['lkr_1']);
+    for (const { emitted } of tabs) expect(emitted[0]).toEqual(['ended', 'signed_out']);
+  });
+
+  it.each([
+    ['with the session', () => tokensNow()],
+    ['with another', () => tokensNow({ refresh_token: 'lkr_2' })],
+  ])('is not reported if another tab fills it again, %s', (_what, tokens) => {
+    const { area, keeper, lost } = openSession();
+    area.removeItem('key');
+    keeper.reload();
+    put(area, tokens());
+    jest.advanceTimersByTime(5000);
+    expect(lost).toEqual([]);
+    expect(keeper.reload()).toBeDefined();
+  });
+
+  it('is not reported after a sign-out', () => {
+    const { keeper, lost } = openSession();
+    keeper.end('user');
+    jest.advanceTimersByTime(5000);
+    expect(lost).toEqual([]);
+  });
+});

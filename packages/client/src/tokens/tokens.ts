@@ -1,5 +1,6 @@
 import type { Events } from '../channel/events.js';
 import type { Binding } from '../service/post.js';
+import { after } from '../service/timer.js';
 import type { EndReason, Profile, Session } from '../session.js';
 import { readClaims, textOfClaims, type UserClaims } from './claims.js';
 import type { Stored } from './storage.js';
@@ -32,6 +33,8 @@ export interface Ended {
 
 /** Milliseconds by which the two clocks may differ without a change of the device's time. */
 const JUMP = 1000;
+/** Seconds until an emptied storage counts as lost, at least. */
+const LOSS_DELAY = 2;
 
 const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
 
@@ -40,6 +43,7 @@ export type TokenKeeper = ReturnType<typeof keepTokens>;
 /**
  * Holds the tokens of this tab, in step with the storage and the other tabs. Emits `change` with the session, and `ended` with the reason.
  * @param notifyTabs reports a change of the storage to the other tabs; `ended`: the service has ended a session
+ * @param dropLost gets the refresh token of a session whose storage was emptied: no page can use it after this one
  * @param dropKey gets the key of a session that has ended. Not of a replaced one: a slower tab may store that session again
  */
 export function keepTokens(
@@ -47,6 +51,7 @@ export function keepTokens(
   emit: Events['emit'],
   notifyTabs: (ended: boolean) => void,
   dropKey: (key: string) => void,
+  dropLost: (refreshToken: string) => void,
 ) {
   let held: Tokens | undefined;
   /** Age of the access token at the last reading of the two clocks, and the readings; milliseconds. */
@@ -89,6 +94,15 @@ export function keepTokens(
     // Another tab may know a higher age: this one may have been frozen.
     if (tokens && (!isSame || age > ageNow())) readClocks(age);
   };
+  /** Waits for another tab to store the session again; one of the tabs reports its loss, and so ends it for all. */
+  const awaitReturn = (refreshToken: string): void => {
+    after(LOSS_DELAY * (1 + Math.random()), () => {
+      const value = storage.get();
+      if (readTokens(value) || value?.reason) return;
+      storage.put({ reason: 'signed_out' });
+      dropLost(refreshToken);
+    });
+  };
   /** Takes over what another tab has stored. @returns the current tokens */
   const reload = (): Tokens | undefined => {
     const value = storage.get();
@@ -107,6 +121,7 @@ export function keepTokens(
       // A storage that was emptied or overwritten may get its session back.
       if (before && !tokens) over = ended && before.refresh_token;
       last = value;
+      if (before && !tokens && !ended) awaitReturn(before.refresh_token);
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
     }

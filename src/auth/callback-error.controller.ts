@@ -1,0 +1,63 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Events } from '../events.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
+import { RateLimit } from '../http/rate-limit.js';
+import { printable } from '../provider/log-line.js';
+import { ProviderRegistry } from '../provider/provider.registry.js';
+import { Public } from '../token/guard/access.js';
+import { STATE, StateService } from './states/state.service.js';
+
+/** Characters of an error code in the audit trail; those of RFC 6749 and OpenID Connect are shorter. */
+const MAX_CODE = 64;
+
+/** Errors that the user causes; the provider works, so the log has no warning. */
+const BY_USER = new Set(['cancelled', 'access_denied']);
+
+/** Body of POST /oauth2/callback-error: the parameters of the callback (RFC 6749 §4.1.2.1). */
+@OAuthParameters()
+export class CallbackErrorDto {
+  /** State of the authorization request. */
+  @RequiredText({ matches: { pattern: STATE, as: '64 hex characters' } })
+  state!: string;
+
+  /** `error` of the callback; `cancelled` if the user closed the dialog. */
+  @RequiredText()
+  error!: string;
+
+  /** `error_description` of the callback. */
+  @OptionalText()
+  error_description?: string;
+}
+
+/** Sign-ins that end at the client, so the service would not notice them (contract §4). */
+@Public()
+@Controller('oauth2')
+export class CallbackErrorController {
+  constructor(
+    private readonly states: StateService,
+    private readonly providers: ProviderRegistry,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * Report that a sign-in failed at the provider
+   *
+   * For a client whose callback has an `error`, or whose user closed the dialog (`error=cancelled`). The `state` is used up, and
+   * the failure is recorded. An unknown state gets the same answer, and nothing is recorded.
+   *
+   * @returns {204} Noted.
+   */
+  @Post('callback-error')
+  @RateLimit('token')
+  @HttpCode(204)
+  async callbackError(
+    @Body() { state, error, error_description: description }: CallbackErrorDto,
+  ): Promise<void> {
+    const signIn = await this.states.spend(state);
+    if (!signIn) return;
+    const { provider } = signIn;
+    const code = printable(error, [state], MAX_CODE) || 'unknown';
+    this.events.emit('sign_in.refused', { error: code, provider });
+    if (!BY_USER.has(code)) this.providers.find(provider)?.warnOfCallback(error, description, [state]);
+  }
+}
