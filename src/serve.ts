@@ -7,6 +7,7 @@ import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
 import { welcome } from './operations/welcome.js';
 import { checkAdapters } from './provider/custom/custom-adapters.js';
+import { providerLines, readyFacts } from './ready.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
 import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 
@@ -43,8 +44,12 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   });
   if (!service) return;
   const isForPeople = !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
-  if (isForPeople) process.stdout.write(welcome(settings, publicAccounts(settings), hasColors()));
-  else log.info(`Latchkey is ready: ${settings.publicUrl}`);
+  const facts = readyFacts(settings, service.providers);
+  for (const line of providerLines(settings, service.providers)) log.info(line);
+  if (service.providers.length === 0)
+    log.warn('No user can sign in: no provider is enabled. Set the keys of one (providers.<name>.url, …).');
+  if (isForPeople) process.stdout.write(welcome(settings, publicAccounts(settings), hasColors(), facts));
+  else log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
   void service.checkProviders((line) => log.warn(line)); // in the background: the other providers can be used
 
   await signalled;

@@ -22,11 +22,13 @@ const DOCUMENTS = [
  * production.
  *
  * @param isColoured whether the terminal shows colours
+ * @param facts what the service uses
  */
 export function welcome(
   settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
   accounts: readonly DemoAccount[],
   isColoured: boolean,
+  facts: string,
 ): string {
   const { publicUrl, demoEnabled, generatedServiceKey } = settings;
   const title = `  Latchkey is ready: ${publicUrl}`;
@@ -40,6 +42,7 @@ export function welcome(
   return [
     '',
     isColoured ? styleText('bold', title) : title,
+    `  ${facts}`,
     '',
     ...places.map(([place, about]) => `  ${place.padEnd(width)}  ${about}`),
     '',

@@ -51,6 +51,9 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
     }
     case 'invalid_scope':
       return ['scope'];
+    case 'redirect_uri_mismatch': // GitHub, Google
+    case 'invalid_redirect_uri':
+      return ['redirect_uris'];
     case 'invalid_grant':
     case 'invalid_request':
       return ['redirect_uris', 'pkce'];

@@ -310,6 +310,18 @@ describe('a provider', () => {
     });
   });
 
+  it('check names the value of a url that is the address of a discovery document', async () => {
+    const url = 'https://id.example/realms/corp/.well-known/openid-configuration';
+    const check = jest.fn(async () => undefined);
+    const lines: string[] = [];
+    const settings = providerSettings('corp', { url });
+    await providerOf({ check }, { settings }).check((line) => void lines.push(line));
+    expect(lines).toEqual([
+      'Provider corp cannot be used now: providers.corp.url is the address of a discovery document; set it to https://id.example/realms/corp',
+    ]);
+    expect(check).not.toHaveBeenCalled();
+  });
+
   it('check reports a line for each error', async () => {
     const check = (): never => {
       throw new AggregateError([new Error('away'), refusal('invalid_client'), new Error('slow')]);

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/secrets/current-secret.js';
+import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
@@ -41,9 +42,13 @@ const REFUSALS = new Map<unknown, Refusal>([
   ['invalid_request', ['invalid_request', 'the provider does not accept the request']],
 ]);
 
+/** Discovery document (OpenID Connect Discovery §4, RFC 8414 §3), pasted as `url`. */
+const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
+
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
+  private readonly clientKey: CurrentSecret<string> | undefined;
   private latest: ProviderSettings;
 
   constructor(
@@ -52,10 +57,13 @@ export class Provider {
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
   ) {
-    const { clientSecretFile: file, clientSecret } = settings;
+    const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
     const accepted = file?.parser ?? providerKeys.clientSecret.parser;
-    this.clientSecret = currentSecret(file, accepted, clientSecret, (line) => logger.warn(line));
+    const warn = (line: string): void => logger.warn(line);
+    this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
+    const { parser } = providerKeys.clientKey;
+    this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
   }
 
   /** Returns the provider's authorization page for a state, and the memory of the adapter. */
@@ -159,6 +167,15 @@ export class Provider {
 
   /** Lets the adapter check the provider. @param warn receives a line for each error */
   async check(warn: (line: string) => void): Promise<void> {
+    const [, url] = DOCUMENT.exec(this.latest.url ?? '') ?? [];
+    if (url !== undefined) {
+      const { name, variables } = this.latest;
+      const key = siblingVariable(variables.adapter, 'url');
+      warn(
+        `Provider ${name} cannot be used now: ${key} is the address of a discovery document; set it to ${url}`,
+      );
+      return;
+    }
     const lineOf = (error: unknown, settings: ProviderSettings): string =>
       isOfProvider(error) ? refusalLine(error, settings) : oneLine(error, settings);
     const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);
@@ -166,10 +183,13 @@ export class Provider {
       warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /** Settings with the current client secret (contract §2); one object until the secret changes. */
+  /** Settings with the current client secret and key (contract §2); one object until they change. */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
-    if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };
+    const clientKey = this.clientKey?.recent();
+    if (clientSecret !== this.latest.clientSecret || clientKey !== this.latest.clientKey) {
+      this.latest = { ...this.latest, clientSecret, ...(clientKey !== undefined && { clientKey }) };
+    }
     return this.latest;
   }
 

@@ -50,6 +50,18 @@ export function redirectUrisToRegister(
   return [...new Set([...list, providerCallback(settings, provider.name)])];
 }
 
+/**
+ * Redirect URI that the provider gets in a sign-in of the specification's flow: a provider that sends the code by POST sends it to the
+ * service, which passes it on to the client's (contract §6, Apple).
+ */
+export function redirectUriAt(
+  settings: Pick<Settings, 'publicUrl'>,
+  { name, options }: Pick<ProviderSettings, 'name' | 'options'>,
+  redirectUri: string,
+): string {
+  return options['response_mode'] === 'form_post' ? providerCallback(settings, name) : redirectUri;
+}
+
 /** The demo offers its page at the other spelling of loopback as a second device. */
 function asLocalhost(uri: string): string {
   return uri.replace(/^(https?:\/\/)127\.0\.0\.1(?=[:/])/, '$1localhost');

@@ -29,7 +29,11 @@ describe('answers', () => {
   const OF_REFRESH_TOKEN = ['active', 'sub', 'sid', 'device_id', ...CLAIMS];
 
   it.each<[string, string[], () => request.Test]>([
-    ['GET /me', ['user_id', 'username', 'email', 'avatar_url', 'created_at', 'claims'], () => asUser().get('/me')],
+    [
+      'GET /me',
+      ['user_id', 'username', 'email', 'avatar_url', 'created_at', 'claims'],
+      () => asUser().get('/me'),
+    ],
     ['PATCH /devices/…', DEVICE, () => asUser().patch(`/devices/${device}`, { device_name: 'Phone' })],
     ['POST /push', ['id', 'offset', 'online'], () => push({})],
     ['POST /push that nobody keeps', ['id', 'offset', 'online'], () => push({ ttl: 0 })],

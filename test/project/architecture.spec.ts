@@ -222,6 +222,7 @@ describe('a table is named in its own module', () => {
       importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
     );
     expect(spanning.toSorted()).toEqual(SPANNING);
-    for (const file of spanning) expect(sourceOf(file)).toMatch(/spans[\s*/]+(?:modules|rooms)/);
+    for (const file of spanning)
+      expect(sourceOf(file)).toMatch(/(?:spans|of several)[\s*/]+(?:modules|rooms)/);
   });
 });

@@ -177,5 +177,30 @@ describe('warnings of a provider', () => {
         `Provider corp cannot be used now: ${cause} from ${address}; look at providers.corp.url`,
       ]);
     });
+
+    // The document of another issuer, at an OpenID provider and at one whose adapter was forgotten.
+    it.each([
+      [
+        'https://login.example/realms/corp',
+        ': set providers.corp.url to https://login.example/realms/corp',
+        'set providers.contract.adapter to oidc, and providers.contract.url to https://login.example/realms/corp',
+      ],
+      [
+        'https://login.example/{tenantid}/v2.0',
+        ': set providers.corp.url to https://login.example/<tenant id>/v2.0 for one tenant, or providers.corp.adapter to microsoft for several',
+        'set providers.contract.adapter to oidc',
+      ],
+      ['javascript:alert(1)', 'which is not an address', undefined],
+    ])('names the value to set: %s', async (issuer, value, forgotten) => {
+      stub.answerWith(200, { issuer, authorization_endpoint: 'https://login.example/authorize' });
+      const lines = await check();
+      const [ofCorp, ...others] = ['corp', 'contract'].map((name) =>
+        lines.filter((line) => line.startsWith(`Provider ${name} cannot be used now: `)),
+      );
+      expect(ofCorp).toEqual([expect.stringContaining(value)]);
+      const line = `it is an OpenID Connect provider: ${forgotten}`;
+      expect(others).toEqual([forgotten === undefined ? [] : [expect.stringContaining(line)]]);
+      expect(lines).toHaveLength(forgotten === undefined ? 1 : 2);
+    });
   });
 });

@@ -7,14 +7,19 @@ export interface ProviderSettings {
   readonly name: string;
   /** As it was set; an adapter sees the name of the preset's adapter (provider/presets.ts). */
   readonly adapter: string;
+  /** Whether the setting `adapter` is absent, so that `adapter` is the default. */
+  readonly isDefaultAdapter?: true;
   /** `{provider_url}` for the browser, without a trailing slash; not every adapter needs it. */
   readonly url?: string;
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
-  /** At the start; adapters receive the current one (provider/provider.ts). */
+  /** At the start; adapters receive the current one (provider/provider.ts). Empty if the client authenticates without it. */
   readonly clientSecret: string;
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
+  /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */
+  readonly clientKey?: string;
+  readonly clientKeyFile?: SecretFile & { readonly parser: Parser<string> };
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[];
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { mappedClaims } from '../identity/claims.js';
 import type {
@@ -8,14 +9,51 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
+import { isHttpUrl } from '../identity/identity.js';
 import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './authorization-request.js';
+
+/** Milliseconds for the discovery document; less than the whole check has (contract §6). */
+const CHECK_MS = 4000;
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
 @Injectable()
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
+
+  /**
+   * Finds a provider of OpenID Connect if the setting `adapter` is absent. A provider that is away is no finding.
+   * @throws an Error with the settings that it needs, which is a warning at the start
+   */
+  async check(provider: ProviderSettings): Promise<void> {
+    if (!provider.isDefaultAdapter) return;
+    const issuer = await this.issuerAt(`${provider.url}/.well-known/openid-configuration`);
+    if (issuer === undefined) return;
+    const [adapter, url] = ['adapter', 'url'].map((key) => siblingVariable(provider.variables.adapter, key));
+    const isOther = issuer.replace(/\/$/, '') !== provider.url;
+    throw new Error(
+      `it is an OpenID Connect provider: set ${adapter} to oidc${isOther ? `, and ${url} to ${issuer}` : ''}`,
+    );
+  }
+
+  /** Returns the issuer in a discovery document; undefined if there is none. */
+  private async issuerAt(url: string): Promise<string | undefined> {
+    try {
+      const signal = AbortSignal.timeout(CHECK_MS);
+      const answer = await this.http.send({
+        method: 'GET',
+        url,
+        headers: { Accept: 'application/json' },
+        signal,
+      });
+      const { issuer, authorization_endpoint: page } = readAnswer(answer);
+      const isDocument = typeof issuer === 'string' && isHttpUrl(issuer) && typeof page === 'string';
+      return isDocument ? issuer : undefined;
+    } catch {
+      return undefined;
+    }
+  }
 
   /** spec §4.5.1. */
   authorizationUrl(

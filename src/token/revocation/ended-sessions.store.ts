@@ -48,7 +48,7 @@ const READ = {
       AND (signed_out_at, session_id) > ($1::timestamptz, $2::uuid)
     ORDER BY signed_out_at, session_id LIMIT ${PAGE}`,
 };
-// It spans modules.
+// It uses tables of several modules.
 const READ_CLAIMS = { name: 'changed-claims', text: selectChangedClaims(CLAIMS_PAGE) };
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 

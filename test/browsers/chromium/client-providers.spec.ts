@@ -113,6 +113,7 @@ inChromium('the client with several providers', () => {
       'Weiter mit The $& Forum',
     ]);
     await page.evaluate(axe.source);
+    await page.evaluate(`void (document.documentElement.style.colorScheme = 'light dark')`);
     for (const place of ['main', 'body > div']) {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
