@@ -81,7 +81,8 @@ export function RequireClaim(...claim: Parameters<typeof requireClaim>): Decorat
 function requiring(requirement: Requirement): Decorator {
   return (target: object, name?: string | symbol, descriptor?: { readonly value?: unknown }) => {
     const decorated = name === undefined ? target : descriptor?.value;
-    if (typeof decorated !== 'function') throw new TypeError('only classes and methods can have requirements');
+    if (typeof decorated !== 'function')
+      throw new TypeError('only classes and methods can have requirements');
     const others = metadata.getMetadata(KEY, decorated) ?? []; // of a base class, too
     metadata.defineMetadata(KEY, [...others, requirement], decorated);
   };
