@@ -26,7 +26,7 @@ interface Context {
 
 /** Errors of all operations. */
 const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
-const WITHOUT_BODY = [204, 302, 304];
+const WITHOUT_BODY = [204, 302, 303, 304];
 const PAGE = { 'text/html': { schema: { type: 'string' } } };
 const HEADERS: Readonly<Record<string, Json>> = {
   'Cache-Control': { description: 'How long the answer may be stored.', schema: { type: 'string' } },
@@ -153,7 +153,10 @@ function contentOf(id: string, { result, answerHeaders }: Route, { models }: Con
 }
 
 function headersOf(status: number, { answerHeaders }: Route): Json | undefined {
-  const names = status === 302 ? ['Location'] : Object.keys(answerHeaders).filter((name) => name in HEADERS);
+  const names =
+    status === 302 || status === 303
+      ? ['Location']
+      : Object.keys(answerHeaders).filter((name) => name in HEADERS);
   if (status === 304 || names.length === 0) return undefined;
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -36,6 +36,7 @@ export const BODIES: Readonly<Record<string, Json>> = {
     'a refresh': { grant_type: 'refresh_token', refresh_token: EXAMPLE.refreshToken },
   },
   refresh: { 'a refresh': { refresh_token: EXAMPLE.refreshToken } },
+  postedCallback: { 'the answer of Apple': { code: EXAMPLE.code, state: EXAMPLE.state } },
   callbackError: {
     'the callback has an error': {
       state: EXAMPLE.state,

@@ -44,6 +44,7 @@ export class AuthController {
    *
    * @returns Where to send the user.
    * @returns {302} With `response_type`: to the provider, or with an error to the client.
+   * @throws OAuthError `invalid_client`
    */
   @Get('authorize')
   @RateLimit('authorize')

@@ -6,7 +6,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import type { Identity } from '../provider/identity/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
-import { defaultRedirectUri } from '../provider/redirect-uris.js';
+import { defaultRedirectUri, redirectUriAt } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { providerParams } from './provider-params.dto.js';
@@ -72,7 +72,11 @@ export class AuthService {
     }
     const passed = providerParams(provider.settings, query);
     const state = this.states.make();
-    const { url, memory } = await provider.authorizationUrl({ state, redirectUri, ...passed });
+    const { url, memory } = await provider.authorizationUrl({
+      state,
+      redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
+      ...passed,
+    });
     await this.states.save(state, {
       provider: params.provider,
       redirectUri,
@@ -106,10 +110,11 @@ export class AuthService {
   }
 
   private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
-    return this.providers.get(signIn.provider).exchange({
+    const provider = this.providers.get(signIn.provider);
+    return provider.exchange({
       code,
       state,
-      redirectUri: signIn.redirectUri,
+      redirectUri: redirectUriAt(this.settings, provider.settings, signIn.redirectUri),
       ...(iss !== undefined && { iss }),
       ...(signIn.memory !== null && { memory: signIn.memory }),
     });

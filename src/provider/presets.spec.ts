@@ -1,5 +1,6 @@
 import { parseSettings } from '../config/settings/parse-settings.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import { listed } from './listed-provider.js';
 import { openIdProviders, withPreset } from './presets.js';
 
 /** As an adapter gets them. */
@@ -23,12 +24,41 @@ it.each([
     { token_url: 'https://discord.com/api/oauth2/token', scope: 'identify email' },
   ],
   ['google', 'Google', 'oidc', {}],
+  ['gitlab', 'GitLab', 'oidc', {}],
+  ['linkedin', 'LinkedIn', 'oidc', { pkce: 'off', nonce: 'off' }],
+  ['slack', 'Slack', 'oidc', { pkce: 'off' }],
+  ['facebook', 'Facebook', 'oauth2', { claim_user_id: 'id', claim_avatar_url: 'picture.data.url' }],
 ])('%s is a preset with the label %s and the adapter %s', (preset, label, adapter, options) => {
   const provider = settingsOf({ adapter: preset });
   const credentials = { clientId: 'web', clientSecret: 's3cret' };
   expect(provider).toMatchObject({ name: 'idp', ...credentials, label, adapter, options });
-  expect(provider.url).toBe(preset === 'google' ? 'https://accounts.google.com' : undefined);
+  const urls: Record<string, string> = {
+    google: 'https://accounts.google.com',
+    gitlab: 'https://gitlab.com',
+    linkedin: 'https://www.linkedin.com/oauth',
+    slack: 'https://slack.com',
+  };
+  expect(provider.url).toBe(urls[preset]);
+  expect(listed(provider).mode).toBe('popup');
   expect(settingsOf({ adapter: preset, label: 'Ours' }).label).toBe('Ours');
+});
+
+it.each(['okta', 'auth0', 'keycloak'])('%s needs its address', (adapter) => {
+  const provider = settingsOf({ adapter, url: 'https://id.example/realms/a/' });
+  expect(provider).toMatchObject({ adapter: 'oidc', url: 'https://id.example/realms/a', options: {} });
+  expect(provider.label?.toLowerCase()).toBe(adapter);
+});
+
+const [ONE, TWO] = ['00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000b'];
+const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad';
+it.each([
+  [ONE, ONE.toLowerCase()],
+  [`${ONE}, ${TWO}`, 'organizations'],
+  [`${TWO},${PERSONAL}`, 'common'],
+  [PERSONAL, PERSONAL],
+])('microsoft with the tenants %s has the issuer of %s', (tenants, path) => {
+  const url = `https://login.microsoftonline.com/${path}/v2.0`;
+  expect(settingsOf({ adapter: 'microsoft', tenants })).toMatchObject({ adapter: 'oidc', url });
 });
 
 it('those that can send logout tokens speak OpenID Connect, by themselves or by a preset', () => {

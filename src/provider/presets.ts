@@ -10,7 +10,11 @@ interface Preset {
   readonly issuer?: string;
 }
 
+/** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
+const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
+
 const PRESETS: Readonly<Record<PresetName, Preset>> = {
+  // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
   github: {
     label: 'GitHub',
     options: {
@@ -24,6 +28,7 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
     },
     issuer: 'https://github.com/login/oauth',
   },
+  // https://docs.discord.com/developers/topics/oauth2
   discord: {
     label: 'Discord',
     options: {
@@ -37,14 +42,65 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
     },
     issuer: 'https://discord.com',
   },
+  // https://developers.google.com/identity/openid-connect/openid-connect
   google: { label: 'Google', url: 'https://accounts.google.com', options: {} },
+  // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an access token.
+  microsoft: {
+    label: 'Microsoft',
+    options: { client_assertion_audience: 'token_endpoint', claim_avatar_url: '' },
+  },
+  // https://developer.okta.com/docs/reference/api/oidc/
+  okta: { label: 'Okta', options: {} },
+  // https://auth0.com/docs/get-started/applications/configure-applications-with-oidc-discovery
+  auth0: { label: 'Auth0', options: {} },
+  // https://www.keycloak.org/securing-apps/oidc-layers
+  keycloak: { label: 'Keycloak', options: {} },
+  // https://docs.gitlab.com/integration/openid_connect_provider/
+  gitlab: { label: 'GitLab', url: 'https://gitlab.com', options: {} },
+  // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple (response_mode). No PKCE.
+  apple: {
+    label: 'Apple',
+    url: 'https://appleid.apple.com',
+    options: {
+      scope: 'openid name email',
+      response_mode: 'form_post',
+      pkce: 'off',
+      claim_username: '',
+      claim_avatar_url: '',
+    },
+  },
+  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither PKCE nor nonce
+  linkedin: {
+    label: 'LinkedIn',
+    url: 'https://www.linkedin.com/oauth',
+    options: { pkce: 'off', nonce: 'off', token_endpoint_auth_method: 'client_secret_post' },
+  },
+  // https://docs.slack.dev/authentication/sign-in-with-slack: a nonce, no PKCE
+  slack: {
+    label: 'Slack',
+    url: 'https://slack.com',
+    options: { pkce: 'off', token_endpoint_auth_method: 'client_secret_post' },
+  },
+  // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
+  facebook: {
+    label: 'Facebook',
+    options: {
+      authorize_url: 'https://www.facebook.com/v21.0/dialog/oauth',
+      token_url: 'https://graph.facebook.com/v21.0/oauth/access_token',
+      userinfo_url: 'https://graph.facebook.com/v21.0/me?fields=id,name,email,picture',
+      scope: 'public_profile email',
+      claim_user_id: 'id',
+      claim_username: 'name',
+      claim_avatar_url: 'picture.data.url',
+    },
+  },
 };
 
 /** Completes settings from their preset, and replaces its name by its adapter. Returns other settings unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   if (!isPreset(provider.adapter)) return provider;
   const adapter = PRESET_ADAPTERS[provider.adapter];
-  const { label, url, issuer, options: usual } = PRESETS[provider.adapter];
+  const { label, url = urlOfTenants(provider), issuer, options: usual } = PRESETS[provider.adapter];
   const options = { ...usual, ...provider.options };
   // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
@@ -58,6 +114,14 @@ export function withPreset(provider: ProviderSettings): ProviderSettings {
     adapter,
     options,
   };
+}
+
+/** Issuer of Microsoft for the allowed tenants: one of them has its own. */
+function urlOfTenants({ adapter, options }: ProviderSettings): string | undefined {
+  const tenants = options['tenants']?.split(',').map((id) => id.trim().toLowerCase());
+  if (adapter !== 'microsoft' || !tenants) return undefined;
+  const shared = tenants.includes(PERSONAL_ACCOUNTS) ? 'common' : 'organizations';
+  return `https://login.microsoftonline.com/${tenants.length === 1 ? tenants[0] : shared}/v2.0`;
 }
 
 function isPreset(adapter: string): adapter is PresetName {

@@ -48,6 +48,7 @@ const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorizat
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
+  private readonly clientKey: CurrentSecret<string> | undefined;
   private latest: ProviderSettings;
 
   constructor(
@@ -56,10 +57,13 @@ export class Provider {
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
   ) {
-    const { clientSecretFile: file, clientSecret } = settings;
+    const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
     const accepted = file?.parser ?? providerKeys.clientSecret.parser;
-    this.clientSecret = currentSecret(file, accepted, clientSecret, (line) => logger.warn(line));
+    const warn = (line: string): void => logger.warn(line);
+    this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
+    const { parser } = providerKeys.clientKey;
+    this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
   }
 
   /** Returns the provider's authorization page for a state, and the memory of the adapter. */
@@ -179,10 +183,13 @@ export class Provider {
       warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /** Settings with the current client secret (contract §2); one object until the secret changes. */
+  /** Settings with the current client secret and key (contract §2); one object until they change. */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
-    if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };
+    const clientKey = this.clientKey?.recent();
+    if (clientSecret !== this.latest.clientSecret || clientKey !== this.latest.clientKey) {
+      this.latest = { ...this.latest, clientSecret, ...(clientKey !== undefined && { clientKey }) };
+    }
     return this.latest;
   }
 

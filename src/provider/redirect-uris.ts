@@ -44,10 +44,23 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
 /** Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients. */
 export function redirectUrisToRegister(
   settings: Pick<Settings, 'publicUrl' | 'redirectUris'>,
-  provider: Own & Pick<ProviderSettings, 'name'>,
+  provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
 ): readonly string[] {
-  const list = provider.redirectUris ?? settings.redirectUris ?? [];
+  const own = provider.redirectUris ?? settings.redirectUris ?? [];
+  const list = own.filter((uri) => redirectUriAt(settings, provider, uri) === uri);
   return [...new Set([...list, providerCallback(settings, provider.name)])];
+}
+
+/**
+ * Redirect URI that the provider gets in a sign-in of the specification's flow: a provider that sends the code by POST sends it to the
+ * service, which passes it on to the client's (contract §6, Apple).
+ */
+export function redirectUriAt(
+  settings: Pick<Settings, 'publicUrl'>,
+  { name, options }: Pick<ProviderSettings, 'name' | 'options'>,
+  redirectUri: string,
+): string {
+  return options['response_mode'] === 'form_post' ? providerCallback(settings, name) : redirectUri;
 }
 
 /** The demo offers its page at the other spelling of loopback as a second device. */

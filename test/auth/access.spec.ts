@@ -49,6 +49,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'POST /providers/mock/oauth2/authorize': 'public',
   'POST /providers/mock/oauth2/token/exchange': 'public',
   'GET /providers/:name/callback': 'public',
+  'POST /providers/:name/callback': 'public',
   'POST /providers/corp/backchannel-logout': 'public',
 };
 

@@ -1,4 +1,5 @@
 import { parse } from 'dotenv';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../docs/.vitepress/places.js';
@@ -7,6 +8,19 @@ import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { withPreset } from '../../src/provider/presets.js';
 
 const INDEX = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8');
+
+/** The environment, with a key instead of the path of its file. */
+function withKey({
+  'providers.apple.client_key_file': path,
+  ...env
+}: Record<string, string>): Record<string, string> {
+  if (path === undefined) return env;
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    ...env,
+    'providers.apple.client_key': privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+  };
+}
 
 it.each(Object.keys(PRESET_ADAPTERS))(
   '%s has a page of at most 15 lines, whose .env enables it',
@@ -20,7 +34,7 @@ it.each(Object.keys(PRESET_ADAPTERS))(
     const { providers, warnings } = parseSettings({
       PUBLIC_URL: 'https://id.example',
       REDIRECT_URIS: 'https://app.example/callback',
-      ...parse(env!),
+      ...withKey(parse(env!)),
     });
     expect([[...providers.keys()], warnings]).toEqual([[preset], []]);
     expect(withPreset(providers.get(preset)!).label).toBeTruthy();

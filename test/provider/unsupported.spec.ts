@@ -43,8 +43,8 @@ describe('what is not supported', () => {
     ],
     [
       { require_pushed_authorization_requests: true },
-      'pushedRequests',
-      'require_pushed_authorization_requests: true',
+      'pushedAddress',
+      'pushed_authorization_request_endpoint',
     ],
     [{ require_signed_request_object: true }, 'requestObjects', 'require_signed_request_object: true'],
     [{ [METHODS]: ['plain'] }, 'pkceMethod', `${METHODS}: plain`],
@@ -56,6 +56,19 @@ describe('what is not supported', () => {
     ],
   ])('in a discovery document: %j', (changes, kind, seen) => {
     expect(linesOf(changes)).toEqual([advice(kind, seen)]);
+  });
+
+  it('is a pushed request that the settings exclude, and not one that they allow', () => {
+    const pushed = {
+      require_pushed_authorization_requests: true,
+      pushed_authorization_request_endpoint: `${AT}/par`,
+    };
+    expect(linesOf(pushed)).toEqual([]);
+    const seen = 'require_pushed_authorization_requests: true';
+    expect(linesOf(pushed, { par: 'off' })).toEqual([advice('pushedRequests', seen)]);
+    expect(linesOf({}, { par: 'on' })).toEqual([
+      advice('pushedAddress', 'pushed_authorization_request_endpoint'),
+    ]);
   });
 
   it('is a line for each thing', () => {
@@ -120,6 +133,10 @@ describe('what is not supported', () => {
         PROVIDERS_CORP_URL: proxy.url,
         PROVIDERS_CORP_CLIENT_ID: 'latchkey',
         PROVIDERS_CORP_CLIENT_SECRET: SECRET,
+        PROVIDERS_PUSHED_ADAPTER: 'oidc',
+        PROVIDERS_PUSHED_URL: proxy.url,
+        PROVIDERS_PUSHED_CLIENT_ID: 'latchkey',
+        PROVIDERS_PUSHED_CLIENT_SECRET: SECRET,
         PROVIDERS_AWAY_ADAPTER: 'oidc',
         PROVIDERS_AWAY_URL: 'http://127.0.0.1:1',
         PROVIDERS_AWAY_CLIENT_ID: 'latchkey',
@@ -135,11 +152,11 @@ describe('what is not supported', () => {
     });
     afterEach(() => issuer.restart({ client: {}, features: OFFERED, claimsInIdToken: true }));
 
-    const authorize = (): request.Test =>
-      request(service.url).get('/oauth2/authorize').query({ provider: 'corp' });
+    const authorize = (provider = 'corp'): request.Test =>
+      request(service.url).get('/oauth2/authorize').query({ provider });
 
-    async function signIn(): Promise<request.Response> {
-      const { body } = await authorize().expect(200);
+    async function signIn(provider?: string): Promise<request.Response> {
+      const { body } = await authorize(provider).expect(200);
       const callback = await new Person('ada').authorize((body as { redirect_url: string }).redirect_url);
       return request(service.url).post('/oauth2/token').send(Object.fromEntries(callback.searchParams));
     }
@@ -157,23 +174,34 @@ describe('what is not supported', () => {
       pushedAuthorizationRequests: { enabled: true, requirePushedAuthorizationRequests: true },
     };
 
-    it('pushed requests: the start goes on with a warning, sign-ins are refused, and what was changed counts at once', async () => {
-      issuer.restart({ features: PUSHED });
-      const line = advice('pushedRequests', 'require_pushed_authorization_requests: true');
+    it('signed requests: the start goes on with a warning, sign-ins are refused, and what was changed counts at once', async () => {
+      proxy.tamper = (path, body) =>
+        path.endsWith('/openid-configuration') ? { ...body, require_signed_request_object: true } : undefined;
+      const line = advice('requestObjects', 'require_signed_request_object: true');
       const warnings: string[] = [];
       await service.app.get(ProviderRegistry).check((warning) => void warnings.push(warning));
-      expect(warnings.toSorted()).toEqual([
-        expect.stringMatching(/^Provider away cannot be used now: .*ECONNREFUSED/),
-        `Provider corp cannot be used now: ${line}`,
-      ]);
+      expect(warnings).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^Provider away cannot be used now: .*ECONNREFUSED/),
+          `Provider corp cannot be used now: ${line}`,
+        ]),
+      );
       const causes = await logged(async () =>
         expect((await authorize().expect(500)).body).toMatchObject({ error: 'server_error' }),
       );
       expect(causes).toContainEqual(
         expect.objectContaining({ message: `provider corp cannot be used: ${line}` }),
       );
-      issuer.restart({ features: OFFERED });
+      proxy.tamper = () => undefined;
       expect((await signIn()).status).toBe(200);
+    });
+
+    it('pushed requests are made if the document demands them', async () => {
+      issuer.restart({ features: PUSHED });
+      const { body } = await authorize('pushed').expect(200);
+      const { redirect_url: url } = body as { redirect_url: string };
+      expect([...new URL(url).searchParams.keys()].toSorted()).toEqual(['client_id', 'request_uri']);
+      expect((await signIn('pushed')).status).toBe(200);
     });
 
     const encrypted = {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
@@ -19,6 +19,7 @@ import {
   ErrorForClient,
   type ClientError,
   type ClientRequest,
+  withQuery,
 } from './client-request.js';
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
@@ -55,12 +56,54 @@ export class ClientCallbackController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
     refuseHead(request);
+    const address = await this.addressAfter(this.providerOf(name, params), params);
+    return sendNext({ address }, response);
+  }
+
+  /**
+   * Receive the callback of a provider that sends it by POST
+   *
+   * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as after GET. For a client
+   * of the specification, the browser is redirected to the `redirect_uri` of the authorization request with the provider’s answer,
+   * which the client sends to `/oauth2/token`.
+   *
+   * @returns {303} To the client.
+   * @throws OAuthError `invalid_grant`, `not_found`
+   */
+  @Post('callback')
+  @RateLimit('token')
+  async postedCallback(
+    @Param('name') name: string,
+    @Body() params: ClientCallbackDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<string> {
+    const provider = this.providerOf(name, params);
+    if (provider.settings.options['response_mode'] !== 'form_post') {
+      throw new OAuthError('not_found', 'the provider answers by GET');
+    }
+    const signIn = await this.states.peek(params.state);
+    const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
+    const address = isOfSpecification
+      ? withQuery(signIn.redirectUri, answerIn(params))
+      : await this.addressAfter(provider, params);
+    sendNext({ address }, response);
+    response.status(303); // a browser repeats a POST after some other redirects (RFC 9700 §4.12)
+    return '';
+  }
+
+  private providerOf(name: string, params: ClientCallbackDto): Provider {
     const provider = this.providers.find(name);
     if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
     if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
       throw new OAuthError('invalid_request', 'code is required');
     }
-    const address = await this.refusals.report(async (attempt) => {
+    return provider;
+  }
+
+  /** Spends the state of a stock client's sign-in. @returns its redirect URI, with a code */
+  private async addressAfter(provider: Provider, params: ClientCallbackDto): Promise<string> {
+    const { name } = provider.settings;
+    return this.refusals.report(async (attempt) => {
       const signIn = await this.states.consume(params.state);
       const { clientRequest: client } = signIn;
       if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
@@ -74,7 +117,6 @@ export class ClientCallbackController {
         throw this.refusal(client, clientErrorOf(cause), cause);
       }
     });
-    return sendNext({ address }, response);
   }
 
   /** @returns redirect URI of the client, with a code */
@@ -106,6 +148,23 @@ export class ClientCallbackController {
   private refusal(client: ClientRequest, error: ClientError, cause?: unknown): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, { cause });
   }
+}
+
+/** What the client of the specification would have got in its query; Apple's `user` is not passed on. */
+function answerIn({
+  code,
+  state,
+  iss,
+  error,
+  error_description: description,
+}: ClientCallbackDto): Record<string, string> {
+  return {
+    ...(code !== undefined && { code }),
+    ...(error !== undefined && { error }),
+    ...(description !== undefined && { error_description: description }),
+    state,
+    ...(iss !== undefined && { iss }),
+  };
 }
 
 /** Only the provider errors that a client can act on are passed on (contract §4). */

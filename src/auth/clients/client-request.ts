@@ -25,9 +25,13 @@ export function addressOf(
   issuer: string,
   answer: Readonly<Record<string, string>>,
 ): string {
-  const parameters = { ...answer, ...(state !== null && { state }), iss: issuer };
+  return withQuery(redirectUri, { ...answer, ...(state !== null && { state }), iss: issuer });
+}
+
+/** Appends an answer to a redirect URI. */
+export function withQuery(redirectUri: string, answer: Readonly<Record<string, string>>): string {
   // Some clients decode %20 only, and not +.
-  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const query = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return redirectUri + (redirectUri.includes('?') ? '&' : '?') + query.join('&');
 }
 

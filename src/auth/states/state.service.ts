@@ -54,6 +54,12 @@ const CONSUME_ONE = {
     SELECT encode(state_hash, 'hex') AS hash, ${SPENT} FROM spent`,
 };
 
+const PEEK = {
+  name: 'state-peek',
+  text: `SELECT redirect_uri AS "redirectUri", provider, client_request AS "clientRequest"
+    FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
+};
+
 type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
@@ -89,6 +95,17 @@ export class StateService {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
+  }
+
+  /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
+  async peek(
+    state: string,
+  ): Promise<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'> | undefined> {
+    const [row] = await this.sql.query<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>>(
+      PEEK,
+      [hashOfState(state)],
+    );
+    return row;
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */

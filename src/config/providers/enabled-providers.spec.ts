@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { parseSettings } from '../settings/parse-settings.js';
 import type { Environment } from '../settings/setting-row.js';
 
@@ -28,6 +29,10 @@ const oauth2 = {
   'providers.idp.client_id': 'web',
   'providers.idp.client_secret': 's3cret of more than sixteen',
 };
+const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+}) as string;
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
 const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
@@ -113,6 +118,33 @@ describe('adapters', () => {
     expect(set).toMatchObject({ issuer: 'https://idp.example/', options: {} });
   });
 
+  it.each<[string, Record<string, string>, object]>([
+    [
+      'a key',
+      { client_key: KEY },
+      { clientKey: KEY, options: { token_endpoint_auth_method: 'private_key_jwt' } },
+    ],
+    ['a key on one line', { client_key: KEY.replaceAll('\n', String.raw`\n`) }, { clientSecret: '' }],
+    ['nothing', { token_endpoint_auth_method: 'none' }, { clientSecret: '' }],
+  ])(
+    'of oidc and oauth2 may authenticate with %s instead of a secret, also in production',
+    (_name, keys, expected) => {
+      const all = { adapter: 'oidc', url: 'https://idp.example', client_id: 'web', ...keys };
+      const own = Object.fromEntries(
+        Object.entries(all).map(([key, text]) => [`providers.idp.${key}`, text]),
+      );
+      const production = {
+        ...secretKey,
+        NODE_ENV: 'production',
+        DATA_DIR: '/srv/data',
+        TRUST_PROXY: 'false',
+      };
+      expect(idpOf({ ...production, REDIRECT_URIS: 'https://app.example/cb', ...own })).toMatchObject(
+        expected,
+      );
+    },
+  );
+
   it('may be a file, relative to the working directory, or a package; neither needs a url', () => {
     const file = { ...credentials, 'providers.idp.adapter': './adapters/corp.js' };
     expect(idpOf(file, '/srv')?.adapter).toBe('/srv/adapters/corp.js');
@@ -154,7 +186,7 @@ describe('errors', () => {
     [
       'an adapter that is neither a name nor a file',
       { ...idp, PROVIDERS_IDP_ADAPTER: 'My Adapter' },
-      'PROVIDERS_IDP_ADAPTER is invalid. Use contract, oidc, oauth2, github, discord, google, a file',
+      'PROVIDERS_IDP_ADAPTER is invalid. Use contract, oidc, oauth2, github, discord, google, microsoft',
     ],
     [
       'a URL of OAuth 2.0 left out',
@@ -167,9 +199,63 @@ describe('errors', () => {
       'providers.idp.userinfo_url is invalid. Use an absolute http:// or https:// URL',
     ],
     [
-      'an unknown way to send the secret',
+      'an unknown way to authenticate',
+      { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'client_secret_jwt' },
+      'providers.idp.token_endpoint_auth_method is invalid. Use client_secret_basic, client_secret_post, private_key_jwt, or none. Value: "client_secret_jwt"',
+    ],
+    [
+      'an assertion without a key',
       { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'private_key_jwt' },
-      'providers.idp.token_endpoint_auth_method is invalid. Use client_secret_basic or client_secret_post. Value: "private_key_jwt"',
+      'providers.idp.client_key is not set. Use a value, because idp is enabled',
+    ],
+    [
+      'a key that is none, which is a secret',
+      { ...oauth2, 'providers.idp.client_key': '-----BEGIN PRIVATE KEY-----' },
+      'providers.idp.client_key is invalid. Use a private key without password, in PEM or as a JWK: RSA of at least 2048 bits, EC P-256, P-384 or P-521, or Ed25519. Value: not shown (secret).',
+    ],
+    ...[
+      {},
+      { 'providers.ms.url': 'https://login.microsoftonline.com/common/v2.0' },
+      { 'providers.ms.url': 'https://login.microsoftonline.com/organizations/v2.0' },
+    ].map((keys): [string, Environment, string] => [
+      `microsoft for any tenant: ${JSON.stringify(keys)}`,
+      {
+        'providers.ms.adapter': 'microsoft',
+        'providers.ms.client_id': 'a',
+        'providers.ms.client_secret': 's',
+        ...keys,
+      },
+      'providers.ms.tenants is not set. Use the ids of the tenants with users that may sign in',
+    ]),
+    [
+      'microsoft with a tenant that is no id',
+      {
+        'providers.ms.adapter': 'microsoft',
+        'providers.ms.client_id': 'a',
+        'providers.ms.client_secret': 's',
+        'providers.ms.tenants': 'corp.example',
+      },
+      'providers.ms.tenants is invalid. Use a comma-separated list of tenant ids',
+    ],
+    [
+      'apple with a key that has no id',
+      {
+        'providers.a.adapter': 'apple',
+        'providers.a.client_id': 'com.example.web',
+        'providers.a.team_id': 'ABCDE12345',
+        'providers.a.client_key': KEY,
+      },
+      'providers.a.client_key_id is not set. Use the id of the key at Apple',
+    ],
+    [
+      'okta without its address',
+      {
+        'providers.o.adapter': 'okta',
+        'providers.o.client_id': 'a',
+        'providers.o.client_secret': 's',
+        'providers.o.enabled': 'true',
+      },
+      'providers.o.url is not set',
     ],
     [
       'a password without a user',

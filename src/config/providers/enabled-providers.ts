@@ -4,7 +4,8 @@ import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor } from '../settings/suggestion.js';
 import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type Setting } from '../settings/setting-row.js';
-import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
+import type { ProviderSettings, SampleProviderSettings, SecretFile, Settings } from '../settings/settings.js';
+import { readClientKey } from './client-key.js';
 import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
 import { providerVariable, type ProviderVariables } from './provider-variables.js';
 
@@ -92,16 +93,24 @@ function parseProvider(
   const adapter = readKey(given, providerKeys.adapter) ?? providerKeys.adapter.default;
   const url = readKey(given, providerKeys.url);
   const clientId = readKey(given, providerKeys.clientId);
-  const clientSecret = readKey(given, providerKeys.clientSecret);
+  const clientKey = readKey(given, providerKeys.clientKey);
+  const method = authenticationOf(given, adapter);
+  const usesSecret = method === 'client_secret';
+  const clientSecret = usesSecret ? readKey(given, providerKeys.clientSecret) : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
-  for (const key of [...requiredKeys(adapter), 'client_id', 'client_secret']) {
+  const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
+  for (const key of new Set([...requiredKeys(adapter), 'client_id', ...credentials])) {
     if (!variables.has(key))
       errors.add(providerVariable(name, key, variables), 'is not set', `a value, because ${name} is enabled`);
   }
+  if (adapter === 'microsoft') requireTenants(given, url);
+  if (adapter === 'apple') requireKeyId(given, clientKey);
   const shared = ofEveryProvider(given);
-  if (production) refuseWeak(given, clientSecret);
+  if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const file = secretFiles.get(providerVariable(name, 'client_secret', variables));
+  const fileOf = (key: string): SecretFile | undefined =>
+    secretFiles.get(providerVariable(name, key, variables));
+  const [file, keyFile] = [fileOf('client_secret'), fileOf('client_key')];
   const accepted = production ? strongSecret : providerKeys.clientSecret.parser;
   return {
     name,
@@ -110,10 +119,45 @@ function parseProvider(
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,
-    ...(file && { clientSecretFile: { ...file, parser: accepted } }),
+    ...(file && usesSecret && { clientSecretFile: { ...file, parser: accepted } }),
+    ...(clientKey !== undefined && { clientKey }),
+    ...(keyFile && { clientKeyFile: { ...keyFile, parser: providerKeys.clientKey.parser } }),
     ...shared,
-    options: options(given),
+    options: {
+      ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
+      ...options(given),
+    },
   };
+}
+
+/** How the client authenticates (contract §2): a key without another setting replaces the secret. */
+function authenticationOf(
+  { variables }: Given,
+  adapter: string,
+): 'client_secret' | 'private_key_jwt' | 'none' {
+  if (adapter === 'contract') return 'client_secret';
+  const set = variables.get('token_endpoint_auth_method')?.text;
+  if (set === 'none' || set === 'private_key_jwt') return set;
+  if (adapter === 'apple') return 'private_key_jwt';
+  return set === undefined && variables.has('client_key') ? 'private_key_jwt' : 'client_secret';
+}
+
+/** An issuer of many tenants signs for users of any company (contract §6). */
+function requireTenants({ name, variables, errors }: Given, url: string | undefined): void {
+  const isShared = url === undefined || /\/(?:common|organizations)(?:\/|$)/i.test(url);
+  if (!isShared || variables.has('tenants')) return;
+  const use = 'the ids of the tenants with users that may sign in, separated by commas';
+  errors.add(providerVariable(name, 'tenants', variables), 'is not set', use);
+}
+
+function requireKeyId({ name, variables, errors }: Given, clientKey: string | undefined): void {
+  if (clientKey === undefined || variables.has('client_key_id')) return;
+  if (readClientKey(clientKey)?.header['kid'] !== undefined) return;
+  errors.add(
+    providerVariable(name, 'client_key_id', variables),
+    'is not set',
+    'the id of the key at Apple, because client_key does not contain it',
+  );
 }
 
 function ofEveryProvider(given: Given): Omit<SampleProviderSettings['provider'], 'options'> {

@@ -1,6 +1,7 @@
 import * as parsers from '../settings/parsers.js';
 import { allowedParams, authorizeParams } from './authorize-params.js';
 import { claimsSetting } from './claim-paths.js';
+import { clientKeyText } from './client-key.js';
 import type { Setting } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
@@ -9,13 +10,35 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
   ['oidc', ['url']],
   ['oauth2', ['authorize_url', 'token_url', 'userinfo_url']],
+  ['okta', ['url']],
+  ['auth0', ['url']],
+  ['keycloak', ['url']],
+  ['apple', ['team_id', 'client_key']],
 ]);
 
-/** Presets need only credentials; `provider/presets.ts` has their other settings (contract §6). */
-export const PRESET_ADAPTERS = { github: 'oauth2', discord: 'oauth2', google: 'oidc' } as const;
+/** Presets need credentials, some an address as well; `provider/presets.ts` has their other settings (contract §6). */
+export const PRESET_ADAPTERS = {
+  github: 'oauth2',
+  discord: 'oauth2',
+  google: 'oidc',
+  microsoft: 'oidc',
+  okta: 'oidc',
+  auth0: 'oidc',
+  keycloak: 'oidc',
+  gitlab: 'oidc',
+  apple: 'oidc',
+  linkedin: 'oidc',
+  slack: 'oidc',
+  facebook: 'oauth2',
+} as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...Object.keys(PRESET_ADAPTERS)]);
+export const ADAPTERS: ReadonlySet<string> = new Set([
+  'contract',
+  'oidc',
+  'oauth2',
+  ...Object.keys(PRESET_ADAPTERS),
+]);
 
 /** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
@@ -30,6 +53,16 @@ export function isOpenId(adapter: string): boolean {
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
+const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const tenantIds = parsers.parser('a comma-separated list of tenant ids (GUIDs)', (text) =>
+  parsers
+    .list('ids', (id) => TENANT.test(id))
+    .parse(text)
+    .join(',')
+    .toLowerCase(),
+);
 
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
@@ -60,11 +93,17 @@ export const providerKeys = {
     secret: true,
     doc: 'Client secret agreed with the provider; in production at least 16 characters.',
   },
+  clientKey: {
+    name: 'client_key',
+    parser: clientKeyText,
+    secret: true,
+    doc: '`oidc`, `oauth2`: private key of the client, instead of a client secret (`private_key_jwt`, RFC 7523), in PEM or as a JWK; for `apple` the key that makes the client secret. A certificate in the PEM adds its thumbprint to the assertion (Entra ID).',
+  },
   adapter: {
     name: 'adapter',
     parser: adapterName,
     default: 'contract',
-    doc: "Protocol: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
+    doc: "Protocol: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), a product (`github`, `discord`, `google`, `microsoft`, `okta`, `auth0`, `keycloak`, `gitlab`, `apple`, `linkedin`, `slack`, `facebook`: its addresses and peculiarities are known), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
@@ -75,7 +114,7 @@ export const providerKeys = {
   issuer: {
     name: 'issuer',
     parser: endpointUrl,
-    defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
+    defaultShown: 'what the adapter knows: all but `contract`, `oauth2` and `facebook` do',
     doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused.',
   },
   mode: {
@@ -87,7 +126,7 @@ export const providerKeys = {
   label: {
     name: 'label',
     parser: parsers.text,
-    defaultShown: '`GitHub`, `Discord` or `Google` for these adapters, else the name',
+    defaultShown: 'the name of the product (`GitHub`), else the name',
     doc: 'Name on a sign-in button. Part of `GET /oauth2/providers`.',
   },
 } as const satisfies Record<string, Setting<unknown>>;
@@ -109,7 +148,7 @@ export const adapterKeys = {
   username: {
     name: 'claim_username',
     parser: parsers.text,
-    defaultShown: '`preferred_username,name`',
+    defaultShown: '`name,preferred_username`',
     doc: '`oidc`, `oauth2`: claim of the display name, or a template (`{given_name} {family_name}`).',
   },
   email: {
@@ -156,10 +195,46 @@ export const adapterKeys = {
   },
   tokenEndpointAuthMethod: {
     name: 'token_endpoint_auth_method',
-    parser: parsers.oneOf('client_secret_basic', 'client_secret_post'),
+    parser: parsers.oneOf('client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'),
     defaultShown:
-      '`client_secret_post` if the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
-    doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
+      '`private_key_jwt` with `client_key`; else `client_secret_post` if the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
+    doc: '`oidc`, `oauth2`: how the client authenticates: by its secret, in a header or in the form, by an assertion signed with `client_key`, or not at all.',
+  },
+  clientKeyId: {
+    name: 'client_key_id',
+    parser: parsers.text,
+    defaultShown: '`kid` of the JWK',
+    doc: '`oidc`, `oauth2`: id of `client_key` at the provider (`kid`).',
+  },
+  clientAssertionAudience: {
+    name: 'client_assertion_audience',
+    parser: parsers.oneOf('issuer', 'token_endpoint'),
+    defaultShown: '`issuer`; `token_endpoint` for `microsoft`',
+    doc: '`oidc`, `oauth2`: audience of the assertion that `client_key` signs.',
+  },
+  teamId: {
+    name: 'team_id',
+    parser: parsers.parser('a team id of 10 letters and digits', (text) =>
+      /^[A-Z0-9]{10}$/.test(text) ? text : undefined,
+    ),
+    doc: '`apple`: team id of the Apple developer account.',
+  },
+  tenants: {
+    name: 'tenants',
+    parser: tenantIds,
+    doc: '`microsoft`: ids of the tenants with users that may sign in, separated by commas. One tenant needs no `url`; an issuer of many tenants needs this list.',
+  },
+  par: {
+    name: 'par',
+    parser: parsers.oneOf('auto', 'on', 'off'),
+    defaultShown: '`auto`',
+    doc: '`oidc`: whether the parameters of the authorization page are sent to the provider first (pushed authorization requests, RFC 9126). `auto`: if the discovery document requires it.',
+  },
+  responseMode: {
+    name: 'response_mode',
+    parser: parsers.oneOf('query', 'form_post'),
+    defaultShown: '`query`; `form_post` for `apple`',
+    doc: '`oidc`: `form_post` if the provider sends the code by POST. Its redirect URI is then always `<PUBLIC_URL>/providers/<name>/callback`.',
   },
   pkce: {
     name: 'pkce',

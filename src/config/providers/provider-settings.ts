@@ -14,9 +14,12 @@ export interface ProviderSettings {
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
-  /** At the start; adapters receive the current one (provider/provider.ts). */
+  /** At the start; adapters receive the current one (provider/provider.ts). Empty if the client authenticates without it. */
   readonly clientSecret: string;
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
+  /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */
+  readonly clientKey?: string;
+  readonly clientKeyFile?: SecretFile & { readonly parser: Parser<string> };
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[];
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */

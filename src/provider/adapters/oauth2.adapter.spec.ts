@@ -215,6 +215,8 @@ describe('the adapter oauth2', () => {
       [200, 'incorrect_client_credentials', 'invalid_client'],
       [401, 'unauthorized_client', 'unauthorized_client'],
       [200, 'something_else', 'something_else'],
+      [200, 'invalid_code', 'invalid_grant'], // Slack
+      [400, { code: 100, type: 'OAuthException', message: 'used' }, 'invalid_grant'], // Facebook
     ])('with status %i and the error %s means %s', async (status, said, error) => {
       token = [status, { error: said }];
       await expect(exchange()).rejects.toMatchObject({ error, name: 'ProviderRefusal' });

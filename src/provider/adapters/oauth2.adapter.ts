@@ -11,17 +11,10 @@ import type {
   ProviderIdentity,
   UserRequest,
 } from '../provider-adapter.js';
-import { badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
+import { badAnswer, PRODUCT_CODES, readAnswer, readObject } from '../transport/provider-answer.js';
 import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
-
-/** GitHub's error codes, instead of the codes of RFC 6749 §5.2; their status is 200. */
-const GITHUB_CODES = new Map<unknown, string>([
-  ['bad_verification_code', 'invalid_grant'],
-  ['redirect_uri_mismatch', 'invalid_grant'],
-  ['incorrect_client_credentials', 'invalid_client'],
-]);
 
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
 @Injectable()
@@ -92,10 +85,12 @@ export class OAuth2Adapter implements ProviderAdapter {
       Accept: 'application/json',
     });
     const authenticate = clientAuthentication(provider, 'client_secret_post');
-    authenticate({ issuer: '' }, { client_id: provider.clientId }, form, headers);
+    const tokenUrl = option(provider, 'token_url');
+    const server = { issuer: provider.issuer ?? tokenUrl, token_endpoint: tokenUrl };
+    await authenticate(server, { client_id: provider.clientId }, form, headers);
     const answer = await this.http.send({
       method: 'POST',
-      url: option(provider, 'token_url'),
+      url: tokenUrl,
       headers: Object.fromEntries(headers),
       body: form.toString(),
       signal,
@@ -106,7 +101,7 @@ export class OAuth2Adapter implements ProviderAdapter {
 
 /** Returns the access token of an answer (RFC 6749 §5.1); other members are ignored. @throws as `readAnswer` */
 function readToken(answer: ProviderResponse): string {
-  const { access_token: token, token_type: type } = readAnswer(answer, GITHUB_CODES);
+  const { access_token: token, token_type: type } = readAnswer(answer, PRODUCT_CODES);
   // RFC 6749 §A.12: visible characters and spaces.
   if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
     throw badAnswer('the token URL answered with no usable access_token', answer);

@@ -7,6 +7,7 @@ import {
   askedOf,
   badAnswer,
   isAway,
+  PRODUCT_CODES,
   ProviderRefusal,
   readAnswer,
   readObject,
@@ -14,7 +15,7 @@ import {
 import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 import { advice, Unsupported } from './unsupported.js';
-import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
+import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.js';
 
 /** Milliseconds for a document. Several requests may wait for it, so their signals do not end it. */
 const DOCUMENT_MS = 5000;
@@ -31,11 +32,17 @@ export async function discover(
   if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
   // Some issuers end with a slash; the setting has none (contract §2).
-  if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
+  if (metadata.issuer.replace(/\/$/, '') !== provider.url && !isOfTenants(provider, metadata)) {
     const line = advice('issuer', nameOf(metadata.issuer)) + valueFor(metadata.issuer, provider);
     throw new Unsupported(provider.name, [badAnswer(line, answer)]);
   }
   return metadata;
+}
+
+/** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
+function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
+  const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
+  return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
 }
 
 /** The value to set if the operator meant this issuer. */
@@ -85,18 +92,34 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
  * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the
  * provider's keys again, so a withdrawn key is rejected and a new one accepted at once.
  */
-export function configure(
+export async function configure(
   http: ProviderHttp,
   provider: ProviderSettings,
   metadata: client.ServerMetadata,
   signal?: AbortSignal,
-): client.Configuration {
+): Promise<client.Configuration> {
   const authentication = clientAuthentication(provider, usualMethod(metadata));
-  const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication);
+  const configuration = isOfTenants(provider, metadata)
+    ? await configureForTenants(metadata, provider.clientId, authentication)
+    : new client.Configuration(metadata, provider.clientId, undefined, authentication);
   configuration[client.customFetch] = libraryFetch(http, metadata, signal);
   client.enableNonRepudiationChecks(configuration);
   if (isInsecure(provider)) client.allowInsecureRequests(configuration);
   return configuration;
+}
+
+/**
+ * Compares `iss` of an ID token with the issuer of its `tid`. Only the library's own discovery prepares this, and only for the address
+ * of Microsoft, to which nothing is sent: the document is here already.
+ */
+async function configureForTenants(
+  metadata: client.ServerMetadata,
+  clientId: string,
+  authentication: client.ClientAuth,
+): Promise<client.Configuration> {
+  return client.discovery(new URL('https://login.microsoftonline.com'), clientId, undefined, authentication, {
+    [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
+  });
 }
 
 /** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
@@ -115,10 +138,10 @@ function isInsecure(provider: ProviderSettings): boolean {
  */
 function libraryFetch(
   http: ProviderHttp,
-  { jwks_uri: jwksUri }: client.ServerMetadata,
+  { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo }: client.ServerMetadata,
   signal?: AbortSignal,
 ): client.CustomFetch {
-  const keysAt = jwksUri === undefined ? undefined : new URL(jwksUri).href;
+  const [keysAt, pushedAt] = [jwksUri, pushedTo].map((address) => address && new URL(address).href);
   return async (url, { method, headers, body, signal: librarySignal }) => {
     const answer = await http.send({
       method: method as 'GET' | 'POST',
@@ -128,7 +151,11 @@ function libraryFetch(
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DOCUMENT_MS),
     });
     await nextTurn(); // as above
-    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer)));
+    if (url === pushedAt) {
+      const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
+      return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
+    }
+    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES)));
     // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return Response.json(usedKeys(readObject(answer)));

@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { jest } from '@jest/globals';
+import { jwtVerify } from 'jose';
 import type { ServerMetadata } from 'openid-client';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
+import { makeSigningKey } from '../../../test/support/signing-key.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity, UserRequest } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
@@ -332,6 +334,127 @@ describe('the adapter oidc', () => {
       expect(rawHeaders.some((value) => value.startsWith('Basic '))).toBe(!inForm);
     },
   );
+
+  describe('authenticates without a client secret', () => {
+    const jwk = { ...makeSigningKey('ours').jwk };
+    const own = { clientSecret: '', clientKey: JSON.stringify(jwk) };
+    const redeem = (
+      options: ProviderSettings['options'],
+      more: Partial<ProviderSettings> = own,
+    ): Promise<unknown> =>
+      adapter.exchange(stub.settings({ ...more, options }), {
+        code: 'c',
+        state: 's',
+        redirectUri: REDIRECT_URI,
+        memory: MEMORY,
+        signal: new AbortController().signal,
+      });
+    const formAt = (path: string): Record<string, string> =>
+      Object.fromEntries(new URLSearchParams(stub.requests.find((one) => one.path === path)!.body));
+
+    it.each([
+      ['issuer', '', {}],
+      ['token endpoint', '/token', { client_assertion_audience: 'token_endpoint', client_key_id: 'named' }],
+    ])('by an assertion for the %s (RFC 7523)', async (_name, path, options: Record<string, string>) => {
+      stub.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] };
+      await redeem({ token_endpoint_auth_method: 'private_key_jwt', ...options });
+      const { client_assertion: jwt = '', client_assertion_type: type, ...form } = formAt('/token');
+      expect(type).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+      expect(form).toMatchObject({ client_id: 'latchkey', code: 'c' });
+      expect(form).not.toHaveProperty('client_secret');
+      const { payload, protectedHeader } = await jwtVerify(
+        jwt,
+        createPublicKey({ key: jwk, format: 'jwk' }),
+        {
+          audience: stub.url + path,
+          issuer: 'latchkey',
+          subject: 'latchkey',
+          requiredClaims: ['jti', 'iat', 'exp'],
+        },
+      );
+      expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: options['client_key_id'] ?? 'ours' });
+      expect(payload.exp! - payload.iat!).toBe(300);
+    });
+
+    it('by nothing, and by the secret that Apple wants', async () => {
+      await redeem({ token_endpoint_auth_method: 'none' });
+      expect(Object.keys(formAt('/token'))).not.toContain('client_secret');
+      stub.reset();
+      await redeem({ team_id: 'ABCDE12345', pkce: 'off' });
+      const { payload } = await jwtVerify(
+        formAt('/token')['client_secret']!,
+        createPublicKey({ key: jwk, format: 'jwk' }),
+      );
+      expect(payload).toMatchObject({ iss: 'ABCDE12345', sub: 'latchkey', aud: 'https://appleid.apple.com' });
+    });
+
+    it('pushes the parameters of the page first, if the provider demands it (RFC 9126)', async () => {
+      const endpoint = { pushed_authorization_request_endpoint: `${stub.url}/par` };
+      stub.metadata = { ...endpoint, require_pushed_authorization_requests: true };
+      stub.said = { '/par': [201, '{"request_uri":"urn:a","expires_in":"soon"}'] };
+      const settings = stub.settings({ ...own, options: { token_endpoint_auth_method: 'private_key_jwt' } });
+      const request = { state: 's', redirectUri: REDIRECT_URI };
+      const { url } = (await adapter.authorizationUrl(settings, request)) as { url: URL };
+      const query = { theirs: '1', client_id: 'latchkey', request_uri: 'urn:a' };
+      expect(Object.fromEntries(url.searchParams)).toEqual(query);
+      expect(formAt('/par')).toMatchObject({ state: 's', redirect_uri: REDIRECT_URI, response_type: 'code' });
+      expect(formAt('/par')['client_assertion']).toBeDefined();
+      stub.said = { '/par': [400, '{"error":"invalid_request"}'] };
+      expect(await failure(Promise.resolve(adapter.authorizationUrl(settings, request)))).toMatchObject({
+        error: 'invalid_request',
+        asked: { url: `${stub.url}/par`, status: 400 },
+      });
+    });
+
+    it.each<[string, object, string, RegExp]>([
+      ['demands it, and par is off', { require_pushed_authorization_requests: true }, 'off', /par is off/],
+      ['has no address for it, and par is on', {}, 'on', /no address for pushed/],
+    ])('says that a provider %s', async (_name, metadata, par, message) => {
+      stub.metadata = { ...metadata };
+      expect((await failure(adapter.check(stub.settings({ options: { par } })))).message).toMatch(message);
+    });
+  });
+
+  describe('with an issuer of many tenants (Microsoft)', () => {
+    const TENANT = '00000000-0000-4000-8000-00000000000a';
+    const OTHER = '00000000-0000-4000-8000-00000000000b';
+    const redeem = (options: ProviderSettings['options'] = { tenants: `${OTHER},${TENANT.toUpperCase()}` }) =>
+      adapter.exchange(stub.settings({ url: `${stub.url}/organizations/v2.0`, options }), {
+        code: 'c',
+        state: 's',
+        redirectUri: REDIRECT_URI,
+        memory: MEMORY,
+        signal: new AbortController().signal,
+      });
+    const issuerOf = (tid: string): string => `${stub.url}/${tid}/v2.0`;
+    beforeEach(() => {
+      const document = {
+        issuer: issuerOf('{tenantid}'),
+        authorization_endpoint: `${stub.url}/authorize`,
+        token_endpoint: `${stub.url}/token`,
+        jwks_uri: `${stub.url}/jwks`,
+        id_token_signing_alg_values_supported: ['ES256'],
+      };
+      stub.said = { [`/organizations/v2.0${DOCUMENT}`]: [200, JSON.stringify(document)] };
+    });
+
+    it('accepts the users of the tenants in the settings', async () => {
+      stub.claims = { iss: issuerOf(TENANT), tid: TENANT };
+      expect(await redeem()).toMatchObject({ provider_user_id: 'ada' });
+    });
+
+    it.each<[string, object, object]>([
+      ['another tenant', { tid: OTHER.replace('b', 'c') }, { error: 'invalid_grant' }],
+      ['an issuer of another tenant than tid', { tid: TENANT, iss: 'OTHER' }, { name: 'Error' }],
+      ['no tid', {}, { name: 'Error' }],
+    ])('rejects %s', async (_name, claims: { tid?: string; iss?: string }, expected) => {
+      stub.claims = { ...claims, iss: issuerOf(claims.iss ? OTHER : (claims.tid ?? TENANT)) };
+      expect(await failure(redeem())).toMatchObject(expected);
+    });
+
+    it('is unusable without tenants', async () =>
+      expect((await failure(redeem({}))).message).toContain('names another issuer'));
+  });
 
   describe('refuses', () => {
     it.each([

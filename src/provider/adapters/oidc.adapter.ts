@@ -18,7 +18,7 @@ import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
 import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
-import { advice, Unsupported, unsupportedIn } from './unsupported.js';
+import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
 /** Request for the provider's sign-out page. */
@@ -65,18 +65,26 @@ export class OidcAdapter implements ProviderAdapter {
     provider: ProviderSettings,
     { state, redirectUri, params }: AuthorizationRequest,
   ): Promise<AuthorizationUrl> {
-    const configuration = configure(this.http, provider, await this.metadata(provider));
+    const metadata = await this.metadata(provider);
+    const configuration = await configure(this.http, provider, metadata);
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
-    const url = client.buildAuthorizationUrl(configuration, {
+    const { response_mode: responseMode = 'query', scope = 'openid profile email' } = provider.options;
+    const parameters = {
       ...staticParams(provider.options),
       ...params,
       redirect_uri: redirectUri,
-      scope: provider.options['scope'] ?? 'openid profile email',
+      scope,
       state,
+      ...(responseMode !== 'query' && { response_mode: responseMode }),
       ...nonce,
       ...pkce?.parameters,
-    });
+    };
+    const url = usesPar(provider.options, metadata)
+      ? await client.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
+          throw withoutSecrets(error);
+        })
+      : client.buildAuthorizationUrl(configuration, parameters);
     return { url, memory: { ...pkce?.memory, ...nonce } };
   }
 
@@ -92,7 +100,7 @@ export class OidcAdapter implements ProviderAdapter {
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const metadata = await this.metadata(provider);
     const { signal } = request;
-    const configuration = configure(this.http, provider, metadata, signal);
+    const configuration = await configure(this.http, provider, metadata, signal);
     const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
       (error: unknown) => {
         throw explained(provider, error);
@@ -128,7 +136,7 @@ export class OidcAdapter implements ProviderAdapter {
   ): Promise<URL | undefined> {
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
-    return client.buildEndSessionUrl(configure(this.http, provider, metadata), {
+    return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
       post_logout_redirect_uri: redirectUri,
       logout_hint: hint,
       ...(idToken && { id_token_hint: idToken }),
@@ -149,6 +157,7 @@ export class OidcAdapter implements ProviderAdapter {
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
     const claims = checkIdToken(tokens, nonce);
+    checkTenant(provider, claims);
     received?.(claims);
     const { end_session_endpoint: logout } = configuration.serverMetadata();
     const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
@@ -219,6 +228,16 @@ function explained(
 
 function usesNonce({ options }: ProviderSettings): boolean {
   return options['nonce'] !== 'off';
+}
+
+/** The library compared `iss` with the tenant before. @throws ProviderRefusal for a tenant that is not in the settings */
+function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken): void {
+  const allowed = options['tenants']
+    ?.toLowerCase()
+    .split(',')
+    .map((id) => id.trim());
+  if (!allowed || (typeof tid === 'string' && allowed.includes(tid.toLowerCase()))) return;
+  throw new ProviderRefusal('invalid_grant', 'the user is of a tenant that is not in tenants', { url: url! });
 }
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;

@@ -23,14 +23,21 @@ export const UNSUPPORTED = {
     'it does not offer the authorization code flow',
     'response type code (grant type authorization_code): on',
   ],
-  publicClients: ['it takes public clients only', 'client authentication: on, with a client secret'],
+  publicClients: [
+    'it takes public clients only',
+    'client authentication: on, with a client secret; or here, token_endpoint_auth_method of the provider to none',
+  ],
   clientKeys: [
     'it takes no client secret at its token endpoint',
-    'client authentication to client_secret_basic or client_secret_post, not by key or certificate',
+    'client authentication to client_secret_basic or client_secret_post; or here, client_key of the provider',
   ],
   pushedRequests: [
-    'it demands pushed authorization requests',
-    'pushed authorization requests (PAR): not required',
+    'it demands pushed authorization requests, and par is off',
+    'pushed authorization requests (PAR): not required; or here, par of the provider to auto',
+  ],
+  pushedAddress: [
+    'it has no address for pushed authorization requests',
+    'pushed authorization requests (PAR): on; or here, par of the provider to off',
   ],
   requestObjects: ['it demands signed request objects', 'request objects (JAR): not required'],
   pkceMethod: [
@@ -69,7 +76,13 @@ export class Unsupported extends AggregateError {
 export const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 const NEVER = /^$/;
 const chosenHere = (options: Options): boolean => options['token_endpoint_auth_method'] !== undefined;
+const mayPush = ({ par }: Options): boolean => par !== 'off';
 const withoutPkce = (options: Options): boolean => !usesPkce(options, 'on');
+
+/** Whether the parameters are sent to the provider first (RFC 9126). */
+export function usesPar({ par = 'auto' }: Options, metadata: ServerMetadata): boolean {
+  return par === 'on' || (par === 'auto' && metadata.require_pushed_authorization_requests === true);
+}
 
 type Rule = readonly [keyof typeof UNSUPPORTED, string, RegExp, isLifted?: (options: Options) => boolean];
 
@@ -79,7 +92,7 @@ const RULES: readonly Rule[] = [
   ['codeFlow', 'grant_types_supported', /^authorization_code$/],
   ['publicClients', 'token_endpoint_auth_methods_supported', /^(?!none$)/, chosenHere],
   ['clientKeys', 'token_endpoint_auth_methods_supported', /^client_secret_(?:basic|post)$/, chosenHere],
-  ['pushedRequests', 'require_pushed_authorization_requests', NEVER], // RFC 9126 §5
+  ['pushedRequests', 'require_pushed_authorization_requests', NEVER, mayPush], // RFC 9126 §5
   ['requestObjects', 'require_signed_request_object', NEVER], // RFC 9101 §10.5
   ['pkceMethod', 'code_challenge_methods_supported', /^S256$/, withoutPkce],
   ['idTokenSignature', 'id_token_signing_alg_values_supported', ASYMMETRIC],
@@ -100,6 +113,10 @@ export function unsupportedIn(metadata: ServerMetadata, options: Options): Error
     const isThere = members[name] !== undefined && !isLifted?.(options);
     return isThere && !valuesOf(members, name).some((value) => needed.test(value));
   }).map(([kind, name]) => advice(kind, `${name}: ${printable(valuesOf(members, name))}`));
+  const pushed = members['pushed_authorization_request_endpoint'];
+  if (usesPar(options, metadata) && !scheme.test(String(pushed))) {
+    found.push(advice('pushedAddress', 'pushed_authorization_request_endpoint'));
+  }
   if (addresses.length > 0) found.unshift(advice('addresses', addresses.join(', ')));
   return found.map((line) => new Error(line));
 }

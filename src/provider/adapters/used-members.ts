@@ -22,12 +22,18 @@ export function usedTokens({ access_token: accessToken, id_token: idToken }: Mem
   };
 }
 
+/** Answer to a pushed authorization request (RFC 9126 §2.2). The library requires a lifetime, which is not used. */
+export function usedPushed({ request_uri: requestUri }: Members): object {
+  return { request_uri: requestUri, expires_in: 60 };
+}
+
 const ADDRESSES = [
   'authorization_endpoint',
   'token_endpoint',
   'userinfo_endpoint',
   'jwks_uri',
   'end_session_endpoint',
+  'pushed_authorization_request_endpoint',
 ];
 const LISTS = [
   'response_types_supported',

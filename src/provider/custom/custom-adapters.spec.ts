@@ -8,7 +8,7 @@ import { checkAdapters, loadAdapter } from './custom-adapters.js';
 
 const METHODS = 'authorizationUrl() {}, exchange() {}';
 const ACCEPTED =
-  'contract, oidc, oauth2, github, discord, google, a file that begins with ./ or /, or the name of an installed package';
+  'contract, oidc, oauth2, github, discord, google, microsoft, okta, auth0, keycloak, gitlab, apple, linkedin, slack, facebook, a file that begins with ./ or /, or the name of an installed package';
 
 /** Adapters of integrators, before the service starts (contract §2, §6). */
 describe('custom adapters', () => {

@@ -97,13 +97,15 @@ describe('identityOf', () => {
     const standard = { sub: '1', preferred_username: 'ada', name: 'Ada', email: 'a@x.example', picture: 'p' };
     expect(identityOf(standard, {})).toEqual({
       provider_user_id: '1',
-      username: 'ada',
+      username: 'Ada',
       email: 'a@x.example',
       avatar_url: 'p',
     });
-    expect(identityOf(standard, { claim_user_id: 'email', claim_username: 'name' })).toMatchObject({
+    expect(
+      identityOf(standard, { claim_user_id: 'email', claim_username: 'preferred_username' }),
+    ).toMatchObject({
       provider_user_id: 'a@x.example',
-      username: 'Ada',
+      username: 'ada',
     });
     expect(identityOf({ sub: '1' }, {})).toEqual({ provider_user_id: '1' });
   });
@@ -145,6 +147,7 @@ describe('identityOf', () => {
     const four = { sub: '1', name: 'a', email: 'a@x.example', picture: 'p', email_verified: false };
     expect(isComplete(four, {})).toBe(true);
     expect(isComplete({ ...four, email: undefined }, {})).toBe(false);
+    expect(isComplete({ ...four, picture: undefined }, { claim_avatar_url: '' })).toBe(true);
     expect(isComplete(four, { claim_username: '{name} {family_name}' })).toBe(false);
     expect(isComplete({ ...four, family_name: 'b' }, { claim_username: '{name} {family_name}' })).toBe(true);
   });

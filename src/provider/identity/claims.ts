@@ -8,7 +8,7 @@ type Options = Readonly<Record<string, string>>;
 /** Paths without `claim_*` settings: the standard claims of OpenID Connect Core §5.1. */
 const DEFAULTS: Options = {
   claim_user_id: 'sub',
-  claim_username: 'preferred_username,name',
+  claim_username: 'name,preferred_username',
   claim_email: 'email',
   claim_avatar_url: 'picture',
 };
@@ -56,9 +56,10 @@ export function isPartOf(path: string, name: string): boolean {
 
 /** Whether claims have all four fields, a name with all its parts, and every claim of the settings. */
 export function isComplete(claims: Claims, options: Options): boolean {
-  const fields = Object.entries(DEFAULTS);
+  // A preset leaves a field out with an empty path.
+  const paths = Object.entries(DEFAULTS).map(([option, usual]) => options[option] ?? usual);
   return (
-    fields.every(([option, usual]) => claimAt(claims, options[option] ?? usual, 'text')) &&
+    paths.every((path) => path === '' || claimAt(claims, path, 'text')) &&
     claimPaths(options['claims']).every(([, path]) => (valueAt(claims, path) ?? null) !== null)
   );
 }

@@ -13,6 +13,21 @@ export interface Asked {
   readonly description?: unknown;
 }
 
+/** Error codes of products, instead of the codes of RFC 6749 §5.2; GitHub and Slack send them with status 200, Facebook as numbers. */
+export const PRODUCT_CODES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  ['bad_verification_code', 'invalid_grant'], // GitHub
+  ['redirect_uri_mismatch', 'invalid_grant'],
+  ['incorrect_client_credentials', 'invalid_client'],
+  ['invalid_code', 'invalid_grant'], // Slack
+  ['code_already_used', 'invalid_grant'],
+  ['bad_redirect_uri', 'invalid_grant'],
+  ['bad_client_secret', 'invalid_client'],
+  ['invalid_client_id', 'invalid_client'],
+  [100, 'invalid_grant'], // Facebook
+  [1, 'invalid_client'],
+  [101, 'invalid_client'],
+]);
+
 /**
  * Parses a provider's answer to a code. Content type and status do not matter: an error is recognised by its code (contract §3).
  *
@@ -23,7 +38,8 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
   const answer = readObject(response);
   const { error } = answer;
   const status = `the provider answered with status ${response.status}`;
-  if (error) throw new ProviderRefusal(codes.get(error) ?? error, status, askedIn(response));
+  const code = isObject(error) ? error['code'] : error;
+  if (error) throw new ProviderRefusal(codes.get(code) ?? error, status, askedIn(response));
   if (response.status !== 200) throw badAnswer(`${status} and no error code`, response);
   return answer;
 }
@@ -96,7 +112,14 @@ function chain(error: unknown): Link[] {
   return links;
 }
 
+function isObject(value: unknown): value is Answer {
+  return typeof value === 'object' && value !== null;
+}
+
 function askedIn({ url, status, body }: Response): Asked {
-  const { error, error_description: description } = (parseJson(body) ?? {}) as Answer;
+  const answer = (parseJson(body) ?? {}) as Answer;
+  const { error, error_description: description } = isObject(answer['error'])
+    ? { error: answer['error']['type'], error_description: answer['error']['message'] } // Facebook
+    : answer;
   return error ? { url, status, error, description } : { url, status };
 }
