@@ -23,6 +23,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'GET /oauth2/authorize': 'public',
   'POST /oauth2/token': 'public',
   'POST /oauth2/refresh': 'public',
+  'POST /oauth2/callback-error': 'public',
   'POST /oauth2/revoke': 'public',
   'POST /oauth2/introspect': 'read',
   'GET /.well-known/jwks.json': 'public',
