@@ -44,9 +44,10 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
 /** Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients. */
 export function redirectUrisToRegister(
   settings: Pick<Settings, 'publicUrl' | 'redirectUris'>,
-  provider: Own & Pick<ProviderSettings, 'name'>,
+  provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
 ): readonly string[] {
-  const list = provider.redirectUris ?? settings.redirectUris ?? [];
+  const own = provider.redirectUris ?? settings.redirectUris ?? [];
+  const list = own.filter((uri) => redirectUriAt(settings, provider, uri) === uri);
   return [...new Set([...list, providerCallback(settings, provider.name)])];
 }
 
