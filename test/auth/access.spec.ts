@@ -36,6 +36,8 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'POST /sign-out': 'user',
   'POST /users/:user_id/sign-out': 'users',
   'POST /users/sign-out': 'users',
+  'GET /users/:user_id/claims': 'users',
+  'PUT /users/:user_id/claims': 'users',
   'DELETE /users/:user_id': 'users',
   'POST /push': 'push',
   'GET /sessions/ended': 'read',
