@@ -14,7 +14,6 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['What Latchkey is', 'docs/index.md'],
       ['Quick start', 'docs/quick-start.md'],
       ['How it works', 'docs/how-it-works.md'],
-      ['When to take something else', 'docs/alternatives.md'],
     ],
   ],
   [
@@ -25,6 +24,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Next.js', 'docs/guides/nextjs.md'],
       ['Vue', 'docs/guides/vue.md'],
       ['Your own API', 'docs/guides/api.md'],
+      ['Roles and groups', 'docs/guides/roles.md'],
       ['The browser SDK', 'docs/frontend.md'],
       ['The channel and push', 'docs/realtime.md'],
       ['Test your application', 'docs/test-your-application.md'],

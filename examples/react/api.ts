@@ -1,5 +1,5 @@
 import { createVerifier } from '@latchkey/server';
-import { authenticate } from '@latchkey/server/express';
+import { authenticate, requireRole } from '@latchkey/server/express';
 import express from 'express';
 
 const issuer = process.env.VITE_LATCHKEY_URL ?? 'http://localhost:3000';
@@ -13,5 +13,12 @@ api.post('/api/list', async ({ claims: { sub: userId }, body }, res) => {
   const data = list.includes(item) ? list.filter((one) => one !== item) : [...list.slice(-49), item];
   lists.set(userId, data);
   await latchkey.push({ userId, event: 'list', data }); // to all devices of this user
+  res.sendStatus(204);
+});
+
+api.delete('/api/lists', requireRole('admin'), async (_req, res) => {
+  const users = [...lists.keys()];
+  lists.clear();
+  for (const userId of users) await latchkey.push({ userId, event: 'list', data: [] });
   res.sendStatus(204);
 });

@@ -26,8 +26,8 @@ import { askedOf, ProviderRefusal } from '../provider/transport/provider-answer.
 import { CheckReport } from './check-report.js';
 import { findingsOf, type ClaimFinding } from './claim-findings.js';
 
-/** Presets that refuse a redirect URI of loopback. */
-const HTTPS_ONLY = new Set(['apple', 'facebook', 'slack']);
+/** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
+const HTTPS_ONLY = new Set(['facebook', 'slack']);
 
 /** Checks a configured provider (contract §1). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {
@@ -151,12 +151,12 @@ async function signIn(provider: Provider, person: Person, { report, secrets, see
     return askedOf(cause) ? refusalLine(cause, settings, secrets) : oneLine(cause, settings);
   };
   try {
-    const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
-    if (url.searchParams.get('response_mode') === 'form_post') {
+    if (settings.options['response_mode'] === 'form_post') {
       throw new CannotRun(
         `${settings.name} posts the code (form_post), which neither a loopback callback nor a pasted address can show: sign in at the running service`,
       );
     }
+    const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
     secrets.push(state, ...textsIn(memory));
     report.add('register', 'for this check', redirectUri);
     const landing = await land(url, redirectUri);

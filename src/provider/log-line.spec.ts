@@ -1,5 +1,5 @@
 import { providerSettings } from '../../test/support/stub-provider.js';
-import { oneLine } from './log-line.js';
+import { oneLine, refusalLine } from './log-line.js';
 
 describe('a log line', () => {
   it.each<[string, unknown, string, string]>([
@@ -14,5 +14,13 @@ describe('a log line', () => {
     ['null', null, 's3cret', 'unknown error'],
   ])('has %s', (_name, error, clientSecret, line) => {
     expect(oneLine(error, providerSettings('acme', { clientSecret }))).toBe(line);
+  });
+
+  it('names the settings of a client with a key', () => {
+    const error = Object.assign(new Error('refused'), { error: 'invalid_client' });
+    const provider = providerSettings('acme', { adapter: 'oidc', clientSecret: '', clientKey: 'a key' });
+    expect(refusalLine(error, provider)).toBe(
+      'refused; look at providers.acme.client_id, providers.acme.client_key, providers.acme.client_assertion_audience',
+    );
   });
 });

@@ -42,10 +42,11 @@ export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings,
 
 /** Settings that may be wrong, by the code of the error or by the URL that was asked. */
 function settingsFor(code: unknown, asked: Asked | undefined, provider: ProviderSettings): string[] {
-  const { adapter, options } = provider;
+  const { adapter, clientKey, options } = provider;
   switch (code) {
     case 'invalid_client':
     case 'unauthorized_client': {
+      if (clientKey !== undefined) return ['client_id', 'client_key', 'client_assertion_audience'];
       const credentials = ['client_id', 'client_secret'];
       return adapter === 'contract' ? credentials : [...credentials, 'token_endpoint_auth_method'];
     }

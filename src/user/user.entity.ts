@@ -6,6 +6,7 @@ import type { Claims } from './claims.js';
  * (user-id.ts).
  */
 @Entity('users')
+@Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })
 @Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
 export class User {
   @PrimaryColumn('uuid', { name: 'user_id' })

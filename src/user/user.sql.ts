@@ -62,9 +62,9 @@ export function holdUser(userId: string, condition: string): string {
   return `${selectUser(userId, condition)} FOR KEY SHARE`;
 }
 
-/** Version of a user's claims, as an SQL expression; 0 without a user. */
+/** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
 export function claimsVersion(userId: string): string {
-  return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId}), 0)`;
+  return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
 }
 
 /**

@@ -183,6 +183,23 @@ describe('the store of sign-ins', () => {
     });
 
     // RFC 9449 §11.1: a proof is good once; its access token has the name that it gives.
+    it('makes the claims those of a new user, and writes nothing if those of the user are not the token’s', async () => {
+      const store = storeOf(isDistributed);
+      const claims = { version: 7, provider: { plan: 1 }, application: {}, effective: { plan: 1 } };
+      const ada = signInOf('ada', { claims });
+      expect(await store.record(ada)).toBe(true);
+      const columns =
+        'provider_claims, application_claims, claims, claims_version, claims_changed_at FROM users';
+      const user = { provider_claims: { plan: 1 }, application_claims: null, claims: { plan: 1 } };
+      const written = [{ ...user, claims_version: '7', claims_changed_at: null }];
+      expect(await rowsOf(columns, ada.session.userId)).toEqual(written);
+      expect(await store.record(signInOf('ada'))).toBe(false); // without claims, as an instance expects that knows none
+      expect(await store.record(signInOf('ada', { claims: { ...claims, version: 6 } }))).toBe(false);
+      expect([await sessions(), started.length]).toEqual([1, 1]);
+      expect(await store.record(signInOf('ada', { claims }))).toBe(true);
+      expect(await rowsOf(columns, ada.session.userId)).toEqual(written);
+    });
+
     it('is refused, and not reported, if its proof was used before by the same user', async () => {
       const store = storeOf(isDistributed);
       const ada = onDevice('ada');

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -9,6 +10,11 @@ import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { latchkeyCommand, type CommandResult } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
+
+const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+}) as string;
 
 /** `latchkey check-config` as a process (contract §1). */
 describe('check-config', () => {
@@ -46,6 +52,11 @@ describe('check-config', () => {
     const empty = await createEmptyDatabase();
     const env = {
       ...stub.env('CORP'),
+      PROVIDERS_APPLE_ADAPTER: 'apple',
+      PROVIDERS_APPLE_CLIENT_ID: 'example.app.web',
+      PROVIDERS_APPLE_TEAM_ID: 'ABCDE12345',
+      PROVIDERS_APPLE_CLIENT_KEY_ID: 'KEY1234567',
+      PROVIDERS_APPLE_CLIENT_KEY: APPLE_KEY,
       SECRET_KEY: 'ab'.repeat(32),
       PUBLIC_URL: 'https://id.example',
       REDIRECT_URIS: 'https://app.example/callback',
@@ -61,6 +72,8 @@ describe('check-config', () => {
       expect(stdout).toMatch(/^ok +signing keys +a start makes the first one$/m);
       expect(stdout).toMatch(/^register +corp +https:\/\/app\.example\/callback$/m);
       expect(stdout).toMatch(/^register +corp +https:\/\/id\.example\/providers\/corp\/callback$/m);
+      expect(stdout).toMatch(/^register +apple +https:\/\/id\.example\/providers\/apple\/callback$/m);
+      expect(stdout).not.toMatch(/^register +apple +https:\/\/app\.example/m); // it posts the code to the service
       expect([code, await dump(database.url)]).toEqual([0, before]);
     } finally {
       await stub.close();

@@ -177,8 +177,9 @@ describe('check-provider of a configured provider', () => {
     );
     const slack = { adapter: 'slack', client_id: 'a', client_secret: SECRET };
     expect(await reason(slack, 'corp')).toContain('slack accepts https redirect URIs only');
-    issuer.metadata = { authorization_endpoint: `${issuer.url}/authorize?response_mode=form_post` };
-    expect(await reason(corp(), 'corp')).toContain('corp posts the code (form_post)');
+    expect(await reason(corp({ response_mode: 'form_post' }), 'corp')).toContain(
+      'corp posts the code (form_post)',
+    );
   });
 
   it('signs in with a browser at the sample provider, and at one of the contract', async () => {

@@ -71,9 +71,9 @@ export async function startKeycloak(home: string, at: Addresses): Promise<Produc
   return {
     issuer,
     clients: {
-      plain: { client_id: 'latchkey-plain', client_secret: SECRET },
-      par: { client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },
-      key: { client_id: 'latchkey-key', client_key: CLIENT_KEY },
+      plain: { adapter: 'keycloak', client_id: 'latchkey-plain', client_secret: SECRET },
+      par: { adapter: 'keycloak', client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },
+      key: { adapter: 'keycloak', client_id: 'latchkey-key', client_key: CLIENT_KEY },
     },
     authorize: (person, page) =>
       visit(person, page, at.callback(''), { username: 'ada', password: PASSWORD }),

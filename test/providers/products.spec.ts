@@ -56,7 +56,7 @@ function describeProduct(
       };
       product = endings.after(await start(installed!, at), (one) => one.stop());
       await warmUp(product.issuer);
-      const clients = Object.entries({ plain: product.clients.plain }).map(([provider, keys]) => {
+      const clients = Object.entries(product.clients).map(([provider, keys]) => {
         const usual = { adapter: 'oidc', url: product.issuer, redirect_uris: at.callback(provider) };
         return [provider, { ...usual, ...(features.claims && { claims: 'groups=groups' }), ...keys }];
       });
@@ -88,6 +88,7 @@ function describeProduct(
       const { access_token: token } = await signIn(new Person('ada'));
       const { body } = await bearer(url(), token).get('/me').expect(200);
       expect(body).toMatchObject({ email: EMAIL });
+      if (features.claims) expect(body).toMatchObject({ claims: { groups: ['staff'] } });
     });
 
     it('ends the sessions of the browser in which the user signs out at the product', async () => {
@@ -113,6 +114,18 @@ function describeProduct(
         expect(pages).toBe(features.logout === 'silent' ? 0 : 1);
         const again = await visit(person, `${await authorizationPage('plain')}&prompt=none`, CALLBACKS);
         expect(again.url.searchParams.get('error')).toBe('login_required');
+      });
+
+    if (features.par)
+      it('pushes authorization requests (RFC 9126)', async () => {
+        const page = new URL(await authorizationPage('par'));
+        expect([...page.searchParams.keys()].toSorted()).toEqual(['client_id', 'request_uri']);
+        expect(await isAlive(await signIn(new Person('ada'), 'par'))).toBe(true);
+      });
+
+    if (features.privateKeyJwt)
+      it('authenticates by a key instead of a secret (RFC 7523)', async () => {
+        expect(await isAlive(await signIn(new Person('ada'), 'key'))).toBe(true);
       });
 
     it('signs in and out after the product has changed its signing key', async () => {

@@ -31,12 +31,27 @@ function List() {
   );
 }
 
+function Admin() {
+  const [outcome, setOutcome] = useState('');
+  const empty = async () => {
+    const answer = await latchkey.fetch('/api/lists', { method: 'DELETE' }).catch(() => null);
+    setOutcome(answer?.ok ? 'All lists are empty.' : 'That was not done.');
+  };
+  return (
+    <section>
+      <button onClick={() => void empty()}>Empty the lists of all users</button>
+      <output>{outcome}</output>
+    </section>
+  );
+}
+
 if (location.pathname === '/callback') latchkey.handleCallback().catch(({ message }) => alert(message));
 else
   createRoot(document.getElementById('root')!).render(
     <LatchkeyProvider client={latchkey}>
       <h1>Shopping list</h1>
       <SignedIn children={<List />} />
+      <SignedIn role="admin" children={<Admin />} />
       <SignedOut children={<SignInButton />} />
     </LatchkeyProvider>,
   );

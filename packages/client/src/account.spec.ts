@@ -11,6 +11,7 @@ function accountOf(...pages: object[]) {
     api as unknown as Call,
     (() => undefined) as never,
     {} as never,
+    { expectClaims: () => undefined },
     () => undefined,
   );
   return { account, paths: () => api.mock.calls.map(([, path]) => path) };

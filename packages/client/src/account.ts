@@ -2,6 +2,7 @@ import { LatchkeyError } from './latchkey-error.js';
 import type { Device, Latchkey, User } from './latchkey.js';
 import type { Call } from './service/service.js';
 import type { Leave } from './tokens/sign-out.js';
+import type { Refresher } from './tokens/refresher.js';
 import type { TokenKeeper } from './tokens/tokens.js';
 
 export type Account = Pick<Latchkey, 'me' | 'devices' | 'renameDevice' | 'removeDevice'>;
@@ -15,11 +16,13 @@ export function makeAccount(
   api: Call,
   leave: Leave,
   keeper: TokenKeeper,
+  { expectClaims }: Pick<Refresher, 'expectClaims'>,
   isConnected: () => boolean | undefined,
 ): Account {
   const me = shared(async () => {
     const user = await api<User>('GET', '/me');
     keeper.putProfile(user);
+    expectClaims(user.claims);
     return user;
   });
   const pagesFrom = async (query: string): Promise<Device[]> => {

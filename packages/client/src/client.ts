@@ -83,7 +83,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (io, { offset, id }) =>
     openChannel(url, io, offset, id, refresher, keeper.end),
   );
-  const account = makeAccount(api, leave, keeper, connection.isConnected);
+  const account = makeAccount(api, leave, keeper, refresher, connection.isConnected);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
   const loadProfile = (): void => {
     const held = keeper.get();

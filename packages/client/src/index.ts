@@ -1,6 +1,7 @@
 export type {
   Channel,
   ChannelEvents,
+  ClaimsEvent,
   DeviceEvent,
   EventHandler,
   EventMeta,
@@ -30,4 +31,5 @@ export type {
   SignedOut,
   SignInStep,
 } from './session.js';
+export type { UserClaims } from './tokens/claims.js';
 export type { Texts } from './texts/texts.js';

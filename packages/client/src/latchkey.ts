@@ -1,6 +1,7 @@
 import type { Channel } from './channel/channel-events.js';
 import type { Provider, ProviderButtonsOptions, SignInOptions } from './options.js';
 import type { ClientEvents, Session } from './session.js';
+import type { UserClaims } from './tokens/claims.js';
 
 /** Position in the user's events: the last event that the application has. */
 export interface ConnectOptions {
@@ -34,6 +35,8 @@ export interface User {
   readonly email: string | null;
   readonly avatar_url: string | null;
   readonly created_at: string;
+  /** `roles`, `groups`, … */
+  readonly claims: UserClaims;
 }
 
 /** Devices to sign out: this one, every other one, or all. */

@@ -1,3 +1,5 @@
+import type { UserClaims } from './tokens/claims.js';
+
 /** Data about the user, if the provider sends them. */
 export interface Profile {
   readonly username?: string;
@@ -21,6 +23,11 @@ export interface Session extends Profile {
    * cannot keep such a key; everything else works alike.
    */
   readonly bound: boolean;
+  /**
+   * The user's claims, as the access token has them: `roles`, `groups`, … Replaced only when they change: by a refresh, and at once if the
+   * channel is open. They serve to show and hide things; your API has to check its own.
+   */
+  readonly claims: UserClaims;
 }
 
 /**

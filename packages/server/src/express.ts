@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LatchkeyError } from './latchkey-error.js';
+import * as requirements from './requirements.js';
 import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
@@ -29,6 +30,38 @@ export function authenticate(verifier: Authenticator): Middleware {
   return async (request, response, next) => {
     try {
       request.claims = await verifier.authenticate(request);
+    } catch (error) {
+      return refuse(response, error, next);
+    }
+    next();
+  };
+}
+
+/**
+ * Creates a middleware for Express that lets in users with one of the roles, after `authenticate()`; others get 403.
+ *
+ * @example
+ * app.delete('/api/orders/:id', requireRole('admin'), removeOrder);
+ */
+export function requireRole(...roles: Parameters<typeof requirements.requireRole>): Middleware {
+  return check(requirements.requireRole(...roles));
+}
+
+/**
+ * Creates a middleware for Express that lets in users with a claim of this value, or a list that contains it, after `authenticate()`.
+ *
+ * @example
+ * app.use('/api/reports', requireClaim('plan', 'pro'));
+ */
+export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): Middleware {
+  return check(requirements.requireClaim(...claim));
+}
+
+function check(requirement: requirements.Requirement): Middleware {
+  // oxlint-disable-next-line typescript/require-await -- like authenticate()
+  return async ({ claims }, response, next) => {
+    try {
+      requirement(claims);
     } catch (error) {
       return refuse(response, error, next);
     }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LatchkeyError } from './latchkey-error.js';
+import * as requirements from './requirements.js';
 import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
@@ -25,6 +26,38 @@ export function authenticate(verifier: Authenticator): Hook {
   return async (request, reply) => {
     try {
       request.claims = await verifier.authenticate(request);
+    } catch (error) {
+      if (error instanceof LatchkeyError) prepareAnswer(reply, error);
+      throw error;
+    }
+  };
+}
+
+/**
+ * Creates a hook for Fastify that lets in users with one of the roles, after `authenticate()`; others get 403.
+ *
+ * @example
+ * app.delete('/orders/:id', { onRequest: requireRole('admin') }, removeOrder);
+ */
+export function requireRole(...roles: Parameters<typeof requirements.requireRole>): Hook {
+  return check(requirements.requireRole(...roles));
+}
+
+/**
+ * Creates a hook for Fastify that lets in users with a claim of this value, or a list that contains it, after `authenticate()`.
+ *
+ * @example
+ * app.get('/reports', { onRequest: requireClaim('plan', 'pro') }, listReports);
+ */
+export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): Hook {
+  return check(requirements.requireClaim(...claim));
+}
+
+function check(requirement: requirements.Requirement): Hook {
+  // oxlint-disable-next-line typescript/require-await -- a hook without a promise needs a callback
+  return async ({ claims }, reply) => {
+    try {
+      requirement(claims);
     } catch (error) {
       if (error instanceof LatchkeyError) prepareAnswer(reply, error);
       throw error;

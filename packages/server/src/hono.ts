@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { LatchkeyError } from './latchkey-error.js';
+import * as requirements from './requirements.js';
 import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
@@ -21,6 +22,38 @@ export function authenticate(verifier: Authenticator): MiddlewareHandler {
   return async (context, next) => {
     try {
       context.set('claims', await verifier.authenticate(context.req.raw));
+    } catch (error) {
+      if (error instanceof LatchkeyError) return error.toResponse();
+      throw error;
+    }
+    return next();
+  };
+}
+
+/**
+ * Creates a middleware for Hono that lets in users with one of the roles, after `authenticate()`; others get 403.
+ *
+ * @example
+ * app.delete('/api/orders/:id', requireRole('admin'), removeOrder);
+ */
+export function requireRole(...roles: Parameters<typeof requirements.requireRole>): MiddlewareHandler {
+  return check(requirements.requireRole(...roles));
+}
+
+/**
+ * Creates a middleware for Hono that lets in users with a claim of this value, or a list that contains it, after `authenticate()`.
+ *
+ * @example
+ * app.use('/api/reports/*', requireClaim('plan', 'pro'));
+ */
+export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): MiddlewareHandler {
+  return check(requirements.requireClaim(...claim));
+}
+
+function check(requirement: requirements.Requirement): MiddlewareHandler {
+  return async (context, next) => {
+    try {
+      requirement(context.get('claims'));
     } catch (error) {
       if (error instanceof LatchkeyError) return error.toResponse();
       throw error;

@@ -2,10 +2,13 @@ import type { VerifierOptions } from './options.js';
 import { Verifier } from './verifier.js';
 
 export type { Introspection } from './calls/introspector.js';
+export type { ClaimsOfUser, Users } from './calls/users.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';
+export { requireClaim, requireRole, type Requirement } from './requirements.js';
 export type { WithHeaders } from './token/bearer.js';
 export type { Claims } from './token/token-signature.js';
+export type { UserClaims } from './token/user-claims.js';
 export type { Authenticator, Pushed, PushedEvent, UserToSignOut, Verifier } from './verifier.js';
 
 /**

@@ -1,4 +1,5 @@
 import { invalidToken, LatchkeyError } from './latchkey-error.js';
+import { requireClaim, requireRole, type Requirement } from './requirements.js';
 import type { WithHeaders } from './token/bearer.js';
 import type { Authenticator } from './verifier.js';
 
@@ -8,6 +9,8 @@ interface Context {
   getType?(): string;
   /** For a resolver: parent, arguments, context. */
   getArgs?(): unknown[];
+  getClass?(): object | null;
+  getHandler?(): object | null;
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
   switchToWs?(): { getClient(): unknown };
 }
@@ -41,9 +44,59 @@ interface Caller {
 type ExceptionClass = new (body: object, status: number, options: { cause: unknown }) => Error;
 type WsExceptionClass = new (body: object) => Error;
 
+type Decorator = ClassDecorator & MethodDecorator;
+
+/** reflect-metadata, which Nest loads. Its functions are not in the language. */
+const metadata = Reflect as unknown as {
+  getMetadata(key: string, target: object): readonly Requirement[] | undefined;
+  defineMetadata(key: string, value: readonly Requirement[], target: object): void;
+};
+const KEY = '@latchkey/server:requirements';
+
+/**
+ * Lets in users with one of the roles: for a controller, gateway or resolver, or one of its methods. The guard of `authenticate()`
+ * checks it; without that guard it has no effect. Of several decorators, of class and method, all have to be met.
+ *
+ * @example
+ * @Roles('admin')
+ * @Delete(':id')
+ * remove() {}
+ */
+export function Roles(...roles: Parameters<typeof requireRole>): Decorator {
+  return requiring(requireRole(...roles));
+}
+
+/**
+ * Lets in users with a claim of this value, or a list that contains it; otherwise like `@Roles()`.
+ *
+ * @example
+ * @RequireClaim('plan', 'pro')
+ * @Get('reports')
+ * list() {}
+ */
+export function RequireClaim(...claim: Parameters<typeof requireClaim>): Decorator {
+  return requiring(requireClaim(...claim));
+}
+
+function requiring(requirement: Requirement): Decorator {
+  return (target: object, name?: string | symbol, descriptor?: { readonly value?: unknown }) => {
+    const decorated = name === undefined ? target : descriptor?.value;
+    if (typeof decorated !== 'function')
+      throw new TypeError('only classes and methods can have requirements');
+    const others = metadata.getMetadata(KEY, decorated) ?? []; // of a base class, too
+    metadata.defineMetadata(KEY, [...others, requirement], decorated);
+  };
+}
+
+function requirementsOf(context: Context): readonly Requirement[] {
+  const places = [context.getClass?.(), context.getHandler?.()];
+  return places.flatMap((place) => (place && metadata.getMetadata(KEY, place)) ?? []);
+}
+
 /**
  * Creates a guard for NestJS: it sets `claims` of the request (Express, Fastify, GraphQL) or of a gateway's `client.data`, or throws
- * an exception with the answer. It rejects every other context.
+ * an exception with the answer. It rejects every other context, and users without the claims that `@Roles()` and `@RequireClaim()`
+ * ask for.
  * @param HttpException of `@nestjs/common`: the application's own class, so that its filters recognise it
  * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides other exceptions
  *
@@ -60,7 +113,9 @@ export function authenticate(
       const type = context.getType?.() ?? 'http';
       try {
         const { request, target } = callerOf(context, type);
-        Object.assign(target, { claims: await verifier.authenticate(request) });
+        const claims = await verifier.authenticate(request);
+        for (const require of requirementsOf(context)) require(claims);
+        Object.assign(target, { claims });
         return true;
       } catch (error) {
         if (!(error instanceof LatchkeyError)) throw error;

@@ -1,6 +1,8 @@
 import { Introspector, type Introspection } from './calls/introspector.js';
 import { ServiceCalls } from './calls/service-calls.js';
 import { ServiceKey, type Right } from './calls/service-key.js';
+import { Users } from './calls/users.js';
+import { ChangedClaims } from './feed/changed-claims.js';
 import { EndedSessions } from './feed/ended-sessions.js';
 import { RevocationFeed } from './feed/revocation-feed.js';
 import { invalidToken, temporarilyUnavailable, type LatchkeyError } from './latchkey-error.js';
@@ -8,6 +10,7 @@ import { readOptions, type VerifierOptions, type WhenAway } from './options.js';
 import { readBearerToken, type WithHeaders } from './token/bearer.js';
 import { KeySet } from './token/key-set.js';
 import { TokenSignature, type Claims, type SignedToken } from './token/token-signature.js';
+import { withUserClaims } from './token/user-claims.js';
 
 const TIMEOUT_MS = 5000;
 
@@ -56,11 +59,14 @@ export type UserToSignOut =
 
 /** Verifies access tokens, and calls the service. Made by `createVerifier`, one per process. */
 export class Verifier {
+  /** The users of the service: their claims. Needs the right `users`. */
+  readonly users: Users;
   private readonly keys: KeySet;
   private readonly signature: TokenSignature;
   private readonly calls: ServiceCalls;
   private readonly introspector: Introspector;
   private readonly ended: EndedSessions;
+  private readonly changed: ChangedClaims;
   private readonly feed: RevocationFeed | undefined;
   private readonly whenAway: WhenAway;
 
@@ -72,14 +78,16 @@ export class Verifier {
       settings.serviceKey === undefined ? undefined : new ServiceKey(settings.serviceKey, warn);
     this.whenAway = settings.whenAway;
     this.ended = new EndedSessions(settings.clockTolerance);
+    this.changed = new ChangedClaims(settings.clockTolerance);
     this.keys = new KeySet(url);
     this.signature = new TokenSignature(this.keys, settings);
     this.calls = new ServiceCalls(url, serviceKey);
     this.introspector = new Introspector(this.calls);
+    this.users = new Users(this.calls);
     this.feed =
       serviceKey === undefined
         ? undefined
-        : new RevocationFeed({ url, serviceKey, warn }, this.ended, this.keys);
+        : new RevocationFeed({ url, serviceKey, warn }, this.ended, this.changed, this.keys);
   }
 
   /** Whether sign-outs are received at this moment; otherwise `whenAway` applies. False without a `serviceKey`. */
@@ -88,7 +96,7 @@ export class Verifier {
   }
 
   /**
-   * Returns the claims of a valid access token.
+   * Returns the claims of a valid access token: with a `serviceKey` the user's current ones, also if the token is older.
    * @param token without `Bearer`
    * @throws LatchkeyError `invalid_token` (401); `temporarily_unavailable` (503) if the service cannot be reached;
    *   `service_key_refused` (500)
@@ -99,8 +107,11 @@ export class Verifier {
   async verify(token: string): Promise<Claims> {
     const signed = await this.signature.verify(token);
     this.refuseEnded(signed); // after the signature: the session may have ended during the wait
-    if (this.feed && !this.feed.isFresh) await this.verifyAway(token, signed);
-    return signed.claims;
+    const answer = this.feed?.isFresh === false ? await this.verifyAway(token, signed) : undefined;
+    const { claims } = signed;
+    // The feed may have returned during the introspection: then it is as current as the answer, or more so.
+    const known = answer && !this.feed?.isFresh ? undefined : this.changed.replacing(claims);
+    return withUserClaims(claims, known ?? answer ?? claims);
   }
 
   /**
@@ -138,7 +149,7 @@ export class Verifier {
     const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
     const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const body = { user_id: userId, event, data, device_id: deviceId, ttl };
-    return this.calls.post('/push', { right: 'push', body, headers, timeoutMs: TIMEOUT_MS });
+    return this.calls.send('/push', { right: 'push', body, headers, timeoutMs: TIMEOUT_MS });
   }
 
   /**
@@ -166,14 +177,16 @@ export class Verifier {
   }
 
   private post<Answer>(path: string, right: Right, body: object): Promise<Answer> {
-    return this.calls.post(path, { right, body, timeoutMs: TIMEOUT_MS, isRepeatable: true });
+    return this.calls.send(path, { right, body, timeoutMs: TIMEOUT_MS, isRepeatable: true });
   }
 
-  private async verifyAway(token: string, signed: SignedToken): Promise<void> {
-    if (this.whenAway === 'accept') return;
+  private async verifyAway(token: string, signed: SignedToken): Promise<Introspection | undefined> {
+    if (this.whenAway === 'accept') return undefined;
     if (this.whenAway === 'refuse') throw this.feed?.refusal ?? temporarilyUnavailable();
-    if (!(await this.introspector.isActive(token))) throw endedToken();
+    const answer = await this.introspector.ask(token);
+    if (!answer.active) throw endedToken();
     this.refuseEnded(signed);
+    return answer;
   }
 
   private refuseEnded({ claims, kid }: SignedToken): void {

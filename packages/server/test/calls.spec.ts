@@ -15,7 +15,7 @@ describe('calls of the service', () => {
     const onWarning = (): void => undefined;
     verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning });
     service.other = service.introspect = ({ method, url, headers }, response, body) => {
-      called.push([`${method} ${url}`, JSON.parse(body), headers['idempotency-key']]);
+      called.push([`${method} ${url}`, body ? JSON.parse(body) : undefined, headers['idempotency-key']]);
       expect(headers).toMatchObject(FETCHED);
       response.writeHead(url === '/push' ? 202 : 200).end('{"id":"i","offset":1,"online":true}');
     };
@@ -49,6 +49,12 @@ describe('calls of the service', () => {
       (by) => by.signOutUser({ provider: 'mock', providerUserId: 'a/b' }),
       ['POST /users/sign-out', { provider: 'mock', provider_user_id: 'a/b' }, undefined],
     ],
+    [
+      'users.setClaims',
+      (by) => by.users.setClaims(user, { roles: ['admin'] }),
+      [`PUT /users/${user}/claims`, { claims: { roles: ['admin'] } }, undefined],
+    ],
+    ['users.claims', (by) => by.users.claims(user), [`GET /users/${user}/claims`, undefined, undefined]],
     [
       'an id that is none stays inside the path',
       (by) => by.signOutUser({ userId: '../push?x' }),

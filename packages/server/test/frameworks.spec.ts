@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
+import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { APIS, serve, type Api } from './support/apis.js';
@@ -35,8 +36,8 @@ describe('an API', () => {
     await provider?.close();
   });
 
-  const call = ({ url }: Api, token?: string) =>
-    fetch(`${url}/orders`, { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } });
+  const call = ({ url }: Api, token?: string, path = '/orders') =>
+    fetch(url + path, { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } });
 
   it.each(Object.keys(APIS))(
     '%s: lets a user in, and answers the others as the service does',
@@ -90,6 +91,109 @@ describe('an API', () => {
     for (let done = 0; done < SIGN_OUTS; done += 5) await Promise.all(Array.from({ length: 5 }, one));
     for (const [name, ms] of late) expect([name, ms < 1000 + 3 * slowest]).toEqual([name, true]);
     expect(asked()).toBe(before);
+  });
+
+  /** A token that is issued now. */
+  async function refreshed(refreshToken: string): Promise<string> {
+    const answer = await fetch(`${service.url}/oauth2/refresh`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ refresh_token: refreshToken }),
+    });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  }
+
+  it('gives and takes a role within a second, in every framework, though the token is older, and asks nothing', async () => {
+    const asked = (): number => service.log.filter((line) => line.includes('/oauth2/introspect')).length;
+    const before = asked();
+    const { access_token: token, refresh_token: refreshToken, user_id: userId } = await signIn(service.url);
+    const statuses = () =>
+      Promise.all(apis.map(async ([, api]) => (await call(api, token, '/admin')).status));
+    expect(new Set(await statuses())).toEqual(new Set([403]));
+    for (const [roles, expected] of [
+      [['admin'], 200],
+      [[], 403],
+      [['owner'], 200],
+      [['administrator'], 403],
+    ] as const) {
+      const { effective } = await verifier.users.setClaims(userId, { roles, plan: 'free' });
+      const changedAt = performance.now();
+      let [late, slowest] = [0, 0]; // the measure for how late anything may be noticed here
+      for (;;) {
+        const began = performance.now();
+        const seen = await statuses();
+        slowest = Math.max(slowest, performance.now() - began);
+        if (seen.every((status) => status === expected)) break;
+        late = began - changedAt;
+        await delay(10);
+      }
+      expect(late).toBeLessThan(1000 + 3 * slowest);
+      expect(effective).toEqual(roles.length > 0 ? { roles, plan: 'free' } : { plan: 'free' });
+      // Also for an API without a service key, and for the next minutes: a token that was issued after the change.
+      const fresh = await refreshed(refreshToken);
+      const bySignature = createVerifier({ issuer: service.url });
+      for (const one of [bySignature, verifier])
+        expect(await one.verify(fresh)).toMatchObject({
+          ...(roles.length > 0 && { roles }),
+          claims: { plan: 'free' },
+        });
+    }
+    expect(asked()).toBe(before);
+    expect(await verifier.introspect(token)).toMatchObject({
+      roles: ['administrator'],
+      claims: { plan: 'free' },
+    });
+    expect(await verifier.users.claims(userId)).toEqual({
+      claims: { roles: ['administrator'], plan: 'free' },
+      provider_claims: {},
+      effective: { roles: ['administrator'], plan: 'free' },
+    });
+    for (const claims of [{ sub: 'x' }, { roles: 7 }, { note: 'x'.repeat(5000) }, { ['x'.repeat(65)]: 1 }])
+      await expect(verifier.users.setClaims(userId, claims)).rejects.toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+      });
+    const nobody = '00000000-0000-4000-8000-000000000000';
+    await expect(verifier.users.setClaims(nobody, {})).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('knows a change that was made while the service could not be reached, once it can be', async () => {
+    const proxy = await TcpProxy.before(service.url);
+    const onWarning = (): void => undefined;
+    const options = {
+      issuer: service.url,
+      url: `http://127.0.0.1:${proxy.port}`,
+      serviceKey: SERVICE_KEY,
+      onWarning,
+    };
+    const [asking, accepting] = [createVerifier(options), createVerifier({ ...options, whenAway: 'accept' })];
+    const { access_token: token, user_id: userId } = await signIn(service.url);
+    const rolesSeen = (by: Verifier) =>
+      by.verify(token).then(
+        ({ roles }) => roles ?? [],
+        ({ status }: LatchkeyError) => status,
+      );
+    try {
+      await verifier.users.setClaims(userId, { roles: ['admin'] });
+      for (const one of [asking, accepting]) {
+        await until(() => one.isTold);
+        await until(async () => String(await rolesSeen(one)) === 'admin');
+      }
+      await proxy.refuse();
+      await until(() => !asking.isTold && !accepting.isTold);
+      await verifier.users.setClaims(userId, { roles: ['reader'] });
+      expect(await rolesSeen(asking)).toBe(503);
+      expect(await rolesSeen(accepting)).toEqual(['admin']); // as its option says
+      await proxy.restore();
+      for (const one of [asking, accepting]) {
+        await until(() => one.isTold);
+        expect(await rolesSeen(one)).toEqual(['reader']);
+      }
+    } finally {
+      asking.close();
+      accepting.close();
+      await proxy.refuse();
+    }
   });
 
   it('calls the service: pushes, asks about tokens, signs a user out, who is refused then', async () => {

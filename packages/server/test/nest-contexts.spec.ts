@@ -24,14 +24,16 @@ import type { Socket } from 'socket.io';
 import { readBearerToken } from '../src/token/bearer.js';
 import type { Claims } from '../src/index.js';
 import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
-import { authenticate } from '../src/nestjs.js';
+import { authenticate, RequireClaim, Roles } from '../src/nestjs.js';
 import type { Authenticator } from '../src/verifier.js';
 
-/** Knows the token `good`, and is away for the token `away`. */
+/** Knows the tokens `good` and `admin`, and is away for the token `away`. */
 const verifier: Authenticator = {
   authenticate: async (request) => {
     const token = readBearerToken(request);
     if (token === 'away') throw temporarilyUnavailable();
+    if (token === 'admin')
+      return { sub: 'grace', roles: ['admin'], claims: { plan: 'pro' } } as unknown as Claims;
     if (token !== 'good') throw invalidToken('the access token is invalid');
     return { sub: 'ada' } as Claims;
   },
@@ -43,6 +45,10 @@ const NO_TOKEN = {
 const MALFORMED = {
   error: 'invalid_token',
   error_description: 'the Authorization header holds no bearer token',
+};
+const NO_RIGHT = {
+  error: 'insufficient_scope',
+  error_description: 'the user does not have the right to do this',
 };
 const INVALID = { error: 'invalid_token', error_description: 'the access token is invalid' };
 
@@ -68,6 +74,13 @@ describe('the guard for NestJS', () => {
       orders(@ConnectedSocket() client: Socket): WsResponse {
         handled++;
         return { event: 'orders', data: { of: (client.data as { claims: Claims }).claims.sub } };
+      }
+
+      @Roles('admin')
+      @SubscribeMessage('remove')
+      remove(): WsResponse {
+        handled++;
+        return { event: 'removed', data: null };
       }
     }
 
@@ -96,10 +109,10 @@ describe('the guard for NestJS', () => {
     });
 
     /** What a client gets that sends the message. */
-    function ask(options: Partial<ManagerOptions & SocketOptions>): Promise<unknown[]> {
+    function ask(options: Partial<ManagerOptions & SocketOptions>, message = 'orders'): Promise<unknown[]> {
       const client = io(url, { transports: ['websocket'], forceNew: true, reconnection: false, ...options });
       clients.push(client);
-      client.emit('orders', {});
+      client.emit(message, {});
       return new Promise((resolve) => client.onAny((...event) => resolve(event)));
     }
 
@@ -136,6 +149,14 @@ describe('the guard for NestJS', () => {
       expect(handled).toBe(0);
     });
 
+    it('lets only users with the role send a message that needs it', async () => {
+      await start(authenticate(verifier, HttpException, WsException));
+      expect(await ask({ auth: { token: 'good' } }, 'remove')).toEqual(['exception', NO_RIGHT]);
+      expect(handled).toBe(0);
+      expect(await ask({ auth: { token: 'admin' } }, 'remove')).toEqual(['removed', null]);
+      expect(await ask({ auth: { token: 'admin' } })).toEqual(['orders', { of: 'grace' }]);
+    });
+
     it('throws an HttpException without a WsException, for the filters of the application', async () => {
       await start(authenticate(verifier, HttpException));
       expect(await ask({ auth: { token: 'other' } })).toEqual(['refused', 401, INVALID]);
@@ -158,10 +179,15 @@ describe('the guard for NestJS', () => {
   });
 
   /** A context as Nest makes it, for a type of Nest or of a library. */
-  function contextOf(type: string, args: unknown[]): ExecutionContextHost {
-    const context = new ExecutionContextHost(args as string[]);
+  function contextOf(type: string, args: unknown[], target?: typeof Target): ExecutionContextHost {
+    // oxlint-disable-next-line typescript/unbound-method -- only its metadata is read
+    const context = new ExecutionContextHost(args as string[], target, target?.prototype.remove);
     context.setType(type);
     return context;
+  }
+  class Target {
+    @Roles('admin')
+    remove(): void {}
   }
   const headers = { authorization: 'Bearer good' };
   const guard = authenticate(verifier, HttpException, WsException);
@@ -185,6 +211,33 @@ describe('the guard for NestJS', () => {
     expect((error as HttpException).getResponse()).toEqual(INVALID);
     expect(error).toMatchObject({ status: 401, message: INVALID.error_description });
     expect(refused).not.toHaveProperty('claims');
+  });
+
+  it.each<[string, string, (request: object) => unknown[]]>([
+    ['HTTP', 'http', (request) => [request, {}]],
+    ['GraphQL', 'graphql', (req) => [undefined, {}, { req }, {}]],
+    ['a gateway', 'ws', (request) => [{ request }, {}]],
+  ])('asks for the roles of class and method in a context of %s', async (_name, type, argsOf) => {
+    const outcome = async (token: string, target: typeof Target) => {
+      const request = { headers: { authorization: `Bearer ${token}` } };
+      return guard.canActivate(contextOf(type, argsOf(request), target)).catch((error: unknown) => {
+        expect(request).not.toHaveProperty('claims');
+        return error instanceof WsException ? error.getError() : (error as HttpException).getResponse();
+      });
+    };
+    @Roles('reader')
+    class Readers extends Target {}
+    @RequireClaim('plan', 'pro')
+    @RequireClaim('plan', 'free')
+    class Both extends Target {}
+    @RequireClaim('plan', 'pro')
+    class Pro extends Target {}
+    expect(await outcome('admin', Target)).toBe(true);
+    expect(await outcome('admin', Pro)).toBe(true);
+    expect(await outcome('good', Target)).toEqual(NO_RIGHT);
+    for (const target of [Readers, Both]) expect(await outcome('admin', target)).toEqual(NO_RIGHT);
+    expect(await outcome('other', Target)).toEqual(INVALID);
+    expect(() => (Roles('admin') as PropertyDecorator)(Target.prototype, 'property')).toThrow(TypeError);
   });
 
   it('takes the header of the request with which a socket of ws was opened, if the application kept it', async () => {

@@ -90,8 +90,8 @@ export class EndedSessionStore {
   }
 
   /**
-   * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A
-   * user whose claims change meanwhile is read later.
+   * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A user
+   * whose claims change meanwhile is read later.
    */
   async *changedBetween(
     from: string,
@@ -112,8 +112,8 @@ export class EndedSessionStore {
   }
 
   /**
-   * Reads the sessions that have ended before now, and the claims that changed; EndedSessions finds later commits. Rows are removed only after the last token
-   * of the session (session.sql.ts).
+   * Reads the sessions that have ended before now, and the claims that have changed; EndedSessions finds later commits. Rows of
+   * sessions are removed only after the last token of the session (session.sql.ts).
    *
    * @param lastEventId cursor; without it, and if it is malformed or in the future, everything is read
    * @returns the pages, and the cursor after them

@@ -153,13 +153,16 @@ describe('@latchkey/client/react, packed', () => {
       }`;
     const without = `
       import { createClient } from '@latchkey/client';
-      import { LatchkeyProvider, ProviderButtons, SignInButton, useChannel, useSession } from '@latchkey/client/react';
+      import { LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, useSession } from '@latchkey/client/react';
       const latchkey = createClient<{ note: string }>({ url: 'u', provider: 'mock', redirectUri: '/' });
       export function App() {
-        const session = useSession();
-        useChannel('any', (data: unknown) => data);
+        const session = useSession();        useChannel('any', (data: unknown) => data);
+        const { roles = [], plan } = useClaims();
+        const isPro: boolean = plan === 'pro' && roles.includes('admin');
+        // @ts-expect-error a claim of any name has any type
+        plan.length;
         const wanted: string | null | undefined = session && session.userId;
-        return <LatchkeyProvider client={latchkey}><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /></LatchkeyProvider>;
+        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /></LatchkeyProvider>;
       }`;
     const options = { module: 'preserve', lib: ['es2022', 'dom'], jsx: 'react-jsx', skipLibCheck: true };
     expect(await project.typeCheck({ 'app.tsx': source }, options)).toBe('');

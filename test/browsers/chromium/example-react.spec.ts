@@ -171,4 +171,53 @@ inChromium('examples/react', () => {
     await phone.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(complaints).toEqual([]);
   });
+
+  it('has a part for admins: with the role in all tabs, without it gone at once, and closed in the API', async () => {
+    const page = await device();
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(60_000);
+    await other.goto(served.url);
+    await other.getByText('Live on all your devices').waitFor();
+    const stored = (): Promise<{ access_token: string; user_id: string }> =>
+      page.evaluate(`JSON.parse(localStorage.getItem('latchkey:${service.url}'))`);
+    const { user_id: user } = await stored();
+    const setRoles = async (roles: string[]): Promise<void> => {
+      const answer = await fetch(`${service.url}/users/${user}/claims`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ claims: { roles } }),
+      });
+      expect(answer.status).toBe(200);
+    };
+    const remove = async (token: string): Promise<number> => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await fetch(`${served.url}/api/lists`, { method: 'DELETE', headers })).status;
+    };
+    const buttons = [page, other].map((tab) => tab.getByRole('button', { name: 'Empty the lists' }));
+    let refreshes = 0;
+    page.context().on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/oauth2/refresh')) refreshes++;
+    });
+    for (const tab of [page, other]) await tab.evaluate('window.isSame = true');
+    for (const button of buttons) expect(await button.count()).toBe(0);
+    expect(await remove((await stored()).access_token)).toBe(403);
+
+    await setRoles(['admin']);
+    for (const button of buttons) await button.waitFor();
+    await page.getByPlaceholder('What is missing?').fill('Tea');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await other.getByRole('button', { name: 'Tea' }).waitFor();
+    await buttons[0]!.click();
+    await page.getByText('All lists are empty.').waitFor();
+    await other.getByRole('button', { name: 'Tea' }).waitFor({ state: 'detached' });
+
+    const { access_token: old } = await stored(); // has the role until it expires
+    await setRoles([]);
+    for (const button of buttons) await button.waitFor({ state: 'detached' });
+    await until(async () => (await remove(old)) === 403);
+    expect(await remove((await stored()).access_token)).toBe(403);
+    for (const tab of [page, other]) expect(await tab.evaluate('window.isSame')).toBe(true); // not loaded again
+    expect(refreshes).toBe(2); // one for each change, in one of the tabs
+    expect(complaints).toEqual([]);
+  });
 });

@@ -1,3 +1,5 @@
+import type { UserClaims } from '../tokens/claims.js';
+
 /** Sent by the service at each connection of the channel. */
 export interface Ready {
   readonly user_id: string;
@@ -34,6 +36,11 @@ export interface DeviceEvent {
   readonly last_seen_at: string;
 }
 
+/** The user's claims, all of them. */
+export interface ClaimsEvent {
+  readonly claims: UserClaims;
+}
+
 /** The service's own events, sent to each of the user's devices. */
 export interface ServiceEvents {
   /** A device has signed in. */
@@ -42,6 +49,8 @@ export interface ServiceEvents {
   'device.renamed': DeviceEvent;
   /** The last session of a device has ended. */
   'device.signed_out': DeviceEvent;
+  /** The user's claims have changed. The client refreshes the token; `session.claims` has them with the next `change`. */
+  'claims.changed': ClaimsEvent;
 }
 
 /** Maps names to data: the application's events (any name, if no types are given) and the service's. */

@@ -13,6 +13,8 @@ let refreshed: (string | undefined)[];
 /** Errors of the next refreshes. */
 let answers: LatchkeyError[];
 let ended: string[];
+/** Claims that the channel has reported. */
+let expected: unknown[];
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -21,6 +23,7 @@ beforeEach(() => {
   refreshed = [];
   answers = [];
   ended = [];
+  expected = [];
 });
 afterEach(() => jest.useRealTimers());
 
@@ -38,6 +41,7 @@ async function open(offset?: number, id?: string) {
       return 'refreshed';
     },
     renewed: () => undefined,
+    expectClaims: (claims: unknown) => void expected.push(claims),
     stop: () => undefined,
   };
   const endSession = (reason: string): void => {
@@ -76,6 +80,22 @@ it('delivers each event once and in order, though the server repeats some', asyn
   expect(got).toEqual([6, 8, 'now', 9]);
   expect(all).toEqual(['note', 'note', 'note']);
   expect(channel.offset).toBe(9);
+});
+
+it('reports changed claims, once each, and delivers the event as well', async () => {
+  const { channel } = await open();
+  const got: unknown[] = [];
+  channel.on('claims.changed', ({ claims }) => got.push(claims));
+  FakeSocket.last.receive('ready', ready(5));
+  const [first, second] = [{ roles: ['admin'] }, {}];
+  for (const [offset, claims] of [
+    [6, first],
+    [6, first],
+    [7, second],
+  ] as const)
+    FakeSocket.last.receive('claims.changed', { claims }, meta(offset));
+  expect(expected).toEqual([first, second]);
+  expect(got).toEqual([first, second]);
 });
 
 it('reconnects with another token from the last offset, and reports lost events', async () => {

@@ -24,7 +24,7 @@ export function openChannel(
   { io }: SocketIo,
   offset: number | undefined,
   id: string | null | undefined,
-  { fresh, refresh }: Refresher,
+  { fresh, refresh, expectClaims }: Refresher,
   endSession: (reason: EndReason) => void,
 ): Channel {
   const { on, emit } = makeEvents();
@@ -94,6 +94,7 @@ export function openChannel(
       offset = number;
       id = eventId;
     }
+    if (event === 'claims.changed') expectClaims((data as { claims?: unknown }).claims);
     emit(event, data, meta);
     emit('*', event, data, meta);
   };

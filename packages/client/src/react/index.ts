@@ -4,5 +4,5 @@ export type * from './register.js';
 export { LatchkeyProvider, useLatchkey, type LatchkeyProviderProps } from './provider.js';
 export { ProviderButtons, type ProviderButtonsProps } from './provider-buttons.js';
 export { SignInButton, type SignInButtonProps } from './sign-in-button.js';
-export { SignedIn, SignedOut, useSession } from './session.js';
+export { SignedIn, SignedOut, useClaims, useSession, type SignedInProps } from './session.js';
 export { useChannel } from './use-channel.js';

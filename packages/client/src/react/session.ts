@@ -1,5 +1,6 @@
 import { useCallback, useSyncExternalStore, type ReactNode } from 'react';
 import type { Session } from '../session.js';
+import type { UserClaims } from '../tokens/claims.js';
 import { useLatchkey } from './provider.js';
 
 /**
@@ -20,9 +21,39 @@ export function useSession(): Session | null | undefined {
   );
 }
 
-/** Shows its children if a user is signed in. It hides, and does not protect: what only the user may see comes from your API. */
-export function SignedIn({ children }: { children?: ReactNode }): ReactNode {
-  return useSession() ? children : null;
+const NONE: UserClaims = {};
+
+/**
+ * Returns the user's claims, and renders the component again when they change: at once if the channel is open (`useChannel()`), else with
+ * the next refresh. Empty if no user is signed in.
+ *
+ * @example
+ * const { plan, roles = [] } = useClaims();
+ */
+export function useClaims(): UserClaims {
+  return useSession()?.claims ?? NONE;
+}
+
+/** The properties of `<SignedIn>`. */
+export interface SignedInProps {
+  /** Shows the children only to users with this role. */
+  role?: string;
+  children?: ReactNode;
+}
+
+/**
+ * Shows its children if a user is signed in, and has the role if one is given. It hides, and does not protect: what only the user, or an
+ * admin, may see comes from your API, which checks the token.
+ *
+ * @example
+ * <SignedIn role="admin"><DeleteButton /></SignedIn>
+ */
+export function SignedIn(props: SignedInProps): ReactNode {
+  const session = useSession();
+  const { roles } = session?.claims ?? NONE;
+  // A role that is given as undefined, from a setting that is missing, is a role that no user has.
+  const isShown = session && (!('role' in props) || (Array.isArray(roles) && roles.includes(props.role)));
+  return isShown ? props.children : null;
 }
 
 /** Shows its children if no user is signed in; never in the HTML of a server, which does not know. */

@@ -28,6 +28,11 @@ export function tokensNow(changes: Partial<Tokens> = {}): Tokens {
   };
 }
 
+/** An access token with these claims of the user. */
+export function tokenOf(claims: object, id = 'old'): string {
+  return ['header', Buffer.from(JSON.stringify(claims)).toString('base64url'), id].join('.');
+}
+
 /** An answer of the service: a token, an error, or a promise of either. */
 export type Answer = object | LatchkeyError | Promise<object>;
 

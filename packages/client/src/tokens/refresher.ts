@@ -1,6 +1,7 @@
 import { LatchkeyError } from '../latchkey-error.js';
 import type { Post } from '../service/post.js';
 import { after, backoff, onWake, sleep } from '../service/timer.js';
+import { textOfClaims } from './claims.js';
 import { exclusive } from './exclusive.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 
@@ -13,6 +14,8 @@ const MAX_RETRY_AFTER = 3600;
 const STORAGE_DELAY = 0.2;
 /** Seconds before a key counts as lost: a sign-out removes the key right after the tokens. */
 const KEY_DELAY = 1;
+/** Seconds between two refreshes for changed claims, which may change at any rate. */
+const CLAIMS_DELAY = 0.3;
 /** Seconds. Timers stop while a computer sleeps, so the clocks are read at least this often. */
 const MAX_TIMER = 60;
 
@@ -34,9 +37,15 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   /** No request is sent before this time (`performance.now()`); callers get `lastError`. */
   let pausedUntil = 0;
   let lastError: unknown;
+  /** The newest claims that the service has reported, and a token with older ones, which is due. */
+  let newest = '';
+  let outdated: string | undefined;
+  /** Refreshes left to get these claims; negative: none is under way. */
+  let tries = -1;
 
   const secondsUntilDue = (): number => {
-    const { expires_in = 0 } = keeper.get() ?? {};
+    const { expires_in = 0, access_token } = keeper.get() ?? {};
+    if (access_token && access_token === outdated) return 0;
     return expires_in - Math.min(LEAD, expires_in / 2) * (1 + jitter) - keeper.age();
   };
 
@@ -100,6 +109,16 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     return now.access_token;
   };
 
+  /** Replaces the token if it has older claims than those that the service has reported, unless another tab has done so. */
+  const renewClaims = async (): Promise<void> => {
+    const held = keeper.reload();
+    if (--tries < 0 || !held || textOfClaims(keeper.session()!.claims) === newest) return void (tries = -1);
+    outdated = held.access_token;
+    await refresh().catch(() => undefined); // tried again with back-off
+    await sleep(CLAIMS_DELAY);
+    return renewClaims(); // the refresh may have begun before the change
+  };
+
   /** Ends the session, or delays the next attempt. */
   const handleFailure = ({ code, status, retryAfter }: LatchkeyError, held: Tokens): void => {
     const { signed_in_at, refresh_token: token } = held;
@@ -153,6 +172,13 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     },
     refresh,
     renewed,
+    /** To be called with the claims that the service reports. */
+    expectClaims: (claims: unknown): void => {
+      newest = textOfClaims(Object(claims) as object);
+      const isRenewing = tries >= 0;
+      tries = 2;
+      if (!isRenewing) void renewClaims();
+    },
     stop: (): void => {
       stopped = true; // a pending answer sets no timer
       cancelTimer();

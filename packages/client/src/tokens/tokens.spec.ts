@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { stored } from './storage.js';
 import { makeArea, openSession, openTab, put, tokensNow } from '../testing/tab.js';
 
-const SHOWN = ['userId', 'deviceId', 'expiresAt', 'bound'];
+const SHOWN = ['userId', 'deviceId', 'expiresAt', 'bound', 'claims'];
 /** What `GET /me` may answer. */
 const ADA = { username: 'Ada', email: null, avatar_url: 'https://a.example/a.png' };
 

@@ -2,6 +2,7 @@ import type { Events } from '../channel/events.js';
 import type { Binding } from '../service/post.js';
 import { after } from '../service/timer.js';
 import type { EndReason, Profile, Session } from '../session.js';
+import { readClaims, textOfClaims, type UserClaims } from './claims.js';
 import type { Stored } from './storage.js';
 
 /** The tokens of a session as they are stored: the fields of spec §4.3, and their times. */
@@ -66,6 +67,8 @@ export function keepTokens(
   let over: string | undefined;
   let last: Partial<Tokens & Ended> | undefined;
   let session: Session | undefined;
+  /** Replaced only if they change, not by each refresh. */
+  let claims: UserClaims = {};
   const take = (tokens: Tokens | undefined): void => {
     const isSame = held?.access_token === tokens?.access_token;
     let age = tokens ? Date.now() - tokens.received_at : 0;
@@ -76,11 +79,16 @@ export function keepTokens(
       storage.put((tokens = { ...tokens, received_at: Date.now() - age }));
     }
     held = tokens;
+    if (tokens && !isSame) {
+      const others = readClaims(tokens.access_token);
+      if (textOfClaims(others) !== textOfClaims(claims)) claims = others;
+    }
     session = tokens && {
       userId: tokens.user_id,
       deviceId: tokens.device_id,
       expiresAt: tokens.received_at + tokens.expires_in * 1000,
       bound: !!tokens.binding,
+      claims,
       ...tokens.profile,
     };
     // Another tab may know a higher age: this one may have been frozen.

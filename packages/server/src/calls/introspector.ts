@@ -1,4 +1,5 @@
 import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
+import type { UserClaims } from '../token/user-claims.js';
 import type { ServiceCalls } from './service-calls.js';
 
 /** Lifetime of an answer (contract §8), from the request. */
@@ -11,8 +12,11 @@ const MOST_ANSWERS = 10_000;
 /** Errors that say nothing about the token. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['temporarily_unavailable', 'service_key_refused']);
 
-/** The service's answer about a token (RFC 7662 §2.2). All members but `active` exist only if the token is valid. */
-export interface Introspection {
+/**
+ * The service's answer about a token (RFC 7662 §2.2), with the user's current claims. All members but `active` exist only if the token
+ * is valid.
+ */
+export interface Introspection extends UserClaims {
   readonly active: boolean;
   readonly sub?: string;
   readonly sid?: string;
@@ -27,7 +31,7 @@ export interface Introspection {
 
 interface Question {
   readonly askedAt: number;
-  readonly answer: Promise<boolean>;
+  readonly answer: Promise<Introspection>;
 }
 
 /** Introspects tokens, each at most once a second. */
@@ -40,10 +44,10 @@ export class Introspector {
   constructor(private readonly calls: ServiceCalls) {}
 
   /**
-   * Returns whether the token is valid; calls within a second share an answer.
+   * Returns the service's answer about a token; calls within a second share it.
    * @throws LatchkeyError `temporarily_unavailable` without an answer; `service_key_refused`
    */
-  isActive(token: string): Promise<boolean> {
+  ask(token: string): Promise<Introspection> {
     const now = performance.now();
     const asked = this.questions.get(token);
     if (asked && now - asked.askedAt < COUNTS_MS) return asked.answer;
@@ -57,12 +61,12 @@ export class Introspector {
   }
 
   /** Limits the number of concurrent calls. */
-  private async askInTurn(token: string, deadline: number): Promise<boolean> {
+  private async askInTurn(token: string, deadline: number): Promise<Introspection> {
     if (this.running < CALLS_AT_A_TIME) this.running++;
     else if (this.waiting.length >= MOST_WAITING) throw temporarilyUnavailable();
     else await new Promise<void>((resolve) => this.waiting.push(resolve)); // takes over a finished call's place
     try {
-      return await this.ask(token, deadline);
+      return await this.call(token, deadline);
     } finally {
       const next = this.waiting.shift();
       if (next) next();
@@ -70,17 +74,17 @@ export class Introspector {
     }
   }
 
-  private async ask(token: string, deadline: number): Promise<boolean> {
+  private async call(token: string, deadline: number): Promise<Introspection> {
     const timeoutMs = Math.floor(deadline - performance.now());
     if (timeoutMs <= 0) throw temporarilyUnavailable();
     const call = { right: 'read', body: { token }, timeoutMs, isRepeatable: true } as const;
-    const { active } = await this.calls
-      .post<Introspection>('/oauth2/introspect', call)
+    const answer = await this.calls
+      .send<Introspection>('/oauth2/introspect', call)
       .catch((error: LatchkeyError) => {
         throw OF_THE_SERVICE.has(error.code) ? error : temporarilyUnavailable(error);
       });
-    if (typeof active !== 'boolean') throw temporarilyUnavailable();
-    return active;
+    if (typeof answer.active !== 'boolean') throw temporarilyUnavailable();
+    return answer;
   }
 
   private removeOld(now: number): void {

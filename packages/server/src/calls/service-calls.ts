@@ -5,6 +5,8 @@ import { refusesKey, type Right, type ServiceKey } from './service-key.js';
 const LONGEST_ANSWER = 65_536;
 
 export interface Call {
+  /** Default `POST`. */
+  readonly method?: 'GET' | 'PUT';
   readonly right: Right;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,8 +27,9 @@ export class ServiceCalls {
    * @throws LatchkeyError `temporarily_unavailable` without an answer, for 5xx and 429; `service_key_refused`; otherwise the
    *   service's error. TypeError for invalid JSON or headers
    */
-  async post<Answer>(path: string, call: Call): Promise<Answer> {
+  async send<Answer>(path: string, call: Call): Promise<Answer> {
     const { serviceKey, url } = this;
+    const { method = 'POST' } = call;
     if (serviceKey === undefined)
       throw new TypeError('this call needs a serviceKey: pass one to createVerifier()');
     // Before the request: invalid parameters are the caller's mistake.
@@ -35,11 +38,11 @@ export class ServiceCalls {
       ...serviceKey.header,
       'Content-Type': 'application/json',
     });
-    const body = JSON.stringify(call.body ?? {});
+    const body = method === 'GET' ? null : JSON.stringify(call.body ?? {});
     const signal = AbortSignal.timeout(call.timeoutMs);
     const send = async (): Promise<[Response, string]> => {
       const response = await fetch(url + path, {
-        method: 'POST',
+        method,
         headers,
         body,
         redirect: 'error', // the key is for the service alone

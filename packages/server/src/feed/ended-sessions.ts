@@ -36,13 +36,14 @@ export class EndedSessions {
     this.untilOf.set(sessionId, Math.max(known, Math.ceil(until / 1000)));
   }
 
-  /** Removes sessions without valid tokens, at most once a minute. */
-  sweep(now = Date.now()): void {
-    if (Math.abs(now - this.sweptAt) < SWEEP_EVERY_MS) return;
+  /** Removes sessions without valid tokens, at most once a minute. @returns whether it has done so */
+  sweep(now = Date.now()): boolean {
+    if (Math.abs(now - this.sweptAt) < SWEEP_EVERY_MS) return false;
     this.sweptAt = now;
     for (const [sessionId, until] of this.untilOf) {
       if (until * 1000 + this.keepMs <= now) this.untilOf.delete(sessionId);
     }
+    return true;
   }
 
   /** To be called before all sessions are read again. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { refusesKey, type ServiceKey } from '../calls/service-key.js';
 import type { LatchkeyError } from '../latchkey-error.js';
 import type { KeySet } from '../token/key-set.js';
+import type { ChangedClaims } from './changed-claims.js';
 import type { EndedSessions } from './ended-sessions.js';
 import type { StreamListener } from './event-stream-parser.js';
 import { StreamConnection, StreamRefused } from './stream-connection.js';
@@ -33,12 +34,13 @@ export class RevocationFeed {
   constructor(
     private readonly options: Options,
     private readonly ended: EndedSessions,
+    private readonly changed: ChangedClaims,
     private readonly keys: KeySet,
   ) {
     void this.run();
   }
 
-  /** Whether all ended sessions are known, except for the last seconds. */
+  /** Whether all ended sessions and changed claims are known, except for the last seconds. */
   get isFresh(): boolean {
     return this.connection.isFresh && !this.ended.hasRemovedTooMuch();
   }
@@ -55,7 +57,7 @@ export class RevocationFeed {
         this.ended.restart();
         this.cursor = '';
       }
-      this.ended.sweep();
+      this.sweep();
       this.connection = new StreamConnection();
       const address = { ...this.options, cursor: this.cursor };
       const error = await this.connection.read(address, this.listener()).catch((reason: unknown) => reason);
@@ -71,6 +73,7 @@ export class RevocationFeed {
       onEvent: (name, data) => {
         if (name === 'ended') this.takeEnded(data);
         else if (name === 'key_revoked') this.takeRevoked(data);
+        else if (name === 'claims_changed') this.changed.take(data);
         else if (name === 'ready') this.takeReady();
       },
       // A cursor means that the service has just read its database, and has sent everything before it.
@@ -79,9 +82,13 @@ export class RevocationFeed {
         if (cursor.length <= LONGEST_CURSOR && /^[\x21-\x7e]+$/.test(cursor)) this.cursor = cursor;
         if (this.ended.hasRemovedTooMuch()) throw new Error('the clock of this machine was set back');
         this.connection.stillFresh();
-        this.ended.sweep();
+        this.sweep();
       },
     };
+  }
+
+  private sweep(): void {
+    if (this.ended.sweep()) this.changed.sweep();
   }
 
   /** An unreadable event may be a sign-out: the connection fails. */

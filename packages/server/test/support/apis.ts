@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import express, { type Request as ExpressRequest } from 'express';
-import { fastify } from 'fastify';
+import { fastify, type FastifyRequest } from 'fastify';
 import { Hono } from 'hono';
 import * as forExpress from '../../src/express.js';
 import * as forFastify from '../../src/fastify.js';
 import * as forHono from '../../src/hono.js';
-import { LatchkeyError, type Authenticator } from '../../src/index.js';
+import { LatchkeyError, requireClaim, requireRole, type Authenticator } from '../../src/index.js';
 import * as forNest from '../../src/nestjs.js';
 
 /** Gets the calls of an API's handler, and the errors that its framework logs. */
@@ -21,53 +21,82 @@ interface Observer {
 const nothing = (): void => undefined;
 const NOBODY: Observer = { call: nothing, error: console.error };
 
-/** An API in each framework: `GET /orders` answers with their user. */
+/** An API in each framework: `GET /orders` answers with their user; `/admin` needs a role, `/pro` a claim. */
 export const APIS: Record<
   string,
   (verifier: Authenticator, observer?: Observer) => RequestListener | Promise<RequestListener>
 > = {
   Express(verifier, { call } = NOBODY) {
-    return express().get('/orders', forExpress.authenticate(verifier), ({ claims }, response) => {
-      call();
-      response.json({ of: claims.sub });
-    });
+    return express()
+      .use(forExpress.authenticate(verifier))
+      .use('/admin', forExpress.requireRole('admin', 'owner'))
+      .use('/pro', forExpress.requireClaim('plan', 'pro'))
+      .get(['/orders', '/admin', '/pro'], ({ claims }, response) => {
+        call();
+        response.json({ of: claims.sub });
+      });
   },
 
   /** No framework, so promises are ignored. */
   'Node.js'(verifier, { call } = NOBODY) {
     const guard = forExpress.authenticate(verifier);
+    const guards: Record<string, typeof guard> = {
+      '/admin': forExpress.requireRole('admin', 'owner'),
+      '/pro': forExpress.requireClaim('plan', 'pro'),
+    };
     return (request, response) => {
       const guarded = request as Parameters<typeof guard>[0];
-      void guard(guarded, response, () => {
+      const answer = (): void => {
         call();
         response.setHeader('Content-Type', 'application/json');
         response.end(JSON.stringify({ of: guarded.claims.sub }));
-      });
+      };
+      const next = guards[request.url!];
+      void guard(guarded, response, () => void (next ? next(guarded, response, answer) : answer()));
     };
   },
 
   async Fastify(verifier, { call } = NOBODY) {
     const app = fastify();
     app.addHook('onRequest', forFastify.authenticate(verifier));
-    app.get('/orders', ({ claims }) => {
+    const list = ({ claims }: FastifyRequest): object => {
       call();
       return { of: claims.sub };
-    });
+    };
+    app.get('/orders', list);
+    app.get('/admin', { onRequest: forFastify.requireRole('admin', 'owner') }, list);
+    app.get('/pro', { onRequest: forFastify.requireClaim('plan', 'pro') }, list);
     await app.ready();
     return (request, response) => app.routing(request, response);
   },
 
   async NestJS(verifier, { call, error } = NOBODY) {
     @UseGuards(forNest.authenticate(verifier, HttpException))
-    @Controller('orders')
+    @Controller()
     class Orders {
+      @Get('orders')
+      list(@Req() { claims }: ExpressRequest): object {
+        call();
+        return { of: claims.sub };
+      }
+      @forNest.RequireClaim('plan', 'pro')
+      @Get('pro')
+      reports(@Req() { claims }: ExpressRequest): object {
+        return { of: claims.sub };
+      }
+    }
+    @forNest.Roles('admin', 'owner')
+    class ForAdmins {}
+    @UseGuards(forNest.authenticate(verifier, HttpException))
+    @Controller('admin')
+    class Admin extends ForAdmins {
       @Get()
       list(@Req() { claims }: ExpressRequest): object {
         call();
         return { of: claims.sub };
       }
     }
-    @Module({ controllers: [Orders] })
+    @Module({ controllers: [Orders, Admin] })
     class App {}
     const app = await NestFactory.create(App, { logger: { log: nothing, warn: nothing, error } });
     await app.init();
@@ -77,7 +106,9 @@ export const APIS: Record<
   Hono(verifier, { call } = NOBODY) {
     const app = new Hono();
     app.use(forHono.authenticate(verifier));
-    app.get('/orders', (context) => {
+    app.use('/admin', forHono.requireRole('admin', 'owner'));
+    app.use('/pro', forHono.requireClaim('plan', 'pro'));
+    app.get('*', (context) => {
       call();
       return context.json({ of: context.get('claims').sub });
     });
@@ -87,9 +118,12 @@ export const APIS: Record<
   Request(verifier, { call } = NOBODY) {
     return forWeb(async (request) => {
       try {
-        const { sub } = await verifier.authenticate(request);
+        const claims = await verifier.authenticate(request);
+        const { pathname } = new URL(request.url);
+        if (pathname === '/admin') requireRole('admin', 'owner')(claims);
+        if (pathname === '/pro') requireClaim('plan', 'pro')(claims);
         call();
-        return Response.json({ of: sub });
+        return Response.json({ of: claims.sub });
       } catch (error) {
         if (error instanceof LatchkeyError) return error.toResponse();
         throw error;

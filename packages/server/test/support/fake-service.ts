@@ -104,6 +104,21 @@ export class FakeService {
   }
 }
 
+/** The event about a user's claims; they changed 20 s ago. */
+export function claimsChanged(
+  userId: string,
+  claims: object,
+  { changedAt = Date.now() - 20_000, until = Date.now() + 3_600_000 } = {},
+): string {
+  const data = {
+    user_id: userId,
+    claims,
+    changed_at: new Date(changedAt),
+    until: new Date(until),
+  };
+  return `event: claims_changed\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
 export function ended(sessionId: string, until = Date.now() + 3_600_000): string {
   const data = {
     session_id: sessionId,

@@ -1,0 +1,32 @@
+/** The user's claims by their names, as the identity provider and the application have set them. */
+export interface UserClaims {
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly entitlements?: readonly string[];
+  readonly name?: string;
+  readonly email?: string;
+  readonly preferred_username?: string;
+  readonly [name: string]: unknown;
+}
+
+/** An access token has all others as members of `claims` (contract §5). */
+const TOP_LEVEL = /^(roles|groups|entitlements|name|email|preferred_username)$/;
+
+/** Reads the user's claims of an access token; none from an unreadable one. */
+export function readClaims(token: string): UserClaims {
+  try {
+    const text = atob(token.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/'));
+    const bytes = Uint8Array.from(text, (char) => char.charCodeAt(0));
+    const payload = JSON.parse(new TextDecoder().decode(bytes)) as { claims?: object };
+    const top = Object.entries(payload).filter(([name]) => TOP_LEVEL.test(name));
+    return { ...payload.claims, ...Object.fromEntries(top) };
+  } catch {
+    return {};
+  }
+}
+
+/** Returns a text that is equal for equal claims, in whatever order. */
+export function textOfClaims(claims: object): string {
+  // oxlint-disable-next-line unicorn/no-array-sort -- browsers without toSorted()
+  return JSON.stringify(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
