@@ -153,8 +153,8 @@ describe('identityOf', () => {
     ['nothing', {}, { login: 'ada', contact: 'a@x', email: 'b@x' }],
   ])('has no claim with an address that is unverified by the word of %s', (_what, told, expected) => {
     const answer = { sub: '1', email: 'a@x', user: { email: 'b@x' }, login: 'ada', ...told };
-    const claims = 'login=login,contact=email,email=user.email';
-    expect(mappedClaims(answer, { claims })).toEqual(expected);
+    const setting = 'login=login,contact=email,email=user.email';
+    expect(mappedClaims(answer, { claims: setting })).toEqual(expected);
   });
 
   it('is complete with four fields and all parts of a name, whatever is said of one', () => {
