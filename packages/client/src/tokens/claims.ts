@@ -28,5 +28,5 @@ export function readClaims(token: string): UserClaims {
 /** Returns a text that is equal for equal claims, in whatever order. */
 export function textOfClaims(claims: object): string {
   // oxlint-disable-next-line unicorn/no-array-sort -- browsers without toSorted()
-  return JSON.stringify(Object.entries(claims).sort());
+  return JSON.stringify(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
