@@ -36,8 +36,8 @@ export function keepClaims(claims: unknown): KeptClaims {
   const dropped: { name: string; why: string }[] = [];
   let bytes = 1; // the braces, without the comma of the first claim
   for (const [name, value] of Object.entries(claims)) {
-    if (value === undefined || value === null) continue;
     const json = jsonOf(LISTS.has(name) && typeof value === 'string' ? [value] : value);
+    if (value === undefined || json === 'null') continue; // 1e999, too
     const size = Buffer.byteLength(`,${JSON.stringify(name)}:${json}`);
     const why = reasonAgainst(name, json) ?? excess(kept.size + 1, bytes + size);
     if (why === undefined) {
