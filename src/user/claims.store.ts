@@ -1,5 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { plainArray } from '../database/statements/plain-array.js';
@@ -37,7 +39,8 @@ const CHANGE = `
 export class ClaimsStore {
   /** Claims of users that have any, by user; the least recently used first. */
   private readonly kept = new Map<string, UserClaims>();
-  private readonly turns = new Turns('too many changes of the claims of one user');
+  /** Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections: the others are for requests. */
+  private readonly turns: Readonly<Record<Source, Turns>>;
   private readonly read: (userId: string) => Promise<UserClaims | undefined>;
 
   constructor(
@@ -45,7 +48,10 @@ export class ClaimsStore {
     private readonly history: ChannelHistory,
     private readonly clock: Clock,
     private readonly events: Events,
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
+    const turns = (): Turns => new Turns('too many changes of claims', Math.ceil(databasePoolSize / 4));
+    this.turns = { provider: turns(), application: turns() };
     this.read = sql.together('claims', (userIds: string[]) => this.readEach(userIds));
   }
 
@@ -80,10 +86,10 @@ export class ClaimsStore {
    * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins.
    *
    * @returns the claims afterwards; undefined without such a user
-   * @throws DatabaseBusy if too many changes of one user wait
+   * @throws DatabaseBusy if too many changes wait
    */
   async replace(userId: string, source: Source, claims: Claims): Promise<UserClaims | undefined> {
-    const { after, isChanged } = await this.turns.take(userId, () =>
+    const { after, isChanged } = await this.turns[source].take(userId, () =>
       this.history.transaction((transaction) => replaceIn(transaction, userId, source, claims)),
     );
     if (isChanged) this.events.emit('claims.replaced', { userId, by: source });
