@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { Clock } from '../database/clock.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
@@ -26,9 +25,11 @@ const FIND = {
 const LOCK = `SELECT ${COLUMNS} FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 // Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
-const KEEP = 'UPDATE users SET provider_claims = $2, application_claims = $3 WHERE user_id = $1';
+// With a new version, too: another instance must not take its old claims of a source for the current ones.
+const KEEP = `
+  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4 WHERE user_id = $1`;
 const CHANGE = `
-  UPDATE users SET provider_claims = $2, application_claims = $3, claims = $4, claims_version = $5, claims_changed_at = $6
+  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4, claims = $5, claims_changed_at = $6
   WHERE user_id = $1`;
 
 /** Claims of users. The statement that stores a token compares their version, so kept claims may be old. */
@@ -57,6 +58,7 @@ export class ClaimsStore {
   /** Reads the current claims, and keeps them; undefined without such a user. Concurrent calls are batched. */
   async find(userId: string): Promise<UserClaims | undefined> {
     const claims = await this.read(userId);
+    if (!claims) this.kept.delete(userId);
     return claims && this.keep(userId, claims);
   }
 
@@ -114,28 +116,17 @@ async function replaceIn(
     await manager.query(CONFIRM_READ.text);
     return { after: before, isChanged: false };
   }
-  const replaced = { ...before, [source]: claims };
-  const effective = effectiveClaims(replaced.provider, replaced.application);
-  const sources = [userId, jsonOf(replaced.provider), jsonOf(replaced.application)];
-  if (areSameClaims(effective, before.effective)) {
-    await manager.query(KEEP, sources);
-    return { after: { ...replaced, effective: before.effective }, isChanged: false };
-  }
-  const version = await change(manager, sources, effective, before.version);
-  await append(userId, 'claims.changed', [{ claims: effective }]);
-  return { after: { ...replaced, effective, version }, isChanged: true };
-}
-
-/** @returns the new version */
-async function change(
-  manager: EntityManager,
-  sources: readonly unknown[],
-  effective: Claims,
-  version: number,
-): Promise<number> {
   const [time] = await manager.query<{ at: Date }[]>(TIME);
   const { at } = time!;
-  const next = Math.max(version + 1, at.getTime());
-  await manager.query(CHANGE, [...sources, jsonOf(effective), next, at]);
-  return next;
+  const version = Math.max(before.version + 1, at.getTime());
+  const replaced = { ...before, [source]: claims, version };
+  const effective = effectiveClaims(replaced.provider, replaced.application);
+  const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
+  if (areSameClaims(effective, before.effective)) {
+    await manager.query(KEEP, values);
+    return { after: replaced, isChanged: false };
+  }
+  await manager.query(CHANGE, [...values, jsonOf(effective), at]);
+  await append(userId, 'claims.changed', [{ claims: effective }]);
+  return { after: { ...replaced, effective }, isChanged: true };
 }

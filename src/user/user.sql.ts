@@ -25,6 +25,7 @@ export const UPDATE_USER = `
 /**
  * Upserts several users in the order of their ids, against deadlocks; as four members of a `WITH`. The last one has the ids of those
  * users whose claims have the version `claims_version`, as the token says; nothing is written of the others. All users are locked.
+ * A token with claims of the application makes no user: they were those of a user who was removed.
  *
  * @param from member of the `WITH` with the columns of the table, and no user twice
  * @param last name of the last member
@@ -36,7 +37,7 @@ export function upsertUsers(from: string, last: string): string {
       ORDER BY user_id FOR NO KEY UPDATE
     ), new_user AS (
       INSERT INTO users (${COLUMNS}, ${CLAIMS}) SELECT ${COLUMNS}, ${CLAIMS} FROM ${from}
-      WHERE user_id NOT IN (SELECT user_id FROM held_user) ORDER BY user_id
+      WHERE user_id NOT IN (SELECT user_id FROM held_user) AND application_claims IS NULL ORDER BY user_id
       ON CONFLICT DO NOTHING RETURNING user_id
     ), ${last} AS MATERIALIZED (
       SELECT user_id FROM new_user

@@ -176,6 +176,26 @@ describe('claims', () => {
     });
   });
 
+  it('of a removed user are gone, also on an instance that keeps them', async () => {
+    for (const i of [0, 1]) {
+      const tokens = await signInWith({ plan: 'free' }, i);
+      await put(tokens, { roles: ['admin'] }, i).expect(200);
+      await backend(1).delete(pathOf(tokens).replace('/claims', '')).expect(204);
+      const again = await signInWith({ plan: 'free' }, i);
+      expect(carriedBy(again.access_token)).toEqual({ claims: { plan: 'free' } });
+      expect(await refreshed(again, 0)).toEqual({ claims: { plan: 'free' } });
+    }
+  });
+
+  it('that both sources have go with the last source, whichever instance heard of it', async () => {
+    const tokens = await signInWith(undefined);
+    await put(tokens, { roles: ['admin'] }).expect(200);
+    await signInWith({ roles: ['admin'] }, 1); // the first instance keeps claims without it
+    await signInWith(undefined, 0);
+    await put(tokens, {}, 1).expect(200);
+    expect(await refreshed(tokens, 1)).toEqual({});
+  });
+
   it('are set as a whole by one of many concurrent calls and sign-ins, each change with its event', async () => {
     const tokens = await signInWith(undefined);
     const calls = Array.from({ length: 20 }, (_, i) => put(tokens, { roles: [`r${i}`], [`n${i}`]: i }, i));
