@@ -44,6 +44,12 @@ export function tokenMembers(claims: Claims): Claims {
   };
 }
 
+/** Whether an access token carries these claims. */
+export function carries(token: object, claims: Claims): boolean {
+  const members = Object.entries(token).filter(([name]) => TOP_LEVEL.has(name) || name === 'claims');
+  return areSameClaims(Object.fromEntries(members), tokenMembers(claims));
+}
+
 /** Returns the JSON of a column; null for no claims. */
 export function jsonOf(claims: Claims): string | null {
   return Object.keys(claims).length > 0 ? JSON.stringify(claims) : null;

@@ -2,6 +2,9 @@ const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_ur
 /** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
 const CLAIMS = 'provider_claims, claims, claims_version';
 
+/** A token issued so long after a change may have the former claims: it was stored before the change was committed. */
+const COMMIT_TIME = '10 seconds';
+
 // A field that the provider leaves out is cleared (contract §6). Unchanged users are not written again.
 const replaceProfile = (from: string): string => `
         username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url`;
@@ -66,6 +69,12 @@ export function holdUser(userId: string, condition: string): string {
 /** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
 export function claimsVersion(userId: string): string {
   return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
+}
+
+/** Claims of a user if they have changed since some seconds before a time, as an SQL expression; NULL if not, and without any. */
+export function claimsSince(userId: string, time: string): string {
+  return `(SELECT coalesce(claims, '{}') FROM users WHERE user_id = ${userId} AND claims_version <> 0
+    AND claims_changed_at > to_timestamp(${time}) - interval '${COMMIT_TIME}')`;
 }
 
 /**
