@@ -50,7 +50,7 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
       return adapter === 'contract' ? credentials : [...credentials, 'token_endpoint_auth_method'];
     }
     case 'invalid_scope':
-      return ['scope'];
+      return [adapter === 'contract' ? 'url' : 'scope'];
     case 'redirect_uri_mismatch': // GitHub, Google
     case 'invalid_redirect_uri':
       return ['redirect_uris'];
