@@ -14,6 +14,8 @@ import { until, waiting } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 type Claims = Record<string, unknown>;
+/** Statements of the session revocation feed: what has changed, and the claims. */
+const FEED = ['claims-changes', 'changed-claims'];
 
 /** Claims of users (contract §5, §9): two instances that share a database. */
 describe('claims', () => {
@@ -225,7 +227,7 @@ describe('claims', () => {
     });
     for (const all of [current, without])
       expect(all!.filter(({ event }) => event === 'claims.changed')).toEqual([]);
-    expect(names().filter((name) => name !== 'changed-claims')).toEqual([]);
+    expect(names().filter((name) => !FEED.includes(name))).toEqual([]);
     first.close();
   });
 
@@ -341,6 +343,20 @@ describe('claims', () => {
         await until(() => changesOf(reader, tokens).length > 0);
         expect(changesOf(reader, tokens).at(-1)!.claims).toEqual({ roles: ['a', 'd'] });
       }
+    });
+
+    it('are read once by each instance, however often it reads what has changed', async () => {
+      const tokens = await signInWith({ roles: ['a'] });
+      const reader = await read(0);
+      const query = jest.spyOn(Sql.prototype, 'query');
+      await put(tokens, { roles: ['b'] }).expect(200);
+      await until(() => changesOf(reader, tokens).length > 0);
+      const readings = reader.readings.length;
+      await until(() => reader.readings.length > readings + 2);
+      const counts = FEED.map((name) => query.mock.calls.filter(([one]) => one.name === name).length);
+      expect(counts[0]).toBeGreaterThan(2);
+      expect(counts[1]).toBeLessThanOrEqual(instances.length);
+      expect(changesOf(reader, tokens)).toHaveLength(1);
     });
 
     it('are left out when every token with the former claims has expired', async () => {
