@@ -84,12 +84,11 @@ export function claimsSince(userId: string, time: string): string {
 export function selectChanges(limit: number): string {
   return `
     SELECT user_id AS "userId", claims_changed_at::text AS key FROM users
-    WHERE claims_changed_at >= $1::timestamptz AND claims_changed_at <= $3::timestamptz
-      AND (claims_changed_at, user_id) > ($1::timestamptz, $2::uuid)
+    WHERE (claims_changed_at, user_id) > ($1::timestamptz, $2::uuid) AND claims_changed_at <= $3::timestamptz
     ORDER BY claims_changed_at, user_id LIMIT ${limit}`;
 }
 
-/** Selects the last change of each of the users `$1`, with the claims. */
+/** Selects the last change of each of the users `$1`, with the claims; `key` is null for a user who was removed, and is a new one. */
 export const SELECT_CHANGED_CLAIMS = `
     SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
-    FROM users WHERE user_id = ANY ($1::uuid[]) AND claims_changed_at IS NOT NULL ORDER BY claims_changed_at`;
+    FROM users WHERE user_id = ANY ($1::uuid[])`;

@@ -114,7 +114,8 @@ export class EndedSessionStore {
       for (let i = 0; i < wanted.length; i += CLAIMS_PAGE) {
         const page = plainArray(wanted.slice(i, i + CLAIMS_PAGE));
         const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [page]);
-        yield { found: 0, changed: rows.map((row) => ({ ...row, until })) };
+        const changed = rows.filter(({ key }) => key !== null).map((row) => ({ ...row, until }));
+        yield { found: 0, changed };
       }
       if (found.length < PAGE) return;
       after = found.at(-1)!;
