@@ -53,5 +53,11 @@ describe('providerLines', () => {
     expect(linesOf({})).toEqual([
       'corp: OpenID Connect at https://login.corp.example, 1 redirect URI to register: http://localhost:3000/providers/corp/callback, and the callback of your application',
     ]);
+    const own = 'http://localhost:3000/providers/corp/callback';
+    for (const more of [{}, { 'providers.corp.redirect_uris': list }]) {
+      expect(linesOf({ 'providers.corp.response_mode': 'form_post', ...more })).toEqual([
+        `corp: OpenID Connect at https://login.corp.example, 1 redirect URI to register: ${own}`,
+      ]);
+    }
   });
 });

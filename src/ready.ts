@@ -1,7 +1,7 @@
 import { parse } from 'pg-connection-string';
 import { SAMPLE_PROVIDER } from './config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from './config/settings/settings.js';
-import { redirectUrisToRegister } from './provider/redirect-uris.js';
+import { postsCode, redirectUrisToRegister } from './provider/redirect-uris.js';
 
 const PROTOCOLS: Readonly<Record<string, string>> = {
   contract: 'a provider of the contract',
@@ -25,7 +25,8 @@ export function providerLines(settings: Settings, providers: readonly ProviderSe
     const at = url ?? options['authorize_url']?.split('?')[0];
     const uris = redirectUrisToRegister(settings, provider);
     const count = `${uris.length} redirect ${uris.length === 1 ? 'URI' : 'URIs'} to register`;
-    const more = redirectUris === undefined ? ', and the callback of your application' : '';
+    const more =
+      redirectUris === undefined && !postsCode(provider) ? ', and the callback of your application' : '';
     return `${name}: ${PROTOCOLS[adapter] ?? `adapter ${adapter}`}${at === undefined ? '' : ` at ${at}`}, ${count}: ${uris.join(', ')}${more}`;
   });
 }

@@ -6,6 +6,7 @@ import { SETTINGS } from '../config/settings/settings.module.js';
 import { DatabaseBusy } from '../database/database-busy.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
+import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps } from './append-in-steps.js';
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
@@ -19,6 +20,8 @@ export interface HistoryState {
   readonly id: string | null;
   /** Id of the newest event; null if that event is gone. */
   readonly lastId: string | null;
+  /** Claims of the user if they have changed since the token was issued, or shortly before; else null. */
+  readonly claims: Readonly<Record<string, unknown>> | null;
   /** Time of the query, by the database's clock. */
   readonly at: Date;
 }
@@ -44,6 +47,8 @@ type Appended = Pick<Row, 'event_offset' | 'sent_at'>;
 interface Viewpoint {
   readonly userId: string;
   readonly offset: number;
+  /** When the token was issued: seconds since the epoch. */
+  readonly issuedAt: number;
 }
 
 /** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
@@ -92,14 +97,15 @@ const READ = {
     ORDER BY event_offset`,
 };
 
-// As `float8`, which `pg` reads as a number, unlike `bigint`.
+// As `float8`, which `pg` reads as a number, unlike `bigint`. It spans modules: a handshake is to need no statement for claims.
 const STATE = {
   name: 'channel-state',
   text: `
     SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
       (SELECT count(*)::float8 FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2) AS id,
-      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId"
+      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId",
+      ${claimsSince('$1', '$3::float8')} AS claims
     FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
 };
 
@@ -110,8 +116,9 @@ const STATES = {
       (SELECT count(*)::float8 FROM channel_events e
         WHERE e.user_id = n.user_id AND event_offset > n.after AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = n.after) AS id,
-      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = last_offset) AS "lastId"
-    FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS n (user_id, after, place)
+      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = last_offset) AS "lastId",
+      ${claimsSince('n.user_id', 'n.issued_at')} AS claims
+    FROM unnest($1::uuid[], $2::bigint[], $3::float8[]) WITH ORDINALITY AS n (user_id, after, issued_at, place)
     LEFT JOIN channels c ON c.user_id = n.user_id
     ORDER BY place`,
 };
@@ -177,9 +184,12 @@ export class ChannelHistory {
     }
   }
 
-  /** Returns the state of a history relative to an offset. */
-  async state(userId: string, offset: number): Promise<HistoryState> {
-    return this.findState({ userId, offset });
+  /**
+   * Returns the state of a history relative to an offset.
+   * @param issuedAt of a token; without one the claims do not matter
+   */
+  async state(userId: string, offset: number, issuedAt = Infinity): Promise<HistoryState> {
+    return this.findState({ userId, offset, issuedAt });
   }
 
   /** Returns the number of the newest event of each of these users; users without an event are left out. */
@@ -191,9 +201,10 @@ export class ChannelHistory {
   private async findStates(viewpoints: Viewpoint[]): Promise<HistoryState[]> {
     const userIds = viewpoints.map(({ userId }) => userId);
     const offsets = viewpoints.map(({ offset }) => offset);
+    const times = viewpoints.map(({ issuedAt }) => issuedAt);
     return viewpoints.length === 1
-      ? this.sql.query<HistoryState>(STATE, [userIds[0], offsets[0]])
-      : this.sql.query<HistoryState>(STATES, [userIds, offsets]);
+      ? this.sql.query<HistoryState>(STATE, [userIds[0], offsets[0], times[0]])
+      : this.sql.query<HistoryState>(STATES, [userIds, offsets, times]);
   }
 
   private async append(

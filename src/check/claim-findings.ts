@@ -55,7 +55,8 @@ export function findingsOf(
     const why = dropped.find((one) => one.name === name)?.why;
     if (why !== undefined) reasons.set(source, why);
     else if (mapped && Object.hasOwn(mapped, name)) keep(source, `claim ${name}`);
-    else reasons.set(source, `has nothing at ${path}`);
+    // The reason of the field `email` is there already, if the address is unverified.
+    else if (!reasons.has(source)) reasons.set(source, `has nothing at ${path}`);
   }
   if (!mapped) for (const name of Object.keys(identity.claims)) keep('claims', `claim ${name}`);
 

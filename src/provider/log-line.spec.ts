@@ -16,6 +16,14 @@ describe('a log line', () => {
     expect(oneLine(error, providerSettings('acme', { clientSecret }))).toBe(line);
   });
 
+  it('names the settings that the error names', () => {
+    const asked = { url: 'https://acme.example', settings: ['tenants'] };
+    const error = Object.assign(new Error('refused'), { error: 'invalid_grant', asked });
+    expect(refusalLine(error, providerSettings('acme', { adapter: 'oidc' }))).toBe(
+      'refused from https://acme.example; look at providers.acme.tenants',
+    );
+  });
+
   it('names the settings of a client with a key', () => {
     const error = Object.assign(new Error('refused'), { error: 'invalid_client' });
     const provider = providerSettings('acme', { adapter: 'oidc', clientSecret: '', clientKey: 'a key' });

@@ -27,9 +27,8 @@ export function refusalLine(
   const reason = word ? word + (description && ` (${description})`) : oneLine(error, provider);
   const status = asked?.status === undefined ? '' : `, HTTP ${asked.status}`;
   const from = asked ? `${status} from ${asked.url}` : '';
-  const variables = settingsFor(code ?? asked?.error, asked, provider).map((key) =>
-    siblingVariable(provider.variables.adapter, key),
-  );
+  const keys = asked?.settings ?? settingsFor(code ?? asked?.error, asked, provider);
+  const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
   return `${reason}${from}; look at ${variables.join(', ')}`;
 }
 
@@ -51,7 +50,7 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
       return adapter === 'contract' ? credentials : [...credentials, 'token_endpoint_auth_method'];
     }
     case 'invalid_scope':
-      return ['scope'];
+      return [adapter === 'contract' ? 'url' : 'scope'];
     case 'redirect_uri_mismatch': // GitHub, Google
     case 'invalid_redirect_uri':
       return ['redirect_uris'];

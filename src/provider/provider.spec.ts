@@ -273,6 +273,23 @@ describe('a provider', () => {
       warn.mockRestore();
     });
 
+    it.each([
+      ['the settings', undefined, 'https://other.example', 'https://other.example', 'issuer'],
+      ['the adapter', () => `${ISS}/`, undefined, `${ISS}/`, 'url'],
+    ])(
+      'causes a log line that names the setting if %s has another one',
+      async (_name, issuer, own, it, key) => {
+        const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+        await failure(compared(issuer, own));
+        expect(warn.mock.calls).toEqual([
+          [
+            `provider corp failed (issuer): the callback names another issuer than ${it}: ${ISS}: invalid_grant from the callback; look at providers.corp.${key}`,
+          ],
+        ]);
+        warn.mockRestore();
+      },
+    );
+
     it('is server_error if the adapter returns a number', async () => {
       const error = await failure(compared(() => 7));
       expect(error).toMatchObject({

@@ -10,7 +10,7 @@ import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/check-adapter.js';
 import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { oneLine, refusalLine } from './log-line.js';
+import { oneLine, printable, refusalLine } from './log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -142,16 +142,20 @@ export class Provider {
       throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
     }
     if (adapter.issuer === 'own') return;
-    const expected: unknown = (await adapter.issuer?.(settings)) ?? settings.issuer;
+    const { name, variables } = settings;
+    const known: unknown = await adapter.issuer?.(settings);
+    const expected = known ?? settings.issuer;
     if (expected === undefined) {
-      const { name, variables } = settings;
       issuerLogger.warn(
         `a callback of provider ${name} has an iss, and was refused: set ${variables.issuer} to what it must be`,
       );
       throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be compared');
     }
     if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
-    if (iss !== expected) throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
+    if (iss === expected) return;
+    const message = `the callback names another issuer than ${expected}: ${printable(iss, [], 200)}`;
+    const asked = { url: 'the callback', settings: [known === undefined ? 'issuer' : 'url'] };
+    throw new ProviderRefusal('invalid_grant', message, asked);
   }
 
   /**

@@ -41,13 +41,15 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
   return `${publicUrl}/providers/${name}/callback`;
 }
 
-/** Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients. */
+/**
+ * Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients, which is
+ * the only one of a provider that sends the code by POST.
+ */
 export function redirectUrisToRegister(
   settings: Pick<Settings, 'publicUrl' | 'redirectUris'>,
   provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
 ): readonly string[] {
-  const own = provider.redirectUris ?? settings.redirectUris ?? [];
-  const list = own.filter((uri) => redirectUriAt(settings, provider, uri) === uri);
+  const list = postsCode(provider) ? [] : (provider.redirectUris ?? settings.redirectUris ?? []);
   return [...new Set([...list, providerCallback(settings, provider.name)])];
 }
 
@@ -57,10 +59,15 @@ export function redirectUrisToRegister(
  */
 export function redirectUriAt(
   settings: Pick<Settings, 'publicUrl'>,
-  { name, options }: Pick<ProviderSettings, 'name' | 'options'>,
+  provider: Pick<ProviderSettings, 'name' | 'options'>,
   redirectUri: string,
 ): string {
-  return options['response_mode'] === 'form_post' ? providerCallback(settings, name) : redirectUri;
+  return postsCode(provider) ? providerCallback(settings, provider.name) : redirectUri;
+}
+
+/** Whether a provider sends the code by POST, to the service. */
+export function postsCode({ options }: Pick<ProviderSettings, 'options'>): boolean {
+  return options['response_mode'] === 'form_post';
 }
 
 /** The demo offers its page at the other spelling of loopback as a second device. */

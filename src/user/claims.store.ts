@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { plainArray } from '../database/statements/plain-array.js';
@@ -26,9 +27,11 @@ const FIND = {
 const LOCK = `SELECT ${COLUMNS} FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 // Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
-const KEEP = 'UPDATE users SET provider_claims = $2, application_claims = $3 WHERE user_id = $1';
+// With a new version, too: another instance must not take its old claims of a source for the current ones.
+const KEEP = `
+  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4 WHERE user_id = $1`;
 const CHANGE = `
-  UPDATE users SET provider_claims = $2, application_claims = $3, claims = $4, claims_version = $5, claims_changed_at = $6
+  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4, claims = $5, claims_changed_at = $6
   WHERE user_id = $1`;
 
 /** Claims of users. The statement that stores a token compares their version, so kept claims may be old. */
@@ -36,7 +39,8 @@ const CHANGE = `
 export class ClaimsStore {
   /** Claims of users that have any, by user; the least recently used first. */
   private readonly kept = new Map<string, UserClaims>();
-  private readonly turns = new Turns('too many changes of the claims of one user');
+  /** Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections: the others are for requests. */
+  private readonly turns: Readonly<Record<Source, Turns>>;
   private readonly read: (userId: string) => Promise<UserClaims | undefined>;
 
   constructor(
@@ -44,7 +48,10 @@ export class ClaimsStore {
     private readonly history: ChannelHistory,
     private readonly clock: Clock,
     private readonly events: Events,
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
+    const turns = (): Turns => new Turns('too many changes of claims', Math.ceil(databasePoolSize / 4));
+    this.turns = { provider: turns(), application: turns() };
     this.read = sql.together('claims', (userIds: string[]) => this.readEach(userIds));
   }
 
@@ -57,6 +64,7 @@ export class ClaimsStore {
   /** Reads the current claims, and keeps them; undefined without such a user. Concurrent calls are batched. */
   async find(userId: string): Promise<UserClaims | undefined> {
     const claims = await this.read(userId);
+    if (!claims) this.kept.delete(userId);
     return claims && this.keep(userId, claims);
   }
 
@@ -78,10 +86,10 @@ export class ClaimsStore {
    * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins.
    *
    * @returns the claims afterwards; undefined without such a user
-   * @throws DatabaseBusy if too many changes of one user wait
+   * @throws DatabaseBusy if too many changes wait
    */
   async replace(userId: string, source: Source, claims: Claims): Promise<UserClaims | undefined> {
-    const { after, isChanged } = await this.turns.take(userId, () =>
+    const { after, isChanged } = await this.turns[source].take(userId, () =>
       this.history.transaction((transaction) => replaceIn(transaction, userId, source, claims)),
     );
     if (isChanged) this.events.emit('claims.replaced', { userId, by: source });
@@ -114,28 +122,17 @@ async function replaceIn(
     await manager.query(CONFIRM_READ.text);
     return { after: before, isChanged: false };
   }
-  const replaced = { ...before, [source]: claims };
-  const effective = effectiveClaims(replaced.provider, replaced.application);
-  const sources = [userId, jsonOf(replaced.provider), jsonOf(replaced.application)];
-  if (areSameClaims(effective, before.effective)) {
-    await manager.query(KEEP, sources);
-    return { after: { ...replaced, effective: before.effective }, isChanged: false };
-  }
-  const version = await change(manager, sources, effective, before.version);
-  await append(userId, 'claims.changed', [{ claims: effective }]);
-  return { after: { ...replaced, effective, version }, isChanged: true };
-}
-
-/** @returns the new version */
-async function change(
-  manager: EntityManager,
-  sources: readonly unknown[],
-  effective: Claims,
-  version: number,
-): Promise<number> {
   const [time] = await manager.query<{ at: Date }[]>(TIME);
   const { at } = time!;
-  const next = Math.max(version + 1, at.getTime());
-  await manager.query(CHANGE, [...sources, jsonOf(effective), next, at]);
-  return next;
+  const version = Math.max(before.version + 1, at.getTime());
+  const replaced = { ...before, [source]: claims, version };
+  const effective = effectiveClaims(replaced.provider, replaced.application);
+  const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
+  if (areSameClaims(effective, before.effective)) {
+    await manager.query(KEEP, values);
+    return { after: replaced, isChanged: false };
+  }
+  await manager.query(CHANGE, [...values, jsonOf(effective), at]);
+  await append(userId, 'claims.changed', [{ claims: effective }]);
+  return { after: { ...replaced, effective }, isChanged: true };
 }

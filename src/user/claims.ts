@@ -44,6 +44,12 @@ export function tokenMembers(claims: Claims): Claims {
   };
 }
 
+/** Whether an access token carries these claims. */
+export function carries(token: object, claims: Claims): boolean {
+  const members = Object.entries(token).filter(([name]) => TOP_LEVEL.has(name) || name === 'claims');
+  return areSameClaims(Object.fromEntries(members), tokenMembers(claims));
+}
+
 /** Returns the JSON of a column; null for no claims. */
 export function jsonOf(claims: Claims): string | null {
   return Object.keys(claims).length > 0 ? JSON.stringify(claims) : null;
@@ -54,12 +60,16 @@ function listIn(claims: Claims, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
 /** JSON with sorted names and lists. */
 function canonical(claims: Claims): string {
-  const lists = LISTS.map((name) => [name, listIn(claims, name).toSorted()] as const);
+  const lists = LISTS.map((name) => [name, listIn(claims, name).map(String).toSorted(byText)] as const);
   return JSON.stringify({ ...claims, ...Object.fromEntries(lists) }, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => byText(a, b)))
       : value,
   );
 }

@@ -43,7 +43,7 @@ export class User {
   claims!: Claims | null;
 
   /**
-   * Grows with each change of the effective claims; 0: the user never had any. It is a time in milliseconds or later, so a removed
+   * Grows with each change of the claims of a source; 0: the user never had any. It is a time in milliseconds or later, so a removed
    * user who signs in again has no version a second time.
    */
   @Column('bigint', { name: 'claims_version', default: 0 })

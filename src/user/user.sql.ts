@@ -2,6 +2,9 @@ const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_ur
 /** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
 const CLAIMS = 'provider_claims, claims, claims_version';
 
+/** A token issued so long after a change may have the former claims: it was stored before the change was committed. */
+const COMMIT_TIME = '10 seconds';
+
 // A field that the provider leaves out is cleared (contract §6). Unchanged users are not written again.
 const replaceProfile = (from: string): string => `
         username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url`;
@@ -25,6 +28,7 @@ export const UPDATE_USER = `
 /**
  * Upserts several users in the order of their ids, against deadlocks; as four members of a `WITH`. The last one has the ids of those
  * users whose claims have the version `claims_version`, as the token says; nothing is written of the others. All users are locked.
+ * A token with claims of the application makes no user: they were those of a user who was removed.
  *
  * @param from member of the `WITH` with the columns of the table, and no user twice
  * @param last name of the last member
@@ -36,7 +40,7 @@ export function upsertUsers(from: string, last: string): string {
       ORDER BY user_id FOR NO KEY UPDATE
     ), new_user AS (
       INSERT INTO users (${COLUMNS}, ${CLAIMS}) SELECT ${COLUMNS}, ${CLAIMS} FROM ${from}
-      WHERE user_id NOT IN (SELECT user_id FROM held_user) ORDER BY user_id
+      WHERE user_id NOT IN (SELECT user_id FROM held_user) AND application_claims IS NULL ORDER BY user_id
       ON CONFLICT DO NOTHING RETURNING user_id
     ), ${last} AS MATERIALIZED (
       SELECT user_id FROM new_user
@@ -65,6 +69,12 @@ export function holdUser(userId: string, condition: string): string {
 /** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
 export function claimsVersion(userId: string): string {
   return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
+}
+
+/** Claims of a user if they have changed since some seconds before a time, as an SQL expression; NULL if not, and without any. */
+export function claimsSince(userId: string, time: string): string {
+  return `(SELECT coalesce(claims, '{}') FROM users WHERE user_id = ${userId} AND claims_version <> 0
+    AND claims_changed_at > to_timestamp(${time}) - interval '${COMMIT_TIME}')`;
 }
 
 /**

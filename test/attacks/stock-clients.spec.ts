@@ -211,7 +211,7 @@ describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
       expect(headers['location']).not.toContain('evil');
     }
     await request(service.url).post('/oauth2/authorize').send(client.authorizationRequest()).expect(405);
-    await request(service.url).post('/providers/stub/callback').send({ code: 'ada' }).expect(405);
+    await request(service.url).post('/providers/stub/callback').send({ code: 'ada' }).expect(400);
   });
 
   it('§4.13 (proxies): no header of a client says where anybody is sent, or who answers', async () => {

@@ -198,6 +198,9 @@ describe('the store of sign-ins', () => {
       expect([await sessions(), started.length]).toEqual([1, 1]);
       expect(await store.record(signInOf('ada', { claims }))).toBe(true);
       expect(await rowsOf(columns, ada.session.userId)).toEqual(written);
+      const ofRemoved = { ...claims, application: { roles: ['admin'] } };
+      expect(await store.record(signInOf('bob', { claims: ofRemoved }))).toBe(false);
+      expect(await sessions()).toBe(2);
     });
 
     it('is refused, and not reported, if its proof was used before by the same user', async () => {

@@ -268,7 +268,7 @@ describe('the generated SECRET_KEY', () => {
       const { keptSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');
       process.stdin.once('data', () => {
-        const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, true).value);
+        const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
         process.stdout.write(keys.join(), () => process.exit());
       });`;
     const args = ['--import', 'tsx', '--input-type=module', '-e', script];

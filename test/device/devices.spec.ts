@@ -67,6 +67,7 @@ describe('users and their devices', () => {
         email: null,
         avatar_url: null,
         created_at: expect.stringMatching(TIME),
+        claims: {},
       })),
     );
     shared.length = 0;

@@ -12,6 +12,9 @@ import { Reader } from './reader.js';
 const LEFT_OUT: Readonly<Record<string, string>> = {
   'README.md': '`npm test` is the whole suite; the first command is that of docs/index.md',
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
+  'docs/guides/roles.md': 'settings, and calls of a service in production',
+  'docs/claims.md': 'a call of a service in production',
+  'docs/check.md': 'check-config.spec.ts and check-provider.spec.ts run the commands',
   'docs/realtime.md': 'a call with placeholders; the quick start has one without',
   'docs/providers.md': 'a command that asks for a password; password-hash.spec.ts has its hashes',
   'docs/provider-contract.md': 'needs a provider of your own; check-provider.spec.ts runs the command',

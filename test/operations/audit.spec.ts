@@ -119,7 +119,7 @@ describe('the audit trail (docs/audit.md)', () => {
       await spends(`\u001b]${'x'.repeat(500)}`, `]${'x'.repeat(63)}`),
     ];
     expect(warnings()[0]).toContain(
-      'provider stub failed (authorize): invalid_scope (not [31m ***) from the callback; look at PROVIDERS_STUB_SCOPE',
+      'provider stub failed (authorize): invalid_scope (not [31m ***) from the callback; look at PROVIDERS_STUB_URL',
     );
     expect(warnings()).toHaveLength(2);
     for (const state of states) expect(warnings().join('')).not.toContain(state);

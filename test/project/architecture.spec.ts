@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   token: [...GROUND, 'user'], // tokens carry the claims of their user
   device: [...GROUND, 'token'],
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
-  channel: ['config', 'errors', 'events', 'database'],
+  channel: ['config', 'errors', 'events', 'database', 'user/user.sql.js'], // a socket is told of changed claims
   realtime: [...GROUND, 'user', 'device', 'token', 'redis'],
   'sample-provider': [...GROUND, 'provider'], // redirect URIs and credentials of its client
   demo: [...GROUND, 'realtime'], // its page pushes events to its own user
@@ -122,6 +122,7 @@ const SPANNING = [
   'auth/sign-in/sign-in.store.ts',
   'auth/sign-in/stepwise-sign-ins.ts',
   'auth/users/users.service.ts',
+  'channel/channel.history.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',
   'realtime/push/push.store.ts',

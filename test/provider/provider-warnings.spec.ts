@@ -87,7 +87,7 @@ describe('warnings of a provider', () => {
       'contract',
       503,
       { error: { code: 17 } },
-      'provider contract failed (exchange): an error that is not text, HTTP 503 from <url>/oauth2/token/exchange; look at providers.contract.url',
+      'provider contract failed (exchange): the provider answered with status 503: an unknown error, HTTP 503 from <url>/oauth2/token/exchange; look at providers.contract.url',
     ],
     [
       'forum',

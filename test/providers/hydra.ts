@@ -122,18 +122,20 @@ async function startPages(admin: string, endings: Endings): Promise<string> {
     void (async () => {
       const { pathname, searchParams } = new URL(request.url!, 'http://localhost');
       const accept = async (kind: string, answer: object): Promise<void> => {
-        const url = `${requests}/${kind}/accept?${searchParams}`;
+        const url = `${requests}/${kind}/accept?${searchParams.toString()}`;
         const { redirect_to: Location } = (await call(url, 'PUT', answer)) as { redirect_to: string };
         response.writeHead(302, { Location }).end();
       };
       if (pathname === '/login') {
-        const { skip, subject } = (await call(`${requests}/login?${searchParams}`)) as LoginRequest;
+        const { skip, subject } = (await call(
+          `${requests}/login?${searchParams.toString()}`,
+        )) as LoginRequest;
         if (skip) await accept('login', { subject });
         else if (request.method === 'POST') await accept('login', { subject: 'ada', remember: true });
         else response.end('<form method="post"><input name="username"><input name="password"></form>');
       } else if (pathname === '/consent') {
         const { requested_scope: scope } = (await call(
-          `${requests}/consent?${searchParams}`,
+          `${requests}/consent?${searchParams.toString()}`,
         )) as ConsentRequest;
         const claims = { email: EMAIL, email_verified: true, groups: ['staff'] };
         await accept('consent', { grant_scope: scope, remember: true, session: { id_token: claims } });

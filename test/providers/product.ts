@@ -24,7 +24,7 @@ export interface Features {
 }
 
 /** Settings of Latchkey beside `adapter` and `url`, by the name of the provider. */
-export type Clients = Readonly<Partial<Record<'plain' | 'par' | 'key', Readonly<Record<string, string>>>>>;
+type Clients = Readonly<Partial<Record<'plain' | 'par' | 'key', Readonly<Record<string, string>>>>>;
 
 /** An identity provider that runs on loopback, with the user `ada`. */
 export interface Product {

@@ -311,7 +311,7 @@ describe('the exchange (spec §4.5.2)', () => {
       const { headers } = await submit(ada, asked);
       const code = new URL(headers['location'] as string).searchParams.get('code')!;
       if (isGood) await exchange({ code, ...fields }).expect(200);
-      else await refused(code, fields as Record<string, string>);
+      else await refused(code, fields);
       await refused(code, { code_verifier: mine });
     });
 

@@ -41,7 +41,7 @@ export class StubInternet {
     const sites = createTlsServer(files, (incoming, outgoing) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('end', async () => {
+      const respond = async (): Promise<void> => {
         const { method = '', headers, url = '' } = incoming;
         const address = `https://${headers.host}${url.split('?')[0]}`;
         const form = new URLSearchParams(Buffer.concat(chunks).toString());
@@ -49,7 +49,8 @@ export class StubInternet {
         internet.requests.push(request);
         const { status = 200, body } = (await answer(request)) ?? { status: 404, body: {} };
         outgoing.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-      });
+      };
+      incoming.on('end', () => void respond());
     });
     const sockets = new Set<Socket>();
     const proxy = createServer();

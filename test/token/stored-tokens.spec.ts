@@ -55,7 +55,7 @@ describe('stored access tokens', () => {
   function store(isDistributed = false): AccessTokenStore {
     const sql = new Sql(dataSource, isDistributed, events);
     const history = new ChannelHistory(dataSource, sql, events, settings);
-    const claims = new ClaimsStore(sql, history, clock, events);
+    const claims = new ClaimsStore(sql, history, clock, events, settings);
     return new AccessTokenStore(sql, new AccessTokens(keys(), clock, settings), claims);
   }
   function verifier(): AccessTokenVerifier {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import request from 'supertest';
+import { Sql } from '../../src/database/statements/sql.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
@@ -174,6 +175,68 @@ describe('claims', () => {
     expect((await backend().get(pathOf(tokens)).expect(200)).body).toMatchObject({
       effective: { roles: ['b'] },
     });
+  });
+
+  it('of a removed user are gone, also on an instance that keeps them', async () => {
+    for (const i of [0, 1]) {
+      const tokens = await signInWith({ plan: 'free' }, i);
+      await put(tokens, { roles: ['admin'] }, i).expect(200);
+      await backend(1).delete(pathOf(tokens).replace('/claims', '')).expect(204);
+      const again = await signInWith({ plan: 'free' }, i);
+      expect(carriedBy(again.access_token)).toEqual({ claims: { plan: 'free' } });
+      expect(await refreshed(again, 0)).toEqual({ claims: { plan: 'free' } });
+    }
+  });
+
+  it('that both sources have go with the last source, whichever instance heard of it', async () => {
+    const tokens = await signInWith(undefined);
+    await put(tokens, { roles: ['admin'] }).expect(200);
+    await signInWith({ roles: ['admin'] }, 1); // the first instance keeps claims without it
+    await signInWith(undefined, 0);
+    await put(tokens, {}, 1).expect(200);
+    expect(await refreshed(tokens, 1)).toEqual({});
+  });
+
+  it('are told to a socket with an older token, after `ready`; to no other', async () => {
+    const tokens = await signInWith({ roles: ['a'] });
+    const first = await SocketClient.connect(at(1), tokens.access_token);
+    await put(tokens, { roles: ['b'], plan: { seats: 2, of: 'x' } }).expect(200);
+    await first.next('claims.changed');
+    const { body } = await request(at(0)).post('/oauth2/refresh').send(tokens).expect(200);
+    const other = await signIn(at(0));
+    const statements = jest.spyOn(Sql.prototype, 'query');
+    const names = () => statements.mock.calls.map(([{ name }]) => name).filter((name) => /claims/.test(name));
+    const told = [tokens.access_token, (body as Tokens).access_token, other.access_token].map(
+      async (token, i) => {
+        const socket = await SocketClient.connect(at(i), token);
+        await backend()
+          .post('/push', { user_id: claimsOf(token)['sub'], event: 'end' })
+          .expect(202);
+        await socket.next('end');
+        socket.close();
+        return socket.received.filter(({ event }) => /^(ready|claims|end)/.test(event));
+      },
+    );
+    const [old, current, without] = await Promise.all(told);
+    expect(old!.map(({ event }) => event).slice(0, 2)).toEqual(['ready', 'claims.changed']);
+    expect(old![1]).toMatchObject({
+      data: { claims: { roles: ['a', 'b'], plan: { seats: 2, of: 'x' } } },
+      meta: { offset: null, id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string },
+    });
+    for (const all of [current, without])
+      expect(all!.filter(({ event }) => event === 'claims.changed')).toEqual([]);
+    expect(names().filter((name) => name !== 'changed-claims')).toEqual([]);
+    first.close();
+  });
+
+  it('that are all removed are told to a socket, too', async () => {
+    const tokens = await signInWith(undefined);
+    await put(tokens, { roles: ['admin'] }).expect(200);
+    const { body } = await request(at(0)).post('/oauth2/refresh').send(tokens).expect(200);
+    await put(tokens, {}, 1).expect(200);
+    const socket = await SocketClient.connect(at(0), (body as Tokens).access_token);
+    expect((await socket.next('claims.changed')).data).toEqual({ claims: {} });
+    socket.close();
   });
 
   it('are set as a whole by one of many concurrent calls and sign-ins, each change with its event', async () => {

@@ -77,7 +77,7 @@ describe.each([
       history,
       channels,
       codes,
-      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, events),
+      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, events, {} as Settings),
       sql,
       events,
     );

@@ -180,6 +180,7 @@ describe('the guard for NestJS', () => {
 
   /** A context as Nest makes it, for a type of Nest or of a library. */
   function contextOf(type: string, args: unknown[], target?: typeof Target): ExecutionContextHost {
+    // oxlint-disable-next-line typescript/unbound-method -- only its metadata is read
     const context = new ExecutionContextHost(args as string[], target, target?.prototype.remove);
     context.setType(type);
     return context;

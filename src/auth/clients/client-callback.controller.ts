@@ -7,6 +7,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimit } from '../../http/rate-limit.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
 import { SignInRefusals } from '../auth.service.js';
@@ -78,7 +79,7 @@ export class ClientCallbackController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
     const provider = this.providerOf(name, params);
-    if (provider.settings.options['response_mode'] !== 'form_post') {
+    if (!postsCode(provider.settings)) {
       throw new OAuthError('not_found', 'the provider answers by GET');
     }
     const signIn = await this.states.peek(params.state);

@@ -37,6 +37,7 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['token', 'text', ({ accessToken }) => accessToken.token],
   ['claims_version', 'bigint', ({ claims }) => claims.version],
   ['provider_claims', 'jsonb', ({ claims }) => jsonOf(claims.provider)],
+  ['application_claims', 'jsonb', ({ claims }) => jsonOf(claims.application)],
   ['claims', 'jsonb', ({ claims }) => jsonOf(claims.effective)],
 ];
 const names = COLUMNS.map(([name]) => name).join(', ');

@@ -72,6 +72,7 @@ async function writeUser(
   const { providerUserId, username, email, avatarUrl } = identity;
   const [held] = await manager.query<{ version: number }[]>(HOLD_CLAIMS, [userId]);
   if (!held) {
+    if (jsonOf(claims.application) !== null) return false; // of a removed user (upsertUsers)
     const profile = [userId, provider, providerUserId, username, email, avatarUrl];
     const values = [...profile, jsonOf(claims.provider), jsonOf(claims.effective), claims.version];
     return (await manager.query<unknown[]>(INSERT_USER, values)).length > 0;

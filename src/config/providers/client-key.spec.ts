@@ -6,7 +6,7 @@ import { privateCa } from '../../../test/support/private-ca.js';
 import { readClientKey } from './client-key.js';
 
 const pem = (key: KeyObject, type: 'pkcs1' | 'pkcs8' | 'sec1' = 'pkcs8'): string =>
-  key.export({ type: type as 'pkcs8', format: 'pem' }) as string;
+  key.export({ type, format: 'pem' }) as string;
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
 

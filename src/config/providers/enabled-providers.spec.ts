@@ -74,6 +74,7 @@ describe('both spellings', () => {
   it('hands every other key to the adapter', () => {
     const { options } = parseSettings({
       ...idp,
+      'providers.idp.adapter': 'oidc',
       PROVIDERS_IDP_CLAIM_USER_ID: 'a.b',
       'providers.idp.scope': 'x y',
     }).providers.get('idp')!;
@@ -172,6 +173,11 @@ describe('adapters', () => {
 });
 
 describe('errors', () => {
+  const OF_OTHER_ADAPTERS: readonly [key: string, text: string, adapter: string, others: Environment][] = [
+    ['scope', 'openid', 'contract', idp],
+    ['response_mode', 'form_post', 'oauth2', oauth2],
+    ['userinfo_url', 'https://idp.example/me', 'oidc', { ...idp, 'providers.idp.adapter': 'oidc' }],
+  ];
   it.each<[string, Environment, string]>([
     [
       'no url',
@@ -281,6 +287,11 @@ describe('errors', () => {
       `the unknown key ${key}`,
       { ...idp, [`providers.idp.${key}`]: text },
       `providers.idp.${key} is not a setting of the adapter ${problem}. Use a key of docs/settings.md, or remove it.`,
+    ]),
+    ...OF_OTHER_ADAPTERS.map(([key, text, adapter, others]): [string, Environment, string] => [
+      `the key ${key} of other adapters`,
+      { ...others, [`providers.idp.${key}`]: text },
+      `providers.idp.${key} is not a setting of the adapter ${adapter}. Use providers.idp.adapter with an adapter that has it, or remove it.`,
     ]),
     ...['scope=x', 'state', 'a=1&a=2', '?a=1', 'a=b c', '=1', 'redirect_uri=https://x.example', 'a=\n'].map(
       (text): [string, Environment, string] => [

@@ -6,7 +6,7 @@ import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settin
 import { read, type Setting } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, SecretFile, Settings } from '../settings/settings.js';
 import { readClientKey } from './client-key.js';
-import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
+import { adapterKeys, ADAPTERS, isOpenId, providerKeys, requiredKeys } from './provider-keys.js';
 import { providerVariable, type ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
@@ -187,19 +187,33 @@ function readKey<T>({ name, variables, errors }: Given, key: Setting<T>): T | un
   return read(key, providerVariable(name, key.name, variables), variables.get(key.name)?.text, errors);
 }
 
-/** Checks the options of a built-in adapter; `contract` has only some of them. An unknown key is an error (contract §2). */
+/** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error (contract §2). */
 function checkAdapterKeys(given: Given, adapter: string): void {
-  const { pkce, nonce, claims } = adapterKeys;
-  const keys: readonly Setting<unknown>[] =
-    adapter === 'contract' ? [pkce, nonce, claims] : Object.values(adapterKeys);
+  const keys = keysOf(adapter);
   for (const key of keys) readKey(given, key);
+  const names = [...OWN_KEYS, ...keys.map((key) => key.name)];
   for (const [key, { variable }] of given.variables) {
-    if (KNOWN_KEYS.includes(key) || OF_KUBERNETES.test(key)) continue;
+    if (names.includes(key) || OF_KUBERNETES.test(key)) continue;
     if (given.name === SAMPLE_PROVIDER && key === 'accounts') continue;
-    const meant = suggestionFor(key, KNOWN_KEYS, 4);
+    const isOfOthers = KNOWN_KEYS.includes(key);
+    const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
     const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
-    given.errors.add(variable, problem, 'a key of docs/settings.md, or remove it');
+    const use = isOfOthers
+      ? `${providerVariable(given.name, 'adapter', given.variables)} with an adapter that has it`
+      : 'a key of docs/settings.md';
+    given.errors.add(variable, problem, `${use}, or remove it`);
   }
+}
+
+/** Options of a built-in adapter. */
+function keysOf(adapter: string): readonly Setting<unknown>[] {
+  const { pkce, nonce, claims, authorizeUrl, tokenUrl, userinfoUrl } = adapterKeys;
+  const { par, responseMode, keepIdToken, tenants, teamId } = adapterKeys;
+  if (adapter === 'contract') return [pkce, nonce, claims];
+  const ofOthers: readonly Setting<unknown>[] = isOpenId(adapter)
+    ? [authorizeUrl, tokenUrl, userinfoUrl]
+    : [nonce, par, responseMode, keepIdToken, tenants, teamId];
+  return Object.values(adapterKeys).filter((key) => !ofOthers.includes(key));
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;

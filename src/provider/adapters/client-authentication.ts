@@ -5,6 +5,8 @@ import { readClientKey } from '../../config/providers/client-key.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 
 type Method = 'client_secret_basic' | 'client_secret_post';
+/** As `ClientAuth`, whose type does not say that a promise is awaited. */
+type Authentication = (...args: Parameters<ClientAuth>) => void | Promise<void>;
 
 /** Seconds for which an assertion is valid: it is sent at once, but clocks differ. */
 const ASSERTION_SECONDS = 300;
@@ -12,7 +14,7 @@ const ASSERTION_SECONDS = 300;
 const APPLE = 'https://appleid.apple.com';
 
 /** Authenticates the client (RFC 6749 §2.3) as the setting `token_endpoint_auth_method` says. @param usual without the setting */
-export function clientAuthentication(provider: ProviderSettings, usual: Method): ClientAuth {
+export function clientAuthentication(provider: ProviderSettings, usual: Method): Authentication {
   const { clientSecret, options } = provider;
   if (options['team_id'] !== undefined) return appleSecret(provider, options['team_id']);
   switch (options['token_endpoint_auth_method'] ?? usual) {
@@ -28,7 +30,7 @@ export function clientAuthentication(provider: ProviderSettings, usual: Method):
 }
 
 /** RFC 7523 §2.2, §3; OpenID Connect Core §9. */
-function privateKeyJwt(provider: ProviderSettings): ClientAuth {
+function privateKeyJwt(provider: ProviderSettings): Authentication {
   return async (server, { client_id: clientId }, form) => {
     const isEndpoint = provider.options['client_assertion_audience'] === 'token_endpoint';
     const audience = (isEndpoint && server.token_endpoint) || server.issuer;
@@ -39,10 +41,10 @@ function privateKeyJwt(provider: ProviderSettings): ClientAuth {
 }
 
 /** The client secret of Apple is an assertion. */
-function appleSecret(provider: ProviderSettings, teamId: string): ClientAuth {
+function appleSecret(provider: ProviderSettings, teamId: string): Authentication {
   return async (server, client, form, headers) => {
     const secret = await assertion(provider, teamId, APPLE);
-    await ClientSecretPost(secret)(server, client, form, headers);
+    ClientSecretPost(secret)(server, client, form, headers);
   };
 }
 

@@ -98,7 +98,8 @@ export async function configure(
   metadata: client.ServerMetadata,
   signal?: AbortSignal,
 ): Promise<client.Configuration> {
-  const authentication = clientAuthentication(provider, usualMethod(metadata));
+  // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it
+  const authentication: client.ClientAuth = clientAuthentication(provider, usualMethod(metadata));
   const configuration = isOfTenants(provider, metadata)
     ? await configureForTenants(metadata, provider.clientId, authentication)
     : new client.Configuration(metadata, provider.clientId, undefined, authentication);

@@ -444,7 +444,15 @@ describe('the adapter oidc', () => {
     });
 
     it.each<[string, object, object]>([
-      ['another tenant', { tid: OTHER.replace('b', 'c') }, { error: 'invalid_grant' }],
+      [
+        'another tenant',
+        { tid: OTHER.replace('b', 'c') },
+        {
+          error: 'invalid_grant',
+          message: `the user is of the tenant ${OTHER.replace('b', 'c')}, which is not in tenants: invalid_grant`,
+          asked: { settings: ['tenants'] },
+        },
+      ],
       ['an issuer of another tenant than tid', { tid: TENANT, iss: 'OTHER' }, { name: 'Error' }],
       ['no tid', {}, { name: 'Error' }],
     ])('rejects %s', async (_name, claims: { tid?: string; iss?: string }, expected) => {

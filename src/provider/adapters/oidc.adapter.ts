@@ -237,7 +237,13 @@ function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken
     .split(',')
     .map((id) => id.trim());
   if (!allowed || (typeof tid === 'string' && allowed.includes(tid.toLowerCase()))) return;
-  throw new ProviderRefusal('invalid_grant', 'the user is of a tenant that is not in tenants', { url: url! });
+  const tenant = typeof tid === 'string' && /^[\da-f-]{36}$/i.test(tid) ? tid : 'without a usable id';
+  const asked = { url: url!, settings: ['tenants'] };
+  throw new ProviderRefusal(
+    'invalid_grant',
+    `the user is of the tenant ${tenant}, which is not in tenants`,
+    asked,
+  );
 }
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;

@@ -1,4 +1,4 @@
-import { claimAt, identityOf, isComplete } from './claims.js';
+import { claimAt, identityOf, isComplete, mappedClaims } from './claims.js';
 
 const claims = {
   sub: 'u-1',
@@ -141,6 +141,20 @@ describe('identityOf', () => {
     const four = { ...answer, name: 'a', email: 'a@x.example', picture: 'p' };
     expect(isComplete(four, { claims: 'roles=realm_access.roles' })).toBe(true);
     expect(isComplete(four, { claims: setting })).toBe(false);
+  });
+
+  it.each([
+    ['the whole answer', { email_verified: false }, { login: 'ada' }],
+    [
+      'the object with the address',
+      { user: { email: 'b@x', verified: 'false' } },
+      { login: 'ada', contact: 'a@x' },
+    ],
+    ['nothing', {}, { login: 'ada', contact: 'a@x', email: 'b@x' }],
+  ])('has no claim with an address that is unverified by the word of %s', (_what, told, expected) => {
+    const answer = { sub: '1', email: 'a@x', user: { email: 'b@x' }, login: 'ada', ...told };
+    const setting = 'login=login,contact=email,email=user.email';
+    expect(mappedClaims(answer, { claims: setting })).toEqual(expected);
   });
 
   it('is complete with four fields and all parts of a name, whatever is said of one', () => {

@@ -32,10 +32,15 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
   );
 }
 
-/** Returns the claims that the setting `claims` names, as far as they exist; undefined without the setting. */
+/**
+ * Returns the claims that the setting `claims` names, as far as they exist, without an e-mail address that the provider calls unverified;
+ * undefined without the setting.
+ */
 export function mappedClaims(claims: Claims, { claims: setting }: Options): Claims | undefined {
   if (setting === undefined) return undefined;
-  const values = claimPaths(setting).map(([name, path]) => [name, valueAt(claims, path)] as const);
+  const values = claimPaths(setting)
+    .filter(([name, path]) => !(name === 'email' || path === 'email') || !isEmailUnverified(claims, path))
+    .map(([name, path]) => [name, valueAt(claims, path)] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== null));
 }
 

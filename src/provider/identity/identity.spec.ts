@@ -85,9 +85,11 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       provider_user_id: '1',
       username: 'Ada',
       email,
+      claims: { email, plan: 'gold' },
       ...said,
     });
     expect([username, identity.email]).toEqual(['Ada', kept ? email : null]);
+    expect(identity.claims).toEqual({ plan: 'gold', ...(kept && { email }) }); // APIs read it as they read the field
   });
 
   it('drops a claim beyond the limits (contract §5) with a warning that has no value', () => {

@@ -38,15 +38,18 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
   const claims = keepClaims(fields['claims']);
   const line = droppedClaims(claims);
   if (line !== undefined) warn?.(line);
+  const isDoubtful = isUnverified(fields);
+  const { email: emailClaim, ...others } = claims.kept;
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
-    email: isText(email, 255) && !isUnverified(fields) ? email : null,
+    email: isText(email, 255) && !isDoubtful ? email : null,
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
-    claims: claims.kept,
+    // APIs read the claim `email` of the token as they read the field.
+    claims: isDoubtful && emailClaim !== undefined ? others : claims.kept,
   };
 }
 

@@ -12,7 +12,10 @@ it('keeps any JSON, lists for roles, groups and entitlements, and the names of p
     '{"roles":["admin"],"groups":["a","b"],"plan":{"__proto__":{"x":1},"seats":[1,null]},"constructor":true}',
   );
   expect([dropped, Object.getPrototypeOf(kept)]).toEqual([[], Object.prototype]);
-  expect(keepClaims({ team: null, level: undefined })).toEqual({ kept: {}, dropped: [] });
+  expect(keepClaims({ team: null, level: undefined, seats: JSON.parse('1e999') as number })).toEqual({
+    kept: {},
+    dropped: [],
+  });
 });
 
 it.each<[string, unknown, string]>([

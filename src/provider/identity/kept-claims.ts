@@ -9,8 +9,8 @@ export interface KeptClaims {
 }
 
 /** Limits of a user's claims from one source: names, and bytes of JSON in all (contract §5). */
-export const MAX_CLAIMS = 100;
-export const MAX_CLAIMS_BYTES = 4096;
+const MAX_CLAIMS = 100;
+const MAX_CLAIMS_BYTES = 4096;
 
 /** Claims that RFC 9068 §2.2.3.1 defines as lists of texts. */
 const LISTS: ReadonlySet<string> = new Set(['roles', 'groups', 'entitlements']);
@@ -36,8 +36,8 @@ export function keepClaims(claims: unknown): KeptClaims {
   const dropped: { name: string; why: string }[] = [];
   let bytes = 1; // the braces, without the comma of the first claim
   for (const [name, value] of Object.entries(claims)) {
-    if (value === undefined || value === null) continue;
     const json = jsonOf(LISTS.has(name) && typeof value === 'string' ? [value] : value);
+    if (value === undefined || json === 'null') continue; // 1e999, too
     const size = Buffer.byteLength(`,${JSON.stringify(name)}:${json}`);
     const why = reasonAgainst(name, json) ?? excess(kept.size + 1, bytes + size);
     if (why === undefined) {
@@ -73,7 +73,7 @@ function excess(names: number, bytes: number): string | undefined {
 /** Values of an integrator's adapter may be anything: functions, big integers, circles. */
 function jsonOf(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   } catch {
     return undefined;
   }

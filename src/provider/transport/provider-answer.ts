@@ -11,6 +11,8 @@ export interface Asked {
   /** `error` and `error_description` of the provider, not validated. */
   readonly error?: unknown;
   readonly description?: unknown;
+  /** Settings to look at, if the error code does not say which. */
+  readonly settings?: readonly string[];
 }
 
 /** Error codes of products, instead of the codes of RFC 6749 §5.2; GitHub and Slack send them with status 200, Facebook as numbers. */

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import { Events } from '../../events.js';
 import type { Fanout, FanoutListener } from '../fanout/fanout.js';
+import type { Admitted } from '../admission/admission.js';
 import type { Connection } from '../socket/connection.js';
 import { ChannelHub } from './channel-hub.js';
 
@@ -47,7 +48,11 @@ describe('histories in doubt', () => {
           mayReceive: () => false,
         }) as unknown as Connection,
     );
-    await Promise.all(connections.map((connection) => hub.join(connection, undefined)));
+    await Promise.all(
+      connections.map((connection) =>
+        hub.join(connection, { from: undefined, claims: { iat: 0 } } as Admitted),
+      ),
+    );
   });
   afterEach(() => {
     hub.onApplicationShutdown();

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { Events, type ChannelEvent } from '../../events.js';
-import type { ResumePoint } from '../admission/admission.js';
+import type { Admitted } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';
 import type { Outgoing } from '../socket/outgoing.js';
@@ -75,7 +75,7 @@ export class ChannelHub implements OnApplicationShutdown {
     return connections.some(({ session }) => deviceId === null || session.deviceId === deviceId);
   }
 
-  async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
+  async join(connection: Connection, admitted: Admitted): Promise<void> {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
@@ -85,7 +85,7 @@ export class ChannelHub implements OnApplicationShutdown {
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);
-    await channel.join(connection, from);
+    await channel.join(connection, admitted);
   }
 
   leave(connection: Connection): void {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import { isDatabaseAway } from '../../errors/database-error.js';
 import type { ChannelEvent } from '../../events.js';
-import type { ResumePoint } from '../admission/admission.js';
+import { carries } from '../../user/claims.js';
+import type { Admitted } from '../admission/admission.js';
 import type { Connection } from '../socket/connection.js';
 
 const RETRY_MS = 500;
@@ -32,12 +34,12 @@ export class UserChannel {
   ) {}
 
   /**
-   * Sends `ready` to a connection, then the events that it missed, then new ones.
-   * @param from the last event that the client has; undefined: it begins with new events
+   * Sends `ready` to a connection, then the claims if those of its token are old, then the events that it missed, then new ones.
    */
-  async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
+  async join(connection: Connection, { from, claims: token }: Admitted): Promise<void> {
     await this.subscribed; // else an event between the reading and the subscription would be missed
-    const { last, kept, id, lastId, at } = await this.history.state(this.userId, from?.offset ?? 0);
+    const state = await this.history.state(this.userId, from?.offset ?? 0, token.iat);
+    const { last, kept, id, lastId, claims, at } = state;
     if (!connection.isOpen) return;
     // A history that was restored from a backup, or began anew, lacks the client's event or has another one in its place.
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
@@ -53,7 +55,14 @@ export class UserChannel {
       id: resumes ? id : lastId,
       recovered: !from || (!isOther && kept === last - from.offset),
     });
+    if (claims && !carries(token, claims)) this.deliver(this.changed(claims, at), [connection]);
     this.reachesTo(last);
+  }
+
+  /** The event of a change that one connection may have missed: a page that was opened afterwards, with an older token. */
+  private changed(claims: object, at: Date): ChannelEvent {
+    const event = { id: randomUUID(), userId: this.userId, deviceId: null, offset: null };
+    return { ...event, event: 'claims.changed', data: { claims }, sentAt: at.toISOString() };
   }
 
   /** Delivers a committed event, of this instance or another. */

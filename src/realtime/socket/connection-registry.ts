@@ -66,7 +66,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
 
   /** Registers an admitted socket. */
   open(socket: Socket, admitted: Admitted): void {
-    const { session, kid, from } = admitted;
+    const { session, kid } = admitted;
     this.release(socket, session.userId);
     const connection = new Connection(socket, admitted, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
@@ -88,7 +88,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     if (this.endedSessions.includes(session.sessionId)) return connection.end('signed_out');
     if (this.revokedKeys.has(kid)) return connection.end('revoked');
     if (this.stopping) return connection.end('shutdown');
-    this.channels.join(connection, from).catch((error: unknown) => {
+    this.channels.join(connection, admitted).catch((error: unknown) => {
       this.logger.error({ err: error, msg: 'a channel could not be joined' });
       connection.end('overloaded');
     });

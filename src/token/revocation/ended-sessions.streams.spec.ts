@@ -174,6 +174,28 @@ describe('a stream of ended sessions', () => {
     expect(reader.news()).toBe(': 9-9\nid: 9-9\n\n');
   });
 
+  it('does not get older claims after newer ones: a page of the past may have been read before them', async () => {
+    const change = (role: string, user = 'u') => ({
+      userId: user,
+      claims: { roles: [role] },
+      changedAt: new Date(0),
+      until: new Date(0),
+    });
+    past = [{ changed: [change('admin'), change('admin', 'v')], ended: [], cursor: null }];
+    atPage = () => {
+      events.emit('claims.changed', change('reader'));
+      events.emit('sessions.read', { cursor: null });
+    };
+    const reader = new Reader();
+    await openOn(reader);
+    expect(
+      [...reader.news().matchAll(/"user_id":"(.)".*?"roles":\["(\w+)"/g)].map(([, ...all]) => all),
+    ).toEqual([
+      ['u', 'reader'],
+      ['v', 'admin'],
+    ]);
+  });
+
   describe('a slow reader', () => {
     it('gets the endings after it has read, and then only the newest cursor', async () => {
       const reader = await open();

@@ -48,6 +48,8 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     });
     events.on('claims.changed', (changed) => {
       if (this.streams.size > 0) addTo(this.pieces, changedText(changed));
+      for (const { isReady, changed: users } of this.streams.values())
+        if (!isReady) users.add(changed.userId);
     });
     events.on('sessions.read', ({ cursor }) => this.flush(cursor));
     events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.size }));
@@ -95,12 +97,14 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
     for await (const { changed, ended, cursor } of pages) {
       const id = cursor === null ? '' : `id: ${cursor}\n\n`;
-      stream.send(changed.map(changedText).join('') + ended.map(endedText).join('') + id);
+      const others = changed.filter(({ userId }) => !waiting.changed.has(userId));
+      stream.send(others.map(changedText).join('') + ended.map(endedText).join('') + id);
       await stream.drained();
       if (!stream.isOpen) return;
     }
     waiting.add([eventText('ready', {}, latest)]);
     waiting.isReady = stream.isOpen;
+    waiting.changed.clear();
   }
 
   /** Sends the endings of a reading to all streams; the cursor only after the past was sent. */
@@ -143,6 +147,8 @@ export class EndedSessionsController {
 class Waiting {
   /** Whether the past was sent. */
   isReady = false;
+  /** Users whose claims were read anew before the past was sent, in which they may have older ones: the last ones count. */
+  readonly changed = new Set<string>();
   private readonly pieces: string[] = [];
   private length = 0;
   /** Sent behind the last piece. A slow reader gets only the newest: an older cursor would claim that no ending is missing. */

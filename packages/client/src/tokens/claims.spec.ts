@@ -4,7 +4,7 @@ import { makeArea, openTab, put, tokenOf, tokensNow, type Answer, type Tab } fro
 import { readClaims } from './claims.js';
 
 const ADMIN = { roles: ['admin'], claims: { plan: 'pro' } };
-const READER = { roles: ['reader'], name: 'Ada Ünal', claims: { plan: 'pro' } };
+const READER = { roles: ['reader'], name: 'Ada Ünal', claims: { plan: 'pro', of: { team: 1, b: [2] } } };
 const fresh = (claims: object, id = 'fresh'): object => ({
   access_token: tokenOf(claims, id),
   expires_in: 3600,
@@ -32,6 +32,7 @@ it('are read of the token, whatever their letters; what is no token of the servi
     roles: ['reader'],
     name: 'Ada Ünal',
     plan: 'pro',
+    of: { team: 1, b: [2] },
   });
   for (const other of ['', 'first', 'a.b.c', 'a.e30.c', `a.${btoa('null')}.c`, `a.${btoa('{"claims":7}')}.c`])
     expect(readClaims(other)).toEqual({});
@@ -51,7 +52,7 @@ it('stay through a refresh, as the same object', async () => {
 
 it('are replaced at once by one refresh of one tab; no request if the token has them', async () => {
   const [one, other] = tabs([fresh(READER)], [fresh(READER, 'again')]);
-  const news = { plan: 'pro', name: 'Ada Ünal', roles: ['reader'] }; // in another order
+  const news = { of: { b: [2], team: 1 }, plan: 'pro', name: 'Ada Ünal', roles: ['reader'] }; // in another order
   one!.refresher.expectClaims(news);
   await seconds(0);
   other!.refresher.expectClaims(news);

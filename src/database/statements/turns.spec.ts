@@ -1,0 +1,32 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { DatabaseBusy } from '../database-busy.js';
+import { Turns } from './turns.js';
+
+it('works run one of a key at a time, and no more than allowed of all keys; late ones are refused, and block none', async () => {
+  const turns = new Turns('busy', 2);
+  const running: string[] = [];
+  const ends: (() => void)[] = [];
+  const work = (name: string) => () => {
+    running.push(name);
+    return new Promise<string>((resolve) => ends.push(() => resolve(name)));
+  };
+  const now = performance.now();
+  const all = [
+    turns.take('a', work('a1')),
+    turns.take('a', work('a2')),
+    turns.take('b', work('b')),
+    turns.take('c', work('late'), now - 2000).catch((error: unknown) => error),
+    turns.take('d', () => Promise.reject(new Error('no'))).catch(String),
+    turns.take('e', work('e')),
+  ];
+  await turn();
+  expect(running).toEqual(['a1', 'b']);
+  ends.shift()!();
+  await turn();
+  expect(running).toEqual(['a1', 'b', 'e']); // a2 waits behind it
+  ends.shift()!();
+  await turn();
+  expect(running).toEqual(['a1', 'b', 'e', 'a2']);
+  for (const end of ends) end();
+  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'b', expect.any(DatabaseBusy), 'Error: no', 'e']);
+});
