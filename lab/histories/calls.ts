@@ -8,7 +8,7 @@ const AT_ONCE = 64;
 export type Answered = Omit<Call, 'client'> & { readonly body: Readonly<Record<string, unknown>> };
 
 export interface Asked {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: object;
   readonly bearer?: string;
   readonly headers?: Readonly<Record<string, string>>;

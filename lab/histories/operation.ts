@@ -6,7 +6,8 @@ export type HistoryEntry = Operation | FaultEntry | Stall | Exchange | Stored;
 
 /** What clients have done, and what came to them. */
 export type Operation =
-  Authorize | SignIn | Refresh | Use | SignOut | Rename | Push | KeyChange | Connect | Receive | Closed;
+  Authorize | SignIn | Refresh | Use | SignOut | Rename | Push | KeyChange | OfChannel | ClaimsCall;
+type OfChannel = Connect | Receive | Closed;
 
 /**
  * `refused`: 4xx, so that nothing was done, for certain. `unknown`: 5xx or no answer, so that it may have been done, or may still
@@ -121,6 +122,14 @@ export interface KeyChange extends Call {
   readonly kid?: string;
 }
 
+/** `PUT /users/:user_id/claims`, or another call whose answer has a user's claims. */
+export interface ClaimsCall extends Call {
+  readonly kind: 'claims';
+  readonly at: 'PUT' | 'API 1' | 'API 2' | 'refresh' | '/me' | 'introspection';
+  readonly user: string;
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
 /** A handshake, until `ready` came. */
 export interface Connect extends Call {
   readonly kind: 'connect';
@@ -147,6 +156,8 @@ export interface Receive extends Timed {
   readonly offset: number | null;
   /** Of the push. */
   readonly n?: string;
+  /** Of `claims.changed`. */
+  readonly claims?: ClaimsCall['claims'];
 }
 
 /** A socket that was open is closed. */

@@ -16,6 +16,7 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   rename: ['401 invalid_token', '404 not_found'],
   push: ['404 not_found'],
   connect: ['undefined invalid_token'],
+  claims: [],
 };
 
 const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'expired']);
