@@ -350,8 +350,8 @@ describe('claims', () => {
       const both = [await read(0), await read(1)];
       await put(tokens, { roles: ['b'] }).expect(200);
       await until(() => both.every((reader) => changesOf(reader, tokens).length > 0));
-      const query = jest.spyOn(Sql.prototype, 'query');
-      const count = (name?: string) => query.mock.calls.filter(([one]) => one.name === name).length;
+      const statements = jest.spyOn(Sql.prototype, 'query');
+      const count = (name?: string) => statements.mock.calls.filter(([one]) => one.name === name).length;
       await until(() => count(FEED[0]) > 4);
       expect(count(FEED[1])).toBe(0);
       for (const reader of both) expect(changesOf(reader, tokens)).toHaveLength(1);
