@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { ask, nextMessage, startChild } from './child.js';
 import type { Cleanup } from './cleanup.js';
 import { startDatabase } from './database.js';
-import { fill, type KnownSessions } from './fill.js';
+import { fill, fillClaims, type KnownSessions } from './fill.js';
 import type { FloorSettings } from './floors/floor.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { LoadOrder, Work } from './load/generator.js';
@@ -35,6 +35,7 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   console.log(`Filling a database of its own with ${options.sessions} sessions …`);
   const { url, admin, pid } = await startDatabase(cleanup);
   const known = await fill(admin, url, options.sessions);
+  if (options.claims) await fillClaims(admin);
   const providerUrl = await startStubProvider(cleanup);
   const floors = await startFloors(url, providerUrl, cleanup);
   const latchkey = await startLatchkey(url, providerUrl, cleanup);

@@ -8,6 +8,8 @@ export type HttpWorkload = Exclude<Workload, 'W4'>;
 export interface Options {
   /** Against other services in place of floors. */
   readonly peers: boolean;
+  /** Whether the users of W1 have claims. */
+  readonly claims: boolean;
   /** Refresh tokens in the table. */
   readonly sessions: number;
   readonly rounds: number;
@@ -27,7 +29,8 @@ npm run bench:peers -- [options]   against other services
   --connections 16,64      at once, one request each; unset: 16,64, and for W1 also 1
   --workload ${WORKLOADS.join(',')}
                            W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
-  --sockets 2000           open at once in W4`;
+  --sockets 2000           open at once in W4
+  --claims                 the users of W1 have a role, a group and a plan`;
 
 /**
  * Reads the command line.
@@ -38,6 +41,7 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       peers: { type: 'boolean', default: false },
+      claims: { type: 'boolean', default: false },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -48,6 +52,7 @@ export function parseOptions(args: readonly string[]): Options {
   });
   return {
     peers: values.peers,
+    claims: values.claims,
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),
