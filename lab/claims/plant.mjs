@@ -2,7 +2,7 @@ import pg from 'pg';
 
 /** Preloaded into the compiled service: plants a fault into its SQL. */
 const FAULTS = {
-  'PUT merges': ['claims = $4', "claims = coalesce(claims, '{}') || $4::jsonb"],
+  'PUT merges': [/, claims = (\$\d)/, ", claims = coalesce(claims, '{}') || $1::jsonb"],
   'refresh without version': [
     /AND coalesce\(\(SELECT claims_version [^)]*\), 0\) = (\$8|n\.claims_version)/,
     'AND $8::text IS NOT NULL',
@@ -21,7 +21,7 @@ const [from, to] = FAULTS[process.env['LAB_FAULT']];
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (config, ...more) {
   const text = typeof config === 'string' ? config : config?.text;
-  const planted = text?.replace(from, () => to);
+  const planted = text?.replace(from, to);
   if (planted === text) return query.call(this, config, ...more);
   return query.call(this, typeof config === 'string' ? planted : { ...config, text: planted }, ...more);
 };
