@@ -18,6 +18,7 @@ const FAULTS = {
 };
 const [from, to] = FAULTS[process.env['LAB_FAULT']];
 
+// oxlint-disable-next-line typescript/unbound-method -- called with its own this
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (config, ...more) {
   const text = typeof config === 'string' ? config : config?.text;
