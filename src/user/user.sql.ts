@@ -78,14 +78,17 @@ export function claimsSince(userId: string, time: string): string {
 }
 
 /**
- * Selects users whose claims have changed between the times `$1` and `$3`, oldest first; those after the user `$2` at `$1`. `key` is
- * a text, since a Date would lose the microseconds.
+ * Selects changes of claims between the times `$1` and `$3`, oldest first, of one user each; those after the user `$2` at `$1`. An index
+ * has all of it. `key` is a text, since a Date would lose the microseconds.
  */
-export function selectChangedClaims(limit: number): string {
+export function selectChanges(limit: number): string {
   return `
-    SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
-    FROM users
-    WHERE claims_changed_at >= $1::timestamptz AND claims_changed_at <= $3::timestamptz
-      AND (claims_changed_at, user_id) > ($1::timestamptz, $2::uuid)
+    SELECT user_id AS "userId", claims_changed_at::text AS key FROM users
+    WHERE (claims_changed_at, user_id) > ($1::timestamptz, $2::uuid) AND claims_changed_at <= $3::timestamptz
     ORDER BY claims_changed_at, user_id LIMIT ${limit}`;
 }
+
+/** Selects the last change of each of the users `$1`, with the claims; `key` is null for a user who was removed, and is a new one. */
+export const SELECT_CHANGED_CLAIMS = `
+    SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
+    FROM users WHERE user_id = ANY ($1::uuid[])`;

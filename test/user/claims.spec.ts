@@ -14,6 +14,8 @@ import { until, waiting } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 type Claims = Record<string, unknown>;
+/** Statements of the session revocation feed: what has changed, and the claims. */
+const FEED = ['claims-changes', 'changed-claims'];
 
 /** Claims of users (contract §5, §9): two instances that share a database. */
 describe('claims', () => {
@@ -225,7 +227,7 @@ describe('claims', () => {
     });
     for (const all of [current, without])
       expect(all!.filter(({ event }) => event === 'claims.changed')).toEqual([]);
-    expect(names().filter((name) => name !== 'changed-claims')).toEqual([]);
+    expect(names().filter((name) => !FEED.includes(name))).toEqual([]);
     first.close();
   });
 
@@ -341,6 +343,18 @@ describe('claims', () => {
         await until(() => changesOf(reader, tokens).length > 0);
         expect(changesOf(reader, tokens).at(-1)!.claims).toEqual({ roles: ['a', 'd'] });
       }
+    });
+
+    it('are read once by each instance, however often it reads what has changed', async () => {
+      const tokens = await signInWith({ roles: ['a'] });
+      const both = [await read(0), await read(1)];
+      await put(tokens, { roles: ['b'] }).expect(200);
+      await until(() => both.every((reader) => changesOf(reader, tokens).length > 0));
+      const statements = jest.spyOn(Sql.prototype, 'query');
+      const count = (name?: string) => statements.mock.calls.filter(([one]) => one.name === name).length;
+      await until(() => count(FEED[0]) > 4);
+      expect(count(FEED[1])).toBe(0);
+      for (const reader of both) expect(changesOf(reader, tokens)).toHaveLength(1);
     });
 
     it('are left out when every token with the former claims has expired', async () => {

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import { databaseUnavailable } from '../../errors/server-error.js';
 import type { ChangedClaims, EndedSession } from '../../events.js';
-import { selectChangedClaims } from '../../user/user.sql.js';
+import { SELECT_CHANGED_CLAIMS, selectChanges } from '../../user/user.sql.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
 /** Sessions that one statement reads, which takes some milliseconds. */
 const PAGE = 1000;
-/** Users with changed claims that one statement reads: up to 8 KiB each. */
+/** Users whose claims one statement reads: up to 8 KiB each. */
 const CLAIMS_PAGE = 200;
 
 /**
@@ -49,13 +50,17 @@ const READ = {
     ORDER BY signed_out_at, session_id LIMIT ${PAGE}`,
 };
 // It uses tables of several modules.
-const READ_CLAIMS = { name: 'changed-claims', text: selectChangedClaims(CLAIMS_PAGE) };
+const READ_CHANGES = { name: 'claims-changes', text: selectChanges(PAGE) };
+const READ_CLAIMS = { name: 'changed-claims', text: SELECT_CHANGED_CLAIMS };
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 
-/** Change of claims as it was read; `key`: its exact time. */
-export type ReadChange = ChangedClaims & { readonly key: string };
+/** Last change of a user's claims; `key`: its exact time. */
+export type Change = Pick<ChangedClaims, 'userId'> & { readonly key: string };
+
+/** Change with the claims that were read. */
+export type ReadChange = ChangedClaims & Change;
 
 /** Page of what happened before a stream was opened: first all claims, then all sessions. */
 export interface PastPage {
@@ -91,23 +96,29 @@ export class EndedSessionStore {
 
   /**
    * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A user
-   * whose claims change meanwhile is read later.
+   * whose claims change meanwhile is read later. `found` counts the changes that were not read before.
+   *
+   * @param isWanted whether the claims of a change are read: they are far larger than the change
    */
   async *changedBetween(
     from: string,
     to: string,
     { until }: DatabaseTime,
-  ): AsyncGenerator<ReadChange[], void> {
-    let after = { key: from, userId: BEFORE_ALL };
+    isWanted: (change: Change) => boolean = () => true,
+  ): AsyncGenerator<{ readonly found: number; readonly changed: readonly ReadChange[] }, void> {
+    let after: Change = { key: from, userId: BEFORE_ALL };
     for (;;) {
-      const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [
-        after.key,
-        after.userId,
-        to,
-      ]);
-      if (rows.length > 0) yield rows.map((row) => ({ ...row, until }));
-      if (rows.length < CLAIMS_PAGE) return;
-      after = rows.at(-1)!;
+      const found = await this.sql.query<Change>(READ_CHANGES, [after.key, after.userId, to]);
+      yield { found: found.length, changed: [] };
+      const wanted = found.filter(isWanted).map(({ userId }) => userId);
+      for (let i = 0; i < wanted.length; i += CLAIMS_PAGE) {
+        const page = plainArray(wanted.slice(i, i + CLAIMS_PAGE));
+        const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [page]);
+        const changed = rows.filter(({ key }) => key !== null).map((row) => ({ ...row, until }));
+        yield { found: 0, changed };
+      }
+      if (found.length < PAGE) return;
+      after = found.at(-1)!;
     }
   }
 
@@ -132,7 +143,8 @@ export class EndedSessionStore {
     // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
     const sinceExpired = time.at - (time.until.getTime() - time.at) - LATEST_MS;
     const claims = this.changedBetween(timeOf(Math.max(since, sinceExpired)), 'infinity', time);
-    for await (const changed of this.inTurn(claims)) yield { changed, ended: [], cursor: null };
+    for await (const { changed } of this.inTurn(claims))
+      if (changed.length > 0) yield { changed, ended: [], cursor: null };
     const sessions = this.between(since === -Infinity ? '-infinity' : timeOf(since), 'infinity', time);
     for await (const ended of this.inTurn(sessions)) {
       const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at));

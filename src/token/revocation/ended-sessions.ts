@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Events, type EndedSession } from '../../events.js';
-import { EndedSessionStore, timeOf, type ReadChange } from './ended-sessions.store.js';
+import { EndedSessionStore, timeOf, type Change, type ReadChange } from './ended-sessions.store.js';
 
 /** Every instance knows of a sign-out within a second (contract §4), without Redis. */
 const READ_EVERY_MS = 500;
@@ -42,7 +42,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     await this.readBack(
       WIDEST_MS,
       ({ sessionId }) => void this.remember(sessionId),
-      (changed) => void this.remember(idOf(changed)),
+      (change) => this.remember(idOf(change)) && false,
     );
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
@@ -68,6 +68,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
         (ended) => {
           if (this.remember(ended.sessionId)) this.events.emit('session.ended', ended);
         },
+        (change) => !this.known.has(idOf(change)),
         (changed) => {
           if (this.remember(idOf(changed))) this.events.emit('claims.changed', changed);
         },
@@ -85,12 +86,14 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
    * Reads the sessions and changes around the last reading and the present: the clock may have been set back, or be that of another machine.
    *
    * @param window milliseconds to both sides
+   * @param isWanted whether the claims of a change are read
    * @returns false on a standby, which may lack sessions
    */
   private async readBack(
     window: number,
     take: (ended: EndedSession) => void,
-    takeChange: (changed: ReadChange) => void,
+    isWanted: (change: Change) => boolean,
+    takeChange?: (changed: ReadChange) => void,
   ): Promise<boolean> {
     const time = await this.store.time();
     const { at, isStandby } = time;
@@ -103,10 +106,10 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
       page.forEach(take);
       count += page.length;
     }
-    for await (const page of this.store.changedBetween(from, to, time)) {
+    for await (const { found, changed } of this.store.changedBetween(from, to, time, isWanted)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      page.forEach(takeChange);
-      count += page.length;
+      changed.forEach((one) => takeChange?.(one));
+      count += found;
     }
     if (window === WIDEST_MS) this.isQuiet = count < FEW;
     if (!isStandby) this.readAt = at;
@@ -126,6 +129,6 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function idOf({ userId, key }: ReadChange): string {
+function idOf({ userId, key }: Change): string {
   return `${userId} ${key}`;
 }
