@@ -32,7 +32,7 @@ export interface Admitted extends VerifiedToken {
 }
 
 /** The last event that a client has. */
-export interface ResumePoint {
+interface ResumePoint {
   readonly offset: number;
   /** Undefined if the client did not send it. */
   readonly id: string | undefined;
