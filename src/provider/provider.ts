@@ -153,7 +153,8 @@ export class Provider {
     }
     if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
     if (iss === expected) return;
-    const message = `the callback names another issuer than ${expected}: ${printable(iss, [], 200)}`;
+    const named = printable(iss.split(/[?#]/)[0], [], 200); // an issuer has no query (RFC 9207 §2)
+    const message = `the callback names another issuer than ${expected}: ${named}`;
     const asked = { url: 'the callback', settings: [known === undefined ? 'issuer' : 'url'] };
     throw new ProviderRefusal('invalid_grant', message, asked);
   }

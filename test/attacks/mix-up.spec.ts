@@ -162,14 +162,14 @@ describe('mix-up', () => {
       }
     });
 
-    it('says in the log which setting is missing, once for each provider, and nothing secret', async () => {
-      const { issuer } = known();
+    it('says in the log which setting to look at, once, and nothing secret', async () => {
       const seen = service.log.length;
       await refused(name, 'https://evil.example/?secret-of-the-url');
       const lines = service.log.slice(seen);
-      const named = lines.filter((line) => line.includes(`providers.${name}.issuer`));
-      expect(named).toHaveLength(issuer === UNKNOWN ? 1 : 0);
-      expect(named.every((line) => line.includes('"warn"') && line.includes(`provider ${name} `))).toBe(true);
+      const named = lines.filter((line) => new RegExp(`providers\\.${name}\\.(?:issuer|url)`).test(line));
+      expect(named).toHaveLength(1);
+      expect(named[0]).toMatch(`provider ${name} `);
+      expect(named[0]).toMatch('"warn"');
       expect(
         lines.filter((line) => /secret-of-the-url|code-of-the-victim/.test(line) || line.includes(SECRET)),
       ).toEqual([]);

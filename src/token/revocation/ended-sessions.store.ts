@@ -109,7 +109,7 @@ export class EndedSessionStore {
     let after: Change = { key: from, userId: BEFORE_ALL };
     for (;;) {
       const found = await this.sql.query<Change>(READ_CHANGES, [after.key, after.userId, to]);
-      yield { found: found.length, changed: [] };
+      if (found.length > 0) yield { found: found.length, changed: [] };
       const wanted = found.filter(isWanted).map(({ userId }) => userId);
       for (let i = 0; i < wanted.length; i += CLAIMS_PAGE) {
         const page = plainArray(wanted.slice(i, i + CLAIMS_PAGE));
