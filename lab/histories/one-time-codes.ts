@@ -8,7 +8,10 @@ import type { Recorder } from './recorder.js';
 export function redeemOnce(provider: StubProvider, recorder: Recorder): void {
   const redeemed = new Set<string>();
   provider.answer = ({ method, body }, response) => {
-    if (method !== 'POST') return void response.writeHead(404).end(); // the service looks for a discovery document
+    if (method !== 'POST') {
+      response.writeHead(404).end(); // the service looks for a discovery document
+      return;
+    }
     provider.requests.length = 0; // it keeps them all
     const code = new URLSearchParams(body).get('code')!;
     const now = performance.now();
