@@ -8,8 +8,8 @@ const FAULTS = {
     'AND $8::text IS NOT NULL',
   ],
   'feed drops a change': [
-    'WHERE claims_changed_at >=',
-    'WHERE hashtext(claims::text) % 8 <> 0 AND claims_changed_at >=',
+    'WHERE (claims_changed_at, user_id) >',
+    'WHERE hashtext(claims::text) % 8 <> 0 AND (claims_changed_at, user_id) >',
   ],
   'channel drops an event': [
     'WHERE before + place >=',
