@@ -7,7 +7,7 @@ import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Public } from '../token/guard/access.js';
 import { STATE, StateService } from './states/state.service.js';
 
-/** Characters of an error code in the audit trail; those of RFC 6749 and OpenID Connect are shorter. */
+/** Characters of an error code in the audit trail; the codes of RFC 6749 and OpenID Connect are shorter. */
 const MAX_CODE = 64;
 
 /** Errors that the user causes; the provider works, so the log has no warning. */

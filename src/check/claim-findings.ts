@@ -9,7 +9,7 @@ export interface ClaimFinding {
   readonly name: string;
   /** Absent: the provider did not send it. */
   readonly value?: unknown;
-  /** Where it is kept: fields of the identity, names of claims. */
+  /** Fields of the identity and names of claims that have the value. */
   readonly kept: readonly string[];
   /** Why it is not kept; null if it is. */
   readonly dropped: string | null;
@@ -30,7 +30,7 @@ const FIELDS: readonly (readonly [option: string, name: string, field: Field, ru
   ['claim_avatar_url', 'avatar_url', 'avatarUrl', 'is not an http(s) URL of at most 2048 characters'],
 ];
 
-/** Says of each claim that a provider sent where it is kept, or why it is dropped (contract §6, Identity). */
+/** Returns for each claim of a provider its place in the identity, or the reason for dropping it (contract §6, Identity). */
 export function findingsOf(
   received: Claims,
   { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,
@@ -55,7 +55,7 @@ export function findingsOf(
     const why = dropped.find((one) => one.name === name)?.why;
     if (why !== undefined) reasons.set(source, why);
     else if (mapped && Object.hasOwn(mapped, name)) keep(source, `claim ${name}`);
-    // The reason of the field `email` is there already, if the address is unverified.
+    // An unverified address has its reason from the field `email`.
     else if (!reasons.has(source)) reasons.set(source, `has nothing at ${path}`);
   }
   if (!mapped) for (const name of Object.keys(identity.claims)) keep('claims', `claim ${name}`);

@@ -26,7 +26,7 @@ export interface SignIn {
   /** Seconds. */
   readonly refreshTokenTtl: number;
   readonly accessToken: IssuedAccessToken;
-  /** Claims that the access token carries; they become those of a new user. */
+  /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
 }
 
@@ -70,7 +70,7 @@ export class SignInStore {
    * Records a sign-in. Once this has returned, its tokens survive a crash.
    * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `slow_down` if the user has too many sessions or
    *   devices (contract §4)
-   * @returns false if nothing was written, because the claims of the user are not those of the token
+   * @returns false if nothing was written, because the user has other claims than the token
    */
   async record(signIn: SignIn): Promise<boolean> {
     const { session, provider } = signIn;

@@ -64,7 +64,7 @@ export class StepwiseSignIns extends SignInWriter {
   }
 }
 
-/** Writes and locks the user. @returns false if the claims of the user are not those of the token */
+/** Writes and locks the user. @returns false if the user has other claims than the token */
 async function writeUser(
   manager: EntityManager,
   { session: { userId }, provider, identity, claims }: SignIn,

@@ -25,7 +25,7 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
   }
 
-  /** @throws if SECRET_KEY, owner or bytes differ from those of the encryption */
+  /** @throws if SECRET_KEY, owner or bytes are other than at the encryption */
   decrypt(sealed: Buffer, owner: string): Buffer {
     const nonce = sealed.subarray(0, NONCE_BYTES);
     const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);

@@ -26,7 +26,7 @@ export class KeyCipher {
     return this.box.encrypt(privateKey.export({ format: 'der', type: 'pkcs8' }), kid);
   }
 
-  /** @throws UnreadableKey if SECRET_KEY, kid or bytes differ from those of the encryption */
+  /** @throws UnreadableKey if SECRET_KEY, kid or bytes are other than at the encryption */
   decrypt({ kid, encryptedPrivateKey }: Pick<StoredKey, 'kid' | 'encryptedPrivateKey'>): KeyObject {
     try {
       const key = this.box.decrypt(encryptedPrivateKey, kid);

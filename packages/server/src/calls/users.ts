@@ -4,9 +4,9 @@ const TIMEOUT_MS = 5000;
 
 /** A user's claims by their source (contract §5). */
 export interface ClaimsOfUser {
-  /** Those that the application has set. */
+  /** Claims that the application has set. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Those of the identity provider, as of the last sign-in. */
+  /** Claims of the identity provider, as of the last sign-in. */
   readonly provider_claims: Readonly<Record<string, unknown>>;
   /** What access tokens carry: `roles`, `groups` and `entitlements` of both; of other names the application's. */
   readonly effective: Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ const KEEP_MS = 300_000;
 
 /**
  * Seconds: a token issued shortly after the time of a change may have the former claims, until the change is committed. A token with yet
- * newer ones gets those of this change for at most a second, until the feed has the next.
+ * newer claims gets the claims of this change for at most a second, until the feed has the next.
  */
 const COMMIT_TIME = 10;
 
@@ -22,7 +22,7 @@ interface Change {
   readonly text: string;
 }
 
-/** Users whose claims have changed, as long as a token with the former claims can be valid. Times are milliseconds of `Date.now()`. */
+/** Users with changed claims, as long as a token with the former claims can be valid. Times are milliseconds of `Date.now()`. */
 export class ChangedClaims {
   private readonly changes = new Map<string, Change>();
   private used = 0;
@@ -56,7 +56,7 @@ export class ChangedClaims {
     if (this.used > MOST) throw new RangeError('more changed claims than fit into memory');
   }
 
-  /** Returns the claims that replace those of a token, as a token carries them; undefined if the token has the newest ones. */
+  /** Returns the claims that replace a token's, as a token carries them; undefined if the token has the newest ones. */
   replacing({ sub, iat }: Claims): object | undefined {
     const change = this.changes.get(sub);
     return change && iat <= change.second ? (JSON.parse(change.text) as object) : undefined;
