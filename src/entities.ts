@@ -1,3 +1,5 @@
+import { StoredAuditEvent } from './audit/audit-event.entity.js';
+import { Webhook } from './audit/webhooks/webhook.entity.js';
 import { AuthorizationState } from './auth/states/authorization-state.entity.js';
 import { AuthorizationCode } from './auth/clients/authorization-code.entity.js';
 import { Channel, StoredChannelEvent } from './channel/channel-event.entity.js';
@@ -27,4 +29,6 @@ export const ENTITIES = [
   IdempotencyKey,
   Instance,
   Presence,
+  StoredAuditEvent,
+  Webhook,
 ];

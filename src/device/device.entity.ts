@@ -15,6 +15,10 @@ export class Device {
   @Column('text', { name: 'user_agent', nullable: true })
   userAgent!: string | null;
 
+  /** Address of the last sign-in, as `AUDIT_ADDRESSES` allows (contract §4). */
+  @Column('text', { nullable: true })
+  address!: string | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 

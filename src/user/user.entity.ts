@@ -7,6 +7,11 @@ import type { Claims } from './claims.js';
  */
 @Entity('users')
 @Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })
+@Index('users_created_at', ['createdAt', 'userId'])
+@Index('users_username_key', ['usernameKey'], { where: 'username_key IS NOT NULL' })
+@Index('users_email_key', ['emailKey'], { where: 'email_key IS NOT NULL' })
+@Index('users_roles', { synchronize: false })
+@Index('users_suspended_at', ['suspendedAt'], { where: 'suspended_at IS NOT NULL' })
 @Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
 export class User {
   @PrimaryColumn('uuid', { name: 'user_id' })
@@ -52,4 +57,19 @@ export class User {
   /** Last change of the effective claims of a user who existed, for the revocation feed (contract §8). */
   @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
   claimsChangedAt!: Date | null;
+
+  /** Name and e-mail address in lower case, cut at 128 characters, for the search by prefix (contract §9). */
+  @Column({ type: 'text', name: 'username_key', nullable: true, collation: 'C' })
+  usernameKey!: string | null;
+
+  @Column({ type: 'text', name: 'email_key', nullable: true, collation: 'C' })
+  emailKey!: string | null;
+
+  /** A suspended user cannot sign in (contract §9). */
+  @Column('timestamptz', { name: 'suspended_at', nullable: true })
+  suspendedAt!: Date | null;
+
+  /** Last use of a session, to the minute. */
+  @Column('timestamptz', { name: 'last_seen_at', default: () => 'now()' })
+  lastSeenAt!: Date;
 }

@@ -57,10 +57,11 @@ describe('the schema', () => {
         'channels',
         'channel_events',
         'presence',
+        'audit_events',
       ]);
       expect(beside('sample_codes')).toEqual(['authorization_codes']);
       const onEveryNode = planned.filter(({ by }) => by === undefined);
-      expect(onEveryNode).toEqual([{ table: 'signing_keys' }, { table: 'instances' }]);
+      expect(onEveryNode).toEqual([{ table: 'signing_keys' }, { table: 'instances' }, { table: 'webhooks' }]);
     });
 
     it('has the distribution column in every unique index, which Citus requires', async () => {

@@ -43,7 +43,7 @@ function moduleOf(path: string): string | undefined {
 const DECORATORS = 'token/guard/access.js';
 
 /** Open to every module. */
-const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', DECORATORS];
+const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', 'audit', DECORATORS];
 
 /** Folders of src, or single files, that a folder may import besides the ground. Only the files in src/ itself may import the rest. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -53,6 +53,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   spans: [],
   database: ['config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
+  audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS],
+  admin: [...GROUND],
   user: [...GROUND],
   provider: [...GROUND],
   token: [...GROUND, 'user'], // tokens carry the claims of their user

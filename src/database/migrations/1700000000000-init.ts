@@ -7,6 +7,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in session.sql.ts).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
+ * - Names and addresses are searched by prefix in lower case (`username_key`, `email_key`), byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {
@@ -24,8 +25,17 @@ export class Init1700000000000 implements MigrationInterface {
         application_claims jsonb,
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
-        claims_changed_at timestamptz
+        claims_changed_at timestamptz,
+        username_key text COLLATE "C",
+        email_key text COLLATE "C",
+        suspended_at timestamptz,
+        last_seen_at timestamptz NOT NULL DEFAULT now()
       );
+      CREATE INDEX users_created_at ON users (created_at, user_id);
+      CREATE INDEX users_username_key ON users (username_key) WHERE username_key IS NOT NULL;
+      CREATE INDEX users_email_key ON users (email_key) WHERE email_key IS NOT NULL;
+      CREATE INDEX users_roles ON users USING gin ((claims -> 'roles')) WHERE claims ? 'roles';
+      CREATE INDEX users_suspended_at ON users (suspended_at) WHERE suspended_at IS NOT NULL;
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
       CREATE INDEX users_claims_changed_at ON users (claims_changed_at, user_id) WHERE claims_changed_at IS NOT NULL;
 
@@ -34,6 +44,7 @@ export class Init1700000000000 implements MigrationInterface {
         device_id uuid NOT NULL,
         device_name text,
         user_agent text,
+        address text,
         created_at timestamptz NOT NULL DEFAULT now(),
         last_seen_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (user_id, device_id)
@@ -51,6 +62,10 @@ export class Init1700000000000 implements MigrationInterface {
         provider_subject bytea,
         provider_session bytea,
         id_token bytea,
+        last_used_at timestamptz NOT NULL DEFAULT now(),
+        auth_time timestamptz,
+        address text,
+        user_agent text,
         PRIMARY KEY (user_id, session_id)
       );
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);
@@ -153,6 +168,38 @@ export class Init1700000000000 implements MigrationInterface {
       );
       CREATE INDEX presence_instance_id ON presence (instance_id);
 
+      CREATE TABLE audit_events (
+        user_id uuid NOT NULL,
+        at timestamptz NOT NULL DEFAULT clock_timestamp(),
+        id uuid NOT NULL,
+        event text NOT NULL,
+        result text NOT NULL,
+        error text,
+        reason text,
+        session_id uuid,
+        device_id uuid,
+        provider text,
+        provider_user_id text,
+        address text,
+        user_agent text,
+        actor_type text NOT NULL,
+        actor_name text,
+        request_id text,
+        PRIMARY KEY (user_id, at, id)
+      );
+      CREATE INDEX audit_events_at ON audit_events (at, id);
+      CREATE INDEX audit_events_refused ON audit_events (at, id) WHERE result = 'refused';
+
+      CREATE TABLE webhooks (
+        address_hash bytea PRIMARY KEY,
+        after_at timestamptz NOT NULL,
+        after_id uuid NOT NULL,
+        attempts integer NOT NULL DEFAULT 0,
+        failing_since timestamptz,
+        retry_at timestamptz,
+        paused_at timestamptz
+      );
+
       CREATE TABLE sample_codes (
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
@@ -167,7 +214,7 @@ export class Init1700000000000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
+      DROP TABLE webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, users;
     `);
   }

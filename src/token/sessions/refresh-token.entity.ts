@@ -40,6 +40,21 @@ export class RefreshToken {
   @Column('bytea', { name: 'id_token', nullable: true })
   idToken!: Buffer | null;
 
+  /** To the minute. */
+  @Column('timestamptz', { name: 'last_used_at', default: () => 'now()' })
+  lastUsedAt!: Date;
+
+  /** When the user last authenticated, as the provider reports it; null: not reported. */
+  @Column('timestamptz', { name: 'auth_time', nullable: true })
+  authTime!: Date | null;
+
+  /** Address of the sign-in, as `AUDIT_ADDRESSES` allows (contract §9). */
+  @Column('text', { nullable: true })
+  address!: string | null;
+
+  @Column('text', { name: 'user_agent', nullable: true })
+  userAgent!: string | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
