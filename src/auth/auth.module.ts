@@ -60,6 +60,7 @@ const signInWriter = {
     TokenIssuer,
     UsersService,
   ],
+  exports: [StateService],
 })
 export class AuthModule {
   /** Adds an endpoint for logout tokens of each OpenID provider (contract §6). */
