@@ -89,11 +89,14 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   REDIS_URL: ['rediss://:p@redis.example', { redisUrl: 'rediss://:p@redis.example' }],
   SECRET_KEY: ['AB'.repeat(32), {}],
   SERVICE_KEYS: [
-    `${KEY}, push:${KEY}2`,
+    `${KEY}, push:${KEY}2, users:${KEY}==, help.desk-1=support:${KEY}, push=${KEY}=`,
     {
       serviceKeys: [
-        { key: KEY, rights: ['push', 'read', 'users'] },
-        { key: `${KEY}2`, rights: ['push'] },
+        { name: 'all-1', key: KEY, rights: ['push', 'read', 'support', 'users'] },
+        { name: 'push-2', key: `${KEY}2`, rights: ['push'] },
+        { name: 'users-3', key: `${KEY}==`, rights: ['support', 'users'] },
+        { name: 'help.desk-1', key: KEY, rights: ['support'] },
+        { name: 'push', key: `${KEY}=`, rights: ['push', 'read', 'support', 'users'] },
       ],
     },
   ],
@@ -118,6 +121,8 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   DEMO_ENABLED: ['false', { demoEnabled: false }],
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
+  ADMIN_ROLE: ['Admins of us', { adminRole: 'Admins of us' }],
+  SUPPORT_ROLE: ['help', { supportRole: 'help' }],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],
   LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
 };
