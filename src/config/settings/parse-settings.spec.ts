@@ -121,8 +121,6 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   DEMO_ENABLED: ['false', { demoEnabled: false }],
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
-  ADMIN_ROLE: ['Admins of us', { adminRole: 'Admins of us' }],
-  SUPPORT_ROLE: ['help', { supportRole: 'help' }],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],
   LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
 };

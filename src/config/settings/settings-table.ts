@@ -203,17 +203,4 @@ export const settingsTable = {
     defaultShown: 'json in production, unless it runs at a terminal; text in development',
     doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
   },
-  adminRole: {
-    name: 'ADMIN_ROLE',
-    section: 'Administration',
-    parser: parsers.text,
-    default: 'latchkey-admin',
-    doc: "Role in a user's claims (`roles`) that grants the right `users`: everything about users (docs/endpoints.md).",
-  },
-  supportRole: {
-    name: 'SUPPORT_ROLE',
-    parser: parsers.text,
-    default: 'latchkey-support',
-    doc: "Role in a user's claims (`roles`) that grants the right `support`: reading users and the audit trail, and ending sessions.",
-  },
 } as const satisfies Record<string, Setting<unknown> & { readonly section?: string }>;
