@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -28,29 +29,41 @@ const VIEWS = ['admin', 'admin/users', 'admin/users/:user_id', 'admin/audit'];
 @Public()
 @Controller()
 export class AdminPageController {
-  /** Compressed at the first request. */
-  private readonly compressed = new Map<string, Buffer>();
+  private readonly compressed = new Map<string, { readonly body: Buffer; readonly etag: string }>();
 
+  /** @internal A page. */
   @Get(VIEWS)
   page(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
     sendFile(response, join(FOLDER, 'index.html'));
   }
 
+  /** @internal A page. */
   @Get('admin/callback')
   callback(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', CALLBACK_POLICY);
     sendFile(response, join(FOLDER, 'callback.html'));
   }
 
+  /** @internal Files of the page. */
   @Get([...FILES.keys()])
   file(@Req() request: Request, @Res() response: Response): void {
     const path = FILES.get(request.path)!;
     response.vary('Accept-Encoding');
     if (!request.acceptsEncodings('gzip')) return sendFile(response, path);
-    const body = this.compressed.get(path) ?? gzipSync(readFileSync(path), { level: 9 });
-    this.compressed.set(path, body);
+    const { body, etag } = this.gzip(path);
     response.type(extname(path)).setHeader('Cache-Control', 'no-cache');
-    response.setHeader('Content-Encoding', 'gzip').send(body);
+    response.setHeader('Content-Encoding', 'gzip').setHeader('ETag', etag);
+    response.send(body); // 304 if the browser has it
+  }
+
+  /** Compresses a file at its first request. */
+  private gzip(path: string): { readonly body: Buffer; readonly etag: string } {
+    const known = this.compressed.get(path);
+    if (known) return known;
+    const body = gzipSync(readFileSync(path), { level: 9 });
+    const made = { body, etag: `"${createHash('sha256').update(body).digest('base64')}"` };
+    this.compressed.set(path, made);
+    return made;
   }
 }
