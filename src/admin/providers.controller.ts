@@ -1,40 +1,15 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import type { ProviderMode, Settings } from '../config/settings/settings.js';
+import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { listed } from '../provider/listed-provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { Requires } from '../token/guard/access.js';
+import type { AdministeredProviders } from './providers.dto.js';
 import { TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 import { TestSignIns } from './test-sign-ins.js';
-
-/** Provider as the administration page shows it. */
-export class AdministeredProvider {
-  name!: string;
-
-  /** For people. */
-  label!: string;
-
-  adapter!: string;
-
-  /** Null: the adapter needs none. */
-  url!: string | null;
-
-  mode!: ProviderMode;
-
-  /** To register at the provider. */
-  redirect_uris!: string[];
-
-  /** Whether it is the built-in sample provider, which needs no registration. */
-  is_sample!: boolean;
-}
-
-/** Answer of GET /admin/providers. */
-export class AdministeredProviders {
-  providers!: AdministeredProvider[];
-}
 
 @Controller('admin/providers')
 export class AdminProvidersController {

@@ -44,7 +44,8 @@ export class SignInTallies {
   /** Returns these and other tallies together. */
   with(others: SignInTallies): SignInTallies {
     const both = new SignInTallies();
-    for (const [hour, rows] of this.hours) both.hours.set(hour, others.hours.has(hour) ? new Map(rows) : rows);
+    for (const [hour, rows] of this.hours)
+      both.hours.set(hour, others.hours.has(hour) ? new Map(rows) : rows);
     both.add(others.rows());
     return both;
   }
