@@ -74,5 +74,6 @@ export function findingsOf(
       return { name, value, kept: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
     }),
     ...missing.map((name) => ({ name, kept: [], dropped: 'the provider did not send it' })),
+    ...(mapped ? [] : dropped.map(({ name, why }) => ({ name: `claims.${name}`, kept: [], dropped: why }))),
   ];
 }
