@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
 import type { Settings } from './config/settings/settings.js';
@@ -32,6 +33,7 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule.with(ENTITIES),
+        AuditModule,
         RedisModule,
         RateLimitModule.with(settings),
         ProviderModule,
