@@ -51,6 +51,9 @@ describe('defaults', () => {
       channelHistory: 1000,
       shutdownDelay: 0,
       demoEnabled: true,
+      adminEnabled: true,
+      adminRole: 'latchkey-admin',
+      supportRole: 'latchkey-support',
       traces: false,
       logLevel: 'info',
     });
@@ -64,6 +67,7 @@ describe('defaults', () => {
       production: true,
       host: '0.0.0.0',
       demoEnabled: false,
+      adminEnabled: false,
       rateLimit: true,
       providers: new Map(),
     });
@@ -116,6 +120,9 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   CHANNEL_HISTORY: ['8', { channelHistory: 8 }],
   SHUTDOWN_DELAY: ['5', { shutdownDelay: 5 }],
   DEMO_ENABLED: ['false', { demoEnabled: false }],
+  ADMIN_ENABLED: ['false', { adminEnabled: false }],
+  ADMIN_ROLE: ['boss', { adminRole: 'boss' }],
+  SUPPORT_ROLE: ['desk', { supportRole: 'desk' }],
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],

@@ -191,6 +191,25 @@ export const settingsTable = {
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
   },
+  adminEnabled: {
+    name: 'ADMIN_ENABLED',
+    parser: parsers.boolean,
+    default: 'true',
+    productionDefault: 'false',
+    doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on).',
+  },
+  adminRole: {
+    name: 'ADMIN_ROLE',
+    parser: parsers.text,
+    default: 'latchkey-admin',
+    doc: "Role in a user's claims that grants the right `users`: everything on the administration page.",
+  },
+  supportRole: {
+    name: 'SUPPORT_ROLE',
+    parser: parsers.text,
+    default: 'latchkey-support',
+    doc: "Role in a user's claims that grants the right `support`: to read users and the audit trail, and to end sessions.",
+  },
   metricsPort: {
     name: 'METRICS_PORT',
     parser: parsers.integer(1, 65_535),
