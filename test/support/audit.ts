@@ -33,7 +33,7 @@ export async function eventsOf(
 }
 
 /** User agent of the requests of `asBrowser`. */
-export const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
+const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
 
 /** Members of each event that a request with USER_AGENT over loopback causes. */
 export const HERE = {
