@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AdminModule } from './admin/admin.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
@@ -47,6 +48,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
+        ...(settings.adminEnabled ? [AdminModule] : []),
       ],
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },

@@ -93,11 +93,14 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   REDIS_URL: ['rediss://:p@redis.example', { redisUrl: 'rediss://:p@redis.example' }],
   SECRET_KEY: ['AB'.repeat(32), {}],
   SERVICE_KEYS: [
-    `${KEY}, push:${KEY}2`,
+    `${KEY}, push:${KEY}2, users:${KEY}==, help.desk-1=support:${KEY}, push=${KEY}=`,
     {
       serviceKeys: [
-        { key: KEY, rights: ['push', 'read', 'users'] },
-        { key: `${KEY}2`, rights: ['push'] },
+        { name: 'all-1', key: KEY, rights: ['push', 'read', 'support', 'users'] },
+        { name: 'push-2', key: `${KEY}2`, rights: ['push'] },
+        { name: 'users-3', key: `${KEY}==`, rights: ['support', 'users'] },
+        { name: 'help.desk-1', key: KEY, rights: ['support'] },
+        { name: 'push', key: `${KEY}=`, rights: ['push', 'read', 'support', 'users'] },
       ],
     },
   ],

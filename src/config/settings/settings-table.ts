@@ -101,7 +101,7 @@ export const settingsTable = {
     secret: true,
     defaultShown:
       'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` has all rights; `push:<key>` may push; `read:<key>` may introspect, read the session revocation feed and metrics; `users:<key>` may sign out and remove users.',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. Without a right it has all; `push` may push; `read` may introspect and read the session revocation feed, metrics and the audit trail; `support` may read users and the audit trail and end sessions; `users` may do all that concerns users. The audit trail and the log show the name (default: the right and the position, `users-2`).',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',
