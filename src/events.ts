@@ -158,11 +158,8 @@ export interface DomainEvents {
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.asked': [(state: Partial<ServiceState>) => void];
   /** Metrics are collected: each listener calls the given function with a count that it reads from the database. */
-  'total.asked': [(name: Total, count: Promise<number>) => void];
+  'total.asked': [(name: 'users' | 'live_sessions', count: Promise<number>) => void];
 }
-
-/** Count of all instances together. */
-export type Total = 'users' | 'live_sessions';
 
 export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout';
 

@@ -96,8 +96,10 @@ describe('GET /admin/session', () => {
 
 it('lists providers with what to register there', async () => {
   const service = await startTestService({
-    ...{ PROVIDERS_CORP_ADAPTER: 'oidc', PROVIDERS_CORP_URL: 'https://login.corp.example' },
-    ...{ PROVIDERS_CORP_CLIENT_ID: 'latchkey', PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp' },
+    PROVIDERS_CORP_ADAPTER: 'oidc',
+    PROVIDERS_CORP_URL: 'https://login.corp.example',
+    PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+    PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
     PROVIDERS_CORP_LABEL: 'Corp',
     REDIRECT_URIS: 'https://app.example/cb',
     SERVICE_KEYS: SERVICE_KEY,

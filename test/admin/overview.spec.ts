@@ -40,14 +40,14 @@ describe('the overview', () => {
     (await bearer(on.url, SERVICE_KEY).get('/admin/overview').expect(200)).body as Overview;
 
   /** Inserts events of a time before HOUR, in which the service then is. */
-  const insert = (ago: string, event: string, error: string | null, count: number, provider = 'stub') => {
+  const insert = (ago: string, event: string, error: string | null, count: number, name = 'stub') => {
     jest.spyOn(service.app.get(Clock), 'now').mockReturnValue(HOUR + HOUR_MS / 2);
     return query(
       service.databaseUrl,
       `INSERT INTO audit_events (user_id, at, id, event, result, error, provider, actor_type)
        SELECT gen_random_uuid(), to_timestamp($6::float8 / 1000) - $1::interval, gen_random_uuid(), $2,
          CASE WHEN $3::text IS NULL THEN 'ok' ELSE 'refused' END, $3, $5, 'user' FROM generate_series(1, $4)`,
-      [ago, event, error, count, provider, HOUR],
+      [ago, event, error, count, name, HOUR],
     );
   };
 
@@ -105,8 +105,11 @@ describe('the overview', () => {
         last_error: null,
       },
       {
-        ...{ name: 'stub', label: 'stub', last_error: 'server_error' },
-        ...{ last_success_at: at(5), last_failure_at: at(4) },
+        name: 'stub',
+        label: 'stub',
+        last_success_at: at(5),
+        last_failure_at: at(4),
+        last_error: 'server_error',
       },
     ]);
   });
