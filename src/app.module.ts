@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AuditFeedModule } from './audit/audit-feed.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
 import type { Settings } from './config/settings/settings.js';
@@ -36,6 +37,7 @@ export class AppModule {
         RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,
+        AuditFeedModule,
         AuthModule.with(settings),
         UserModule,
         DeviceModule,
