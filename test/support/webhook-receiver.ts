@@ -26,6 +26,8 @@ export class WebhookReceiver {
   readonly invalid: unknown[] = [];
   readonly sockets = new Set<Socket>();
   secret = WEBHOOK_SECRET;
+  /** Called for each connection, before a request. */
+  onConnection: () => void = () => undefined;
   /** Called for each valid delivery; by default accepts it. */
   answer: (response: ServerResponse, delivery: Delivery) => void = (response) =>
     response.writeHead(204).end();
@@ -50,6 +52,7 @@ export class WebhookReceiver {
     });
     server.on('connection', (socket: Socket) => {
       receiver.sockets.add(socket.on('close', () => receiver.sockets.delete(socket)));
+      receiver.onConnection();
     });
     return receiver;
   }

@@ -47,7 +47,7 @@ export class WebhookHttp {
       this.agent ??= new (load('undici').Agent)({
         connect: {
           timeout: CONNECT_TIMEOUT_MS,
-          ...(!this.allowsPrivate && { lookup: checkedLookup(this.resolve) }),
+          lookup: this.allowsPrivate ? this.resolve : checkedLookup(this.resolve),
         },
         keepAliveTimeout: 4000, // less than a usual server, so that no event is sent into a closing connection
         keepAliveMaxTimeout: 4000,
