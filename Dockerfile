@@ -2,6 +2,7 @@
 FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY admin/package.json admin/
 COPY examples/react/package.json examples/react/
 COPY lab/package.json lab/
 COPY packages/adapter-test/package.json packages/adapter-test/
@@ -11,6 +12,8 @@ COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/server/package.json packages/server/
 RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig*.json ormconfig.ts ./
+COPY admin admin
+COPY demo/style.css demo/
 COPY packages packages
 COPY src src
 # Removes the links to packages/, which are compiled into dist/, and types, source maps and documents of dependencies: more than
@@ -30,6 +33,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY --from=build /app/admin/dist admin/dist
 COPY demo demo
 COPY docs/openapi.json docs/
 # The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot check a name.

@@ -7,7 +7,15 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('.', import.meta.url));
 /** Time at which the last successful build began. Each build empties dist/ first. */
 const BUILT = `${root}dist/.built`;
-const CONFIGURATION = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'packages/client/build.js'];
+const CONFIGURATION = [
+  '.swcrc',
+  'nest-cli.json',
+  'package-lock.json',
+  'packages/client/build.js',
+  'admin/build.js',
+];
+/** The page's styles begin with the demo's. */
+const PAGE = ['admin/src', 'demo/style.css'];
 
 /** Ends with one line instead of a stack. */
 function fail(line) {
@@ -15,14 +23,17 @@ function fail(line) {
   process.exit(1);
 }
 
-const { engines, dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const manifestOf = (folder) => JSON.parse(readFileSync(`${root}${folder}package.json`, 'utf8'));
+const { engines, dependencies, devDependencies } = manifestOf('');
 const oldest = engines.node.replace('>=', '');
 const isOlder = process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0;
 if (isOlder) fail(`This is Node.js ${process.versions.node}. Install Node.js ${oldest} or newer.`);
 if (!existsSync(`${root}node_modules`)) fail('Nothing is installed. Run `npm ci`.');
-const missing = Object.keys({ ...dependencies, ...devDependencies }).find(
-  (name) => !existsSync(`${root}node_modules/${name}`),
-);
+const missing = Object.keys({
+  ...dependencies,
+  ...devDependencies,
+  ...manifestOf('admin/').devDependencies,
+}).find((name) => !existsSync(`${root}node_modules/${name}`));
 if (missing) fail(`A dependency is not installed. Run \`npm ci\`: ${missing}`);
 
 console.log('Latchkey: starting …');
@@ -32,7 +43,12 @@ if (isChanged()) build();
 function isChanged() {
   const built = existsSync(BUILT) ? Number(readFileSync(BUILT, 'utf8')) : -Infinity;
   const { compilerOptions } = JSON.parse(readFileSync(`${root}nest-cli.json`, 'utf8'));
-  const sources = [...compilerOptions.builder.options.filenames, 'packages/client/src', ...CONFIGURATION];
+  const sources = [
+    ...compilerOptions.builder.options.filenames,
+    'packages/client/src',
+    ...PAGE,
+    ...CONFIGURATION,
+  ];
   const withContents = (path) =>
     statSync(root + path).isDirectory()
       ? [
@@ -48,6 +64,7 @@ function build() {
   const begun = String(Date.now());
   for (const args of [
     ['packages/client/build.js'],
+    ['admin/build.js'],
     ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'],
   ]) {
     const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });

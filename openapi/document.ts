@@ -124,7 +124,12 @@ function tagOf(path: string, { access, answerHeaders }: Route): keyof typeof TAG
 function securityOf({ access, basic, headers }: Route): Json[] {
   if (access === 'public') return headers.includes('dpop') ? [{}, { proof: [] }] : [];
   if (access === 'user') return [{ accessToken: [] }];
-  return [{ serviceKey: [access] }, ...(basic ? [{ basic: [access] }] : [])];
+  const { rights, orPerson } = access;
+  return rights.flatMap((right) => [
+    { serviceKey: [right] },
+    ...(basic ? [{ basic: [right] }] : []),
+    ...(orPerson && right !== 'read' ? [{ accessToken: [right] }] : []),
+  ]);
 }
 
 function bodyOf(id: string, { body }: Route, { models, schemas }: Context): Json {

@@ -34,8 +34,8 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'the DPoP proof is not good for this call',
   },
   insufficient_scope: {
-    when: 'The token is good, but a service key with the right to make this call is needed.',
-    example: 'this call needs a service key with the right to make it',
+    when: 'The token is good, but lacks the right to make this call.',
+    example: 'this call needs a service key with the right, or a role with it: support',
   },
   not_found: {
     when: 'There is no such path, user or device.',

@@ -5,7 +5,8 @@ export const TITLE = 'Latchkey';
 export const TAGS = {
   'Sign-in': 'The authorization code flow and its tokens.',
   'The caller': 'Who the user is, their devices, and signing out: with the access token.',
-  'For backends': "What an application's own services ask for, with a service key.",
+  'For backends':
+    "What an application's own services ask for, with a service key; what concerns users also administrators, with their access token.",
   Discovery: 'What clients learn before they begin.',
   Operations: 'For monitoring, and this document.',
 } as const;
@@ -25,13 +26,14 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The access token of a session, as `Authorization: Bearer …`.',
+    description:
+      'The access token of a session, as `Authorization: Bearer …`. If a right is named with it, the roles of the user must grant the right: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE` grants `support`.',
   },
   serviceKey: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'One of `SERVICE_KEYS`, as `Authorization: Bearer …`. The right that the call needs is named with it: `push`, `read` or `users`; a key without a named right has all.',
+      'One of `SERVICE_KEYS`, as `Authorization: Bearer …`. The right that the call needs is named with it: `push`, `read`, `support` or `users`, which includes `support`; a key without a named right has all.',
   },
   basic: {
     type: 'http',

@@ -1,6 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AdminModule } from './admin/admin.module.js';
 import { AuditFeedModule } from './audit/audit-feed.module.js';
+import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
 import type { Settings } from './config/settings/settings.js';
@@ -33,6 +35,7 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule.with(ENTITIES),
+        AuditModule,
         RedisModule,
         RateLimitModule.with(settings),
         ProviderModule,
@@ -47,6 +50,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
+        ...(settings.adminEnabled ? [AdminModule] : []),
       ],
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },

@@ -41,7 +41,7 @@ describe('providerLines', () => {
     'providers.corp.client_secret': 's3cret',
   };
   const linesOf = (env: Record<string, string>): string[] => {
-    const settings = settingsOf({ ...corp, ...env });
+    const settings = settingsOf({ ADMIN_ENABLED: 'false', ...corp, ...env });
     return providerLines(settings, [...settings.providers.values()]);
   };
 
@@ -53,6 +53,9 @@ describe('providerLines', () => {
     expect(linesOf({})).toEqual([
       'corp: OpenID Connect at https://login.corp.example, 1 redirect URI to register: http://localhost:3000/providers/corp/callback, and the callback of your application',
     ]);
+    expect(linesOf({ ADMIN_ENABLED: 'true' })[0]).toContain(
+      ', 2 redirect URIs to register: http://localhost:3000/admin/callback, http://localhost:3000/providers/corp/callback,',
+    );
     const own = 'http://localhost:3000/providers/corp/callback';
     for (const more of [{}, { 'providers.corp.redirect_uris': list }]) {
       expect(linesOf({ 'providers.corp.response_mode': 'form_post', ...more })).toEqual([

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { AuditFeed } from './audit-feed.js';
-import { AuditStore } from './audit.store.js';
 import { AuditStreams, AuditStreamsController } from './audit-streams.js';
 import { WebhookHttp } from './webhooks/webhook-http.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
@@ -16,6 +15,6 @@ const webhookHttp = {
 
 @Module({
   controllers: [AuditStreamsController],
-  providers: [AuditFeed, AuditStore, AuditStreams, Webhooks, WebhookStore, webhookHttp],
+  providers: [AuditFeed, AuditStreams, Webhooks, WebhookStore, webhookHttp],
 })
 export class AuditFeedModule {}

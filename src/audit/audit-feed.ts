@@ -35,9 +35,9 @@ const FIRST_START = `
   WHERE datname = current_database() AND usename = session_user AND pid <> pg_backend_pid()
     AND (application_name = current_setting('application_name') OR backend_xid IS NOT NULL)`;
 /**
- * `horizon`: no event before it can still be committed. Each transaction that may write an event began at the horizon or later: the
- * service's own, and others of its role that have written something (`backend_xid`), such as those of instances with another
- * `application_name`, but not `pg_dump`.
+ * `horizon`: no event before it can still be committed, since each transaction that may write an event began at the horizon or later:
+ * transactions of the service, and transactions of its role that have written something (`backend_xid`), as of an instance with another
+ * `application_name`, but not of `pg_dump`.
  */
 const HORIZON = `
   SELECT pg_is_in_recovery() AS "isStandby", ${micros(LATEST)} AS latest, ${micros(`least(${LATEST}, (${FIRST_START}))`)} AS horizon`;
@@ -66,7 +66,7 @@ export class AuditFeed {
    * @throws OAuthError `server_error` on a standby, which may lack events, and errors of the database
    */
   read(after?: Cursor): Promise<AuditPage> {
-    // One transaction, so that both statements reach the same server; each sees what was committed before it.
+    // One transaction, so that both statements reach one server; each sees what was committed before it.
     return this.dataSource.transaction('READ COMMITTED', async (manager) => {
       const [now] = await manager.query<{ isStandby: boolean; latest: string; horizon: string }[]>(HORIZON);
       const { isStandby, latest, horizon } = now!;

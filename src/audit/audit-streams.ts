@@ -20,8 +20,8 @@ const RETRY_AFTER_S = '5';
 const READ_EVERY_MS = 500;
 
 /**
- * Streams of audit events of this instance (contract §9). All streams that are up to date share a reading, twice a second. Others read
- * behind their own cursors, one page at a time: new ones, and those whose readers are slower than the events.
+ * Streams of audit events of this instance (contract §9). All streams that are up to date share a reading, twice a second. New streams
+ * and streams with a slow reader read at their own cursors, one page at a time.
  */
 @Injectable()
 export class AuditStreams implements BeforeApplicationShutdown {

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
+import { filesToServe, sendFile } from '../http/static-files.js';
 import { Public } from '../token/guard/access.js';
 
 // The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host, too.
@@ -15,22 +15,12 @@ const PAGE_POLICY =
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-// No HTML: pages have routes and policies in the controller. No name begins with a dot.
-const SERVED = /^\w[\w.-]*\.(?:css|js|svg|png|woff2)$/;
 // Made by `npm run build:client`, and copied by the build, so that `src/` and `dist/src/` have one path to it.
 const SDK = fileURLToPath(new URL('../../packages/client/dist/', import.meta.url));
 
 /** A file of the demo page, `demo/<name>` beside package.json. */
 function demoFile(name: string): string {
   return join(PACKAGE_ROOT, 'demo', name);
-}
-
-/** Lists the regular files of known types in a folder; the folder may be missing. */
-export function filesToServe(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && SERVED.test(entry.name))
-    .map(({ name }) => name);
 }
 
 /** Files by path, listed at start: the demo's, and the SDK's with their source maps. */
@@ -56,22 +46,17 @@ export class DemoController {
     if (!hasDefault && first !== undefined && query['provider'] === undefined)
       return response.redirect(`./?provider=${encodeURIComponent(first)}`);
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
-    send(response, demoFile('index.html'));
+    sendFile(response, demoFile('index.html'));
   }
 
   @Get('callback')
   callback(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', CALLBACK_POLICY);
-    send(response, demoFile('callback.html'));
+    sendFile(response, demoFile('callback.html'));
   }
 
   @Get([...FILES.keys()])
   file(@Req() request: Request, @Res() response: Response): void {
-    send(response, FILES.get(request.path)!);
+    sendFile(response, FILES.get(request.path)!);
   }
-}
-
-function send(response: Response, path: string): void {
-  response.setHeader('Cache-Control', 'no-cache'); // may be stored, but must be revalidated: 304 while it is unchanged
-  response.sendFile(basename(path), { root: dirname(path), cacheControl: false });
 }

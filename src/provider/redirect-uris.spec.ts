@@ -1,5 +1,10 @@
 import { parseSettings } from '../config/settings/parse-settings.js';
-import { allowsRedirectUri, defaultRedirectUri, providerCallback } from './redirect-uris.js';
+import {
+  allowsRedirectUri,
+  defaultRedirectUri,
+  providerCallback,
+  redirectUrisToRegister,
+} from './redirect-uris.js';
 import { isRedirectUri } from '../config/urls/urls.js';
 
 const noList = {};
@@ -153,6 +158,29 @@ describe('the callback of the demo', () => {
       expect(allowsRedirectUri(on, noList, `http://${other}/callback`)).toBe(false);
     const far = parseSettings({ ...env, DEMO_ENABLED: 'true' });
     expect(allowsRedirectUri(far, noList, 'https://127.0.0.1/callback')).toBe(false);
+  });
+});
+
+describe('the callback of the administration page', () => {
+  const env = { REDIRECT_URIS: 'https://app.example/cb', PUBLIC_URL: 'https://id.example' };
+  const callback = 'https://id.example/admin/callback';
+  const on = parseSettings({ ...env, DEMO_ENABLED: 'false' });
+  const off = parseSettings({ ...env, ADMIN_ENABLED: 'false' });
+
+  it('is allowed while the page is on, in addition to any list', () => {
+    expect(allowsRedirectUri(on, noList, callback)).toBe(true);
+    expect(allowsRedirectUri(on, { redirectUris: ['https://own.example/cb'] }, callback)).toBe(true);
+    expect(allowsRedirectUri(on, noList, `${callback}x`)).toBe(false);
+    expect(allowsRedirectUri(on, noList, 'https://id.example/callback')).toBe(false);
+    expect(allowsRedirectUri(off, noList, callback)).toBe(false);
+  });
+
+  it('is registered at a provider while the page is on, unless the provider posts the code to the service', () => {
+    const [corp, apple] = [{}, { response_mode: 'form_post' }].map((options) => ({ name: 'corp', options }));
+    const own = 'https://id.example/providers/corp/callback';
+    expect(redirectUrisToRegister(on, corp!)).toEqual(['https://app.example/cb', callback, own]);
+    expect(redirectUrisToRegister(off, corp!)).toEqual(['https://app.example/cb', own]);
+    expect(redirectUrisToRegister(on, apple!)).toEqual([own]);
   });
 });
 

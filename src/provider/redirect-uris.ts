@@ -1,7 +1,7 @@
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { isHttpUri } from '../config/urls/urls.js';
 
-type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
+type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
 
 // The three spellings of loopback (RFC 8252 §7.3).
@@ -12,7 +12,11 @@ const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(
  * http(s) URL. Entries are compared as strings, but a loopback entry allows any port (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
-  if (settings.demoEnabled && asLocalhost(uri) === asLocalhost(callback(settings))) return true;
+  const own = [
+    ...(settings.demoEnabled ? [callback(settings)] : []),
+    ...(settings.adminEnabled ? [adminCallback(settings)] : []),
+  ];
+  if (own.some((one) => asLocalhost(uri) === asLocalhost(one))) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   if (list.includes(uri)) return true;
@@ -25,9 +29,9 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
-/** Whether one redirect URI is allowed for both providers. The callback of the demo does not count. */
+/** Whether one redirect URI is allowed for both providers. The callbacks of the demo and of the administration page do not count. */
 export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
-  const rules = { ...settings, demoEnabled: false };
+  const rules = { ...settings, demoEnabled: false, adminEnabled: false };
   const [first, second] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);
   if (first === undefined || second === undefined) return true; // any URL is allowed
   return (
@@ -41,16 +45,24 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
   return `${publicUrl}/providers/${name}/callback`;
 }
 
+/** Callback of the administration page (contract §9). */
+function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+  return `${publicUrl}/admin/callback`;
+}
+
 /**
- * Redirect URIs to register at a provider: those of applications, as far as the settings name them, and that of stock clients, which is
- * the only one of a provider that sends the code by POST.
+ * Redirect URIs to register at a provider: those of applications, as far as the settings name them, that of the administration page, and
+ * that of stock clients, which is the only one of a provider that sends the code by POST.
  */
 export function redirectUrisToRegister(
-  settings: Pick<Settings, 'publicUrl' | 'redirectUris'>,
+  settings: Pick<Settings, 'publicUrl' | 'redirectUris' | 'adminEnabled'>,
   provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
 ): readonly string[] {
-  const list = postsCode(provider) ? [] : (provider.redirectUris ?? settings.redirectUris ?? []);
-  return [...new Set([...list, providerCallback(settings, provider.name)])];
+  const list = [
+    ...(provider.redirectUris ?? settings.redirectUris ?? []),
+    ...(settings.adminEnabled ? [adminCallback(settings)] : []),
+  ];
+  return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
 }
 
 /**

@@ -3,7 +3,7 @@ import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../http/errors/oauth-error.filter.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { Public } from '../token/guard/access.js';
-import { Accounts, type Account } from './accounts/accounts.js';
+import { Accounts, type Account, type DemoAccount } from './accounts/accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 
@@ -31,8 +31,9 @@ class ExchangeDto {
   code_verifier?: string;
 }
 
-/** The fields of spec §2.5, and nothing else of the account. */
-export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;
+/** The fields of spec §2.5, and nothing else of the account; the claims of a demo account. */
+export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'> &
+  Pick<DemoAccount, 'claims'>;
 
 /** The sample provider's server-to-server side (spec §4.5.2). */
 @Public()
@@ -58,11 +59,13 @@ export class ExchangeController {
     const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);
     if (!account) throw new OAuthError('invalid_grant', 'the code is invalid, already used, or expired');
     const { provider_user_id, username, email, avatar_url } = account;
+    const claims = this.accounts.demo.find((one) => one.provider_user_id === provider_user_id)?.claims;
     return {
       provider_user_id,
       ...(username !== undefined && { username }),
       ...(email !== undefined && { email }),
       ...(avatar_url !== undefined && { avatar_url }),
+      ...(claims && { claims }),
     };
   }
 }

@@ -58,7 +58,7 @@ export class User {
   @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
   claimsChangedAt!: Date | null;
 
-  /** Name and e-mail address in lower case, cut at 128 characters, for the search by prefix (contract §9). */
+  /** Name and e-mail address as `searchKey` makes them, for the search by prefix (contract §9). */
   @Column({ type: 'text', name: 'username_key', nullable: true, collation: 'C' })
   usernameKey!: string | null;
 

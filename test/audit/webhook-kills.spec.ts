@@ -8,7 +8,7 @@ import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js'
 /** Words of the statements of a delivery, as they pass to the database. */
 const [HOLD, READ, STORE] = ['webhook-hold', 'FROM audit_events', 'webhook-accepted'];
 
-/** An instance whose connections to the database pass a proxy. */
+/** An instance, with a proxy before the database. */
 interface Instance {
   readonly service: ServiceProcess;
   readonly proxy: TcpProxy;
@@ -128,7 +128,7 @@ describe('webhooks of instances that end', () => {
     });
   }
 
-  /** Lets an instance go on, with what was held, until it has asked for the lease again. */
+  /** Resumes an instance, with what was held, until it has asked for the lease again. */
   async function resume({ service, proxy }: Instance): Promise<void> {
     await proxy.restore();
     const looks = new Promise<void>((resolve) => {

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Events } from '../../src/events.js';
 import { writeEvents } from '../support/audit-events.js';
 import { createDatabase, query, unhurried, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
@@ -70,6 +72,29 @@ describe('webhooks', () => {
     expect(receiver.sockets.size).toBe(1); // kept alive
   });
 
+  it('the receiver of docs/webhooks.md takes each event once, and refuses a forged one', async () => {
+    const [, code = ''] = /```js\n([^]*?)```/.exec(readFileSync('docs/webhooks.md', 'utf8')) ?? [];
+    expect(code.trim().split('\n').length).toBeLessThanOrEqual(18);
+    const port = await freePort();
+    const example = spawn(
+      process.execPath,
+      ['--input-type=module', '--eval', code.replace('4000', String(port))],
+      { env: { WEBHOOK_SECRET }, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    let output = '';
+    example.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    try {
+      await start({ WEBHOOK_URLS: `http://127.0.0.1:${port}` });
+      await write(3);
+      await until(() => output.split('\n').length > 3);
+      expect(output).toMatch(/^(sign_in [\da-f-]{36}\n){3}$/);
+      const forged = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: '{}' });
+      expect(forged.status).toBe(400);
+    } finally {
+      example.kill();
+    }
+  });
+
   it('sends only the events of WEBHOOK_EVENTS', async () => {
     await start({ WEBHOOK_EVENTS: 'sign_out,sign_in_refused' });
     await write(3);
@@ -81,24 +106,37 @@ describe('webhooks', () => {
   });
 
   describe('an event that is not accepted is sent again, and no later one before it', () => {
-    it.each<[string, WebhookReceiver['answer']]>([
-      ['500', (response) => response.writeHead(500).end()],
-      ['404', (response) => response.writeHead(404).end('{"error":"x"}')],
-      ['a redirect', (response) => response.writeHead(301, { Location: receiver.url }).end()],
-      ['a connection that is closed', (response) => response.destroy()],
-      ['an answer that is no HTTP', (response) => void response.socket!.end('220 smtp\r\n')],
-      ['an interim answer, and no other', (response) => response.writeProcessing()],
-    ])('%s', async (_name, refuse) => {
-      let refusals = 0;
-      receiver.answer = (response) => {
-        if (++refusals <= 2) refuse(response, receiver.deliveries.at(-1)!);
-        else response.writeHead(204).end();
-        if (refusals <= 2) setTimeout(() => response.socket?.destroy(), 500).unref();
-      };
-      await start();
-      const ids = await write(3);
-      await until(() => receiver.firsts.length === 3 && receiver.ids.length >= 5);
-      expect(receiver.ids).toEqual([ids[0], ids[0], ids[0], ids[1], ids[2]]);
+    const REFUSALS: readonly WebhookReceiver['answer'][] = [
+      (response) => response.writeHead(500).end(),
+      (response) => response.writeHead(404).end('{"error":"x"}'),
+      (response) => response.writeHead(301, { Location: receiver.url }).end(),
+      (response) => response.destroy(),
+      (response) => void response.socket!.end('220 smtp\r\n'),
+      (response) => {
+        response.writeProcessing(); // an interim answer, and no other
+        setTimeout(() => response.destroy(), 100).unref();
+      },
+    ];
+
+    it('500, 404, a redirect, a closed connection, no HTTP, an interim answer', async () => {
+      const refusing = await Promise.all(REFUSALS.map(() => WebhookReceiver.start()));
+      for (const [i, one] of refusing.entries()) {
+        one.answer = (response, delivery) => {
+          if (one.ids.length <= 2) REFUSALS[i]!(response, delivery);
+          else response.writeHead(204).end();
+        };
+      }
+      try {
+        await start({ WEBHOOK_URLS: refusing.map(({ url }) => url).join(',') });
+        const ids = await write(3);
+        for (const one of refusing) {
+          await until(() => one.firsts.length === 3);
+          expect(one.ids).toEqual([ids[0], ids[0], ids[0], ids[1], ids[2]]);
+        }
+        expect(receiver.ids).toEqual([]);
+      } finally {
+        await Promise.all(refusing.map((one) => one.close()));
+      }
     });
 
     it('a receiver that is down; then all goes on without a gap', async () => {

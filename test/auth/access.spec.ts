@@ -3,6 +3,7 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { routes as documented } from '../openapi/document.js';
 import { mutantsOf } from '../support/forged-tokens.js';
 import { RawSocket } from '../support/socket-client.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -10,11 +11,37 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** Keys with one right each (contract §2). */
-const RIGHTS = ['push', 'read', 'users'] as const;
+const RIGHTS = ['push', 'read', 'support', 'users'] as const;
 const keyOf = (right: string): string => `the-key-of-the-right-to-${right}-nothing-else`;
 
+/** What opens each kind of route; `key:…` are service keys, `with …` the roles of a user. A key without a named right opens all but `user`. */
+const OPENS = {
+  user: ['user', 'with support', 'with admin'],
+  push: ['key:push'],
+  read: ['key:read'],
+  support: ['key:support', 'key:users', 'with support', 'with admin'],
+  users: ['key:users', 'with admin'],
+  'read or support': ['key:read', 'key:support', 'key:users', 'with support', 'with admin'],
+} as const;
+
+/** Logins of people, whose roles are called like them. */
+const PEOPLE = { user: 'ada', 'with support': 'latchkey-support', 'with admin': 'latchkey-admin' };
+
+type Kind = 'public' | keyof typeof OPENS;
+
+/** How docs/openapi.json says it. */
+const SCHEMES: Record<Kind, string[]> = {
+  public: [],
+  user: ['accessToken'],
+  push: ['serviceKey push'],
+  read: ['serviceKey read'],
+  support: ['serviceKey support', 'accessToken support'],
+  users: ['serviceKey users', 'accessToken users'],
+  'read or support': ['serviceKey read', 'serviceKey support', 'accessToken support'],
+};
+
 /** Who may call what: every route is entered here. The demo's files are one line. */
-const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
+const ACCESS: Record<string, Kind> = {
   'GET /': 'public',
   'GET /callback': 'public',
   'GET /demo/*': 'public',
@@ -34,8 +61,8 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
-  'POST /users/:user_id/sign-out': 'users',
-  'POST /users/sign-out': 'users',
+  'POST /users/:user_id/sign-out': 'support',
+  'POST /users/sign-out': 'support',
   'GET /users/:user_id/claims': 'users',
   'PUT /users/:user_id/claims': 'users',
   'DELETE /users/:user_id': 'users',
@@ -72,6 +99,13 @@ describe('who may call what', () => {
       SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
     });
     tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
+    for (const role of Object.values(PEOPLE)) {
+      const { user_id } = await signIn(service.url, role);
+      const path = `/users/${user_id}/claims`;
+      await bearer(service.url, SERVICE_KEY)
+        .put(path, { claims: { roles: ['x', role] } })
+        .expect(200);
+    }
   });
   afterAll(async () => {
     await service?.close();
@@ -93,42 +127,60 @@ describe('who may call what', () => {
     expect(routes().toSorted()).toEqual(Object.keys(ACCESS).toSorted());
   });
 
-  it.each(Object.entries(ACCESS))('%s: %s', async (route, access) => {
+  it('the document says so of every call', () => {
+    const expected = documented.map(({ method, path }) => {
+      const route = path.replace(/\{name\}(?=\/back)/, 'corp').replaceAll(/\{(\w+)\}/g, ':$1');
+      // The document describes production.
+      return [path, SCHEMES[path === '/metrics' ? 'read' : ACCESS[`${method} ${route}`]!]];
+    });
+    const found = documented.map(({ path, operation: { security } }) => {
+      const schemes = security.flatMap((one) =>
+        Object.entries(one).map(([name, of]) => [name, ...of].join(' ')),
+      );
+      return [path, schemes.filter((scheme) => !/^(?:proof|basic)/.test(scheme))];
+    });
+    expect(found).toEqual(expected);
+  });
+
+  it.each(Object.entries(ACCESS))('%s: %s', async (route, kind) => {
     const [method, path] = route.split(' ') as [string, string];
-    const call = (token?: string) => {
+    const call = (token?: string, hasEnd = true) => {
       const at = path.replace(/:\w+/, randomUUID()).replace('*', 'demo.js');
-      const test = request(service.url)[method.toLowerCase() as 'get'](at);
+      const test = request(service.url)[method.toLowerCase() as 'get'](at).buffer(hasEnd);
       return token === undefined ? test : test.set('Authorization', `Bearer ${token}`);
     };
     const anonymous = await call();
-    if (access === 'public') {
+    if (kind === 'public') {
       expect(anonymous.headers['www-authenticate']).toBeUndefined();
       expect((await call('nonsense')).status).toBe(anonymous.status);
       return;
     }
     expect([anonymous.status, anonymous.headers['www-authenticate']]).toEqual([401, 'Bearer']); // RFC 6750 §3.1
+    const BAD = [401, 'Bearer error="invalid_token"'];
+    const TOO_LITTLE = [403, 'Bearer error="insufficient_scope"'];
     const forged = await call('nonsense');
-    expect([forged.status, forged.headers['www-authenticate']]).toEqual([
-      401,
-      'Bearer error="invalid_token"',
-    ]);
-    const asUser = await call(access === 'user' ? SERVICE_KEY : tokens.access_token);
-    expect([asUser.status, (asUser.body as { error: string }).error]).toEqual(
-      access === 'user' ? [401, 'invalid_token'] : [403, 'insufficient_scope'],
-    );
-    if (access === 'user') {
-      for (const right of RIGHTS) expect((await call(keyOf(right))).status).toBe(401);
-      return;
-    }
-    expect(asUser.headers['www-authenticate']).toBe('Bearer error="insufficient_scope"');
-    expect([401, 403]).not.toContain((await call(SERVICE_KEY).buffer(false)).status); // a key with all rights
-    for (const right of RIGHTS) {
-      const { status, headers, body } = await call(keyOf(right)).buffer(right !== access); // one answer has no end
-      if (right === access) expect([401, 403]).not.toContain(status);
-      else {
-        expect([status, headers['www-authenticate']]).toEqual([403, 'Bearer error="insufficient_scope"']); // RFC 6750 §3.1
-        expect(body).toEqual({ error: 'insufficient_scope', error_description: expect.any(String) });
+    expect([forged.status, forged.headers['www-authenticate']]).toEqual(BAD);
+    const opens: readonly string[] = kind === 'user' ? OPENS.user : ['key:all', ...OPENS[kind]];
+    const people = Object.entries(PEOPLE).map(async ([name, login]) => {
+      const { access_token } = await signIn(service.url, login); // a new one: some calls end it
+      return [name, access_token] as const;
+    });
+    const keys = RIGHTS.map((right) => [`key:${right}`, keyOf(right)] as const);
+    for (const [name, token] of [
+      ...(await Promise.all(people)),
+      ...keys,
+      ['key:all', SERVICE_KEY],
+    ] as const) {
+      const isOpened = opens.includes(name);
+      const { status, headers, body } = await call(token, !isOpened); // one answer has no end
+      if (isOpened) {
+        expect([name, status === 401 || status === 403]).toEqual([name, false]);
+        continue;
       }
+      const refusal = kind === 'user' ? BAD : TOO_LITTLE;
+      expect([name, status, headers['www-authenticate']]).toEqual([name, ...refusal]);
+      const error = kind === 'user' ? 'invalid_token' : 'insufficient_scope';
+      expect(body).toEqual({ error, error_description: expect.any(String) });
     }
   });
 

@@ -150,7 +150,9 @@ describe('<NAME>_FILE', () => {
     );
     expect(settings.databaseUrl).toBe('postgres://u:p@db.example/x');
     expect(derived(settings)).toBe(derived(parseSettings({ SECRET_KEY: 'ab'.repeat(32) })));
-    expect(settings.serviceKeys).toEqual([{ key: 'k'.repeat(32), rights: ['push', 'read', 'users'] }]);
+    expect(settings.serviceKeys).toEqual([
+      { name: 'all-1', key: 'k'.repeat(32), rights: ['push', 'read', 'support', 'users'] },
+    ]);
     expect(settings.redisUrl).toBe('redis://redis.example');
     for (const name of ['a', 'b-2']) {
       expect(settings.providers.get(name)).toMatchObject({ clientSecret: 'client secret ', options: {} });
@@ -217,7 +219,9 @@ describe('the generated SECRET_KEY', () => {
   it('has a service key beside it, which the start prints, unless SERVICE_KEYS is set or in production', () => {
     const { generatedServiceKey, serviceKeys, warnings } = loadSettings({ DATA_DIR: 'state' }, cwd);
     expect(generatedServiceKey).toMatch(/^[0-9a-f]{64}$/);
-    expect(serviceKeys).toEqual([{ key: generatedServiceKey, rights: ['push', 'read', 'users'] }]);
+    expect(serviceKeys).toEqual([
+      { name: 'all-1', key: generatedServiceKey, rights: ['push', 'read', 'support', 'users'] },
+    ]);
     expect(warnings.join()).toContain(
       `A key with all rights was generated: ${join(cwd, 'state', 'service-key')}.`,
     );

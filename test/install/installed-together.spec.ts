@@ -57,7 +57,7 @@ const IMPORTS = `
   // @ts-expect-error there is no such setting: the types are not \`any\`
   createVerifier({ issuer: 'http://localhost:3000', hope: true });
   // @ts-expect-error by one id or the other
-  void verifier.signOutUser({ provider: 'mock' });
+  void verifier.users.signOut({ provider: 'mock' });
   // @ts-expect-error nor here
   createClient({ url: 'u', provider: 'mock', redirectUri: '/', hope: true });
 `;

@@ -24,7 +24,7 @@ const COMPILED = '[a-z0-9.-]+\\.js(?:\\.map)?';
 const TYPES = '[a-z0-9.-]+\\.d\\.ts';
 const CONTENTS: Record<Packed, Contents> = {
   latchkey: {
-    most: 1_100_000,
+    most: 1_350_000,
     files: [
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
       new RegExp(
@@ -34,6 +34,7 @@ const CONTENTS: Record<Packed, Contents> = {
       /^dist\/packages\/client\/dist\/(?!development|react)[a-z-]+\.js(?:\.map)?$/,
       new RegExp(`^dist/src/(?:config|provider)/(?:[a-z-]+/)*${TYPES}$`), // latchkey/adapter
       new RegExp(`^dist/packages/adapter-test/src/${TYPES}$`), // latchkey/adapter-test
+      /^admin\/dist\/[a-zA-Z0-9-]+\.(?:html|css|js|svg|txt)$/,
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
       /^docs\/openapi\.json$/,
     ],

@@ -19,6 +19,8 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const INPUTS = [
   '.swcrc',
+  'admin',
+  'demo',
   'nest-cli.json',
   'ormconfig.ts',
   'package-lock.json',
@@ -82,9 +84,11 @@ describe('the build of npm start', () => {
     replace('src/serve.ts', 'import import', 'import');
     replace('src/serve.ts', ': stopping', ': slowing!');
     replace('packages/client/src/texts/fr.ts', 'Se connecter', 'Se rattacher');
+    replace('admin/src/callback.ts', 'You can close', 'You may close');
     expect(compiles()).toBe(true);
     expect(read('dist/src/serve.js')).toContain(': slowing!');
     expect(read('dist/packages/client/dist/fr.js')).toContain('Se rattacher');
+    expect(read('admin/dist/callback.js')).toContain('You may close');
   });
 
   it('compiles a renamed source, and removes the former output', () => {

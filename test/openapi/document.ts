@@ -36,7 +36,7 @@ export const routes: readonly Route[] = Object.entries(document.paths).flatMap((
 );
 
 /** Which kind of token a call needs. */
-export function tokenOf({ security }: Operation): 'accessToken' | 'serviceKey' | undefined {
+export function tokenOf({ security }: Operation): 'serviceKey' | 'accessToken' | undefined {
   const names = security.flatMap((one) => Object.keys(one));
-  return (['accessToken', 'serviceKey'] as const).find((name) => names.includes(name));
+  return (['serviceKey', 'accessToken'] as const).find((name) => names.includes(name));
 }

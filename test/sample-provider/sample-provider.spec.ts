@@ -389,6 +389,14 @@ describe('its accounts (contract §2)', () => {
     expect((await submit({ demo: 'nobody' }, good, demo.url)).status).toBe(422);
   });
 
+  it('have roles of the administration page as demo accounts: ada and grace (contract §9)', async () => {
+    const claimsAs = async (login: string): Promise<unknown> =>
+      (await exchange({ code: await codeFor({ demo: login }, demo.url) }, demo.url).expect(200)).body.claims;
+    expect(await claimsAs('ada')).toEqual({ roles: ['latchkey-admin'] });
+    expect(await claimsAs('grace')).toEqual({ roles: ['latchkey-support'] });
+    expect(await claimsAs('linus')).toBeUndefined();
+  });
+
   it('come from a file, which replaces the demo accounts', async () => {
     const { text } = await page();
     expect(text).not.toMatch(/analytical-engine|name="demo"/);

@@ -69,6 +69,7 @@ export function bearer(url: string, token: string) {
   return {
     get: (path: string) => authorize(request(url).get(path)),
     post: (path: string, body?: object) => authorize(request(url).post(path)).send(body),
+    put: (path: string, body: object) => authorize(request(url).put(path)).send(body),
     patch: (path: string, body?: object) => authorize(request(url).patch(path)).send(body),
     delete: (path: string) => authorize(request(url).delete(path)),
   };

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** Delivery whose signature is valid. */
+/** Delivery with a valid signature. */
 export interface Delivery {
   /** `webhook-id` */
   readonly id: string;

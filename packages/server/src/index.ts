@@ -1,15 +1,31 @@
 import type { VerifierOptions } from './options.js';
 import { Verifier } from './verifier.js';
 
+export type { Audit, AuditPage, AuditQuery, AuditStreamOptions } from './calls/audit.js';
+export type { AuditEvent, AuditName } from './calls/audit-event.js';
 export type { Introspection } from './calls/introspector.js';
-export type { ClaimsOfUser, Users } from './calls/users.js';
+export type { Pages } from './calls/pages.js';
+export type {
+  ClaimsOfUser,
+  DeviceOfUser,
+  DevicesPage,
+  SessionOfUser,
+  SessionsPage,
+  User,
+  UserDetail,
+  UserQuery,
+  Users,
+  UsersPage,
+  UserToSignOut,
+} from './calls/users.js';
+export type { AuditStreamEvent } from './feed/audit-stream.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';
 export { requireClaim, requireRole, type Requirement } from './requirements.js';
 export type { WithHeaders } from './token/bearer.js';
 export type { Claims } from './token/token-signature.js';
 export type { UserClaims } from './token/user-claims.js';
-export type { Authenticator, Pushed, PushedEvent, UserToSignOut, Verifier } from './verifier.js';
+export type { Authenticator, Pushed, PushedEvent, Verifier } from './verifier.js';
 
 /**
  * Creates the verifier of an API's access tokens: one per process. With a `serviceKey` it follows the service's sign-outs from now on.

@@ -8,7 +8,7 @@ export interface VerifierOptions {
   /** Address of the service, if it is not reached at `issuer`: e.g. `http://latchkey:3000` inside a cluster. */
   url?: string;
   /**
-   * One of the service's `SERVICE_KEYS`, with the right `read` (`push` and `users` too, for those calls). Without it only
+   * One of the service's `SERVICE_KEYS`, with the right `read` (and `push`, `support`, `users` for those calls). Without it only
    * signature and expiry are checked: the last token of a signed-out session is accepted until it expires (one hour).
    */
   serviceKey?: string;

@@ -1,6 +1,7 @@
+import { Audit } from './calls/audit.js';
 import { Introspector, type Introspection } from './calls/introspector.js';
 import { ServiceCalls } from './calls/service-calls.js';
-import { ServiceKey, type Right } from './calls/service-key.js';
+import { ServiceKey } from './calls/service-key.js';
 import { Users } from './calls/users.js';
 import { ChangedClaims } from './feed/changed-claims.js';
 import { EndedSessions } from './feed/ended-sessions.js';
@@ -11,8 +12,6 @@ import { readBearerToken, type WithHeaders } from './token/bearer.js';
 import { KeySet } from './token/key-set.js';
 import { TokenSignature, type Claims, type SignedToken } from './token/token-signature.js';
 import { withUserClaims } from './token/user-claims.js';
-
-const TIMEOUT_MS = 5000;
 
 /** The part of a verifier that the middleware needs: a test may replace it. */
 export type Authenticator = Pick<Verifier, 'authenticate'>;
@@ -42,25 +41,12 @@ export interface Pushed {
   readonly online: boolean;
 }
 
-/** A user, or one of the user's devices: by the service's id, or by the provider's. */
-export type UserToSignOut =
-  | {
-      /** The user: `claims.sub`. */
-      userId: string;
-      /** Only this device: `claims.device_id`. Leave it out for all devices; undefined is rejected. */
-      deviceId?: string;
-    }
-  | {
-      /** Name of the provider in the service's settings. */
-      provider: string;
-      /** The provider's id of the user. */
-      providerUserId: string;
-    };
-
 /** Verifies access tokens, and calls the service. Made by `createVerifier`, one per process. */
 export class Verifier {
-  /** The users of the service: their claims. Needs the right `users`. */
+  /** The users of the service: finds, signs out, suspends and removes them, and sets their claims. */
   readonly users: Users;
+  /** The audit trail of the service. */
+  readonly audit: Audit;
   private readonly keys: KeySet;
   private readonly signature: TokenSignature;
   private readonly calls: ServiceCalls;
@@ -69,6 +55,7 @@ export class Verifier {
   private readonly changed: ChangedClaims;
   private readonly feed: RevocationFeed | undefined;
   private readonly whenAway: WhenAway;
+  private readonly closing = new AbortController();
 
   /** @throws TypeError for an invalid option */
   constructor(options: VerifierOptions) {
@@ -84,6 +71,7 @@ export class Verifier {
     this.calls = new ServiceCalls(url, serviceKey);
     this.introspector = new Introspector(this.calls);
     this.users = new Users(this.calls);
+    this.audit = new Audit(this.calls, warn, this.closing.signal);
     this.feed =
       serviceKey === undefined
         ? undefined
@@ -133,7 +121,7 @@ export class Verifier {
    */
   introspect(token: string, tokenTypeHint?: 'access_token' | 'refresh_token'): Promise<Introspection> {
     const body = { token, ...(tokenTypeHint && { token_type_hint: tokenTypeHint }) };
-    return this.post('/oauth2/introspect', 'read', body);
+    return this.calls.send('/oauth2/introspect', { right: 'read', body, isRepeatable: true });
   }
 
   /**
@@ -149,35 +137,13 @@ export class Verifier {
     const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
     const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const body = { user_id: userId, event, data, device_id: deviceId, ttl };
-    return this.calls.send('/push', { right: 'push', body, headers, timeoutMs: TIMEOUT_MS });
+    return this.calls.send('/push', { right: 'push', body, headers });
   }
 
-  /**
-   * Ends all sessions of a user, or of one of the user's devices. Needs the right `users`. May be repeated.
-   * @throws LatchkeyError `not_found` for an unknown user or device; `temporarily_unavailable`, `service_key_refused`.
-   *   TypeError for a `deviceId` that is undefined, as that of a session without a device: it would sign out all devices
-   *
-   * @example
-   * await latchkey.signOutUser({ userId: claims.sub });
-   */
-  async signOutUser(user: UserToSignOut): Promise<void> {
-    if (!('userId' in user)) {
-      const body = { provider: user.provider, provider_user_id: user.providerUserId };
-      return this.post('/users/sign-out', 'users', body);
-    }
-    if ('deviceId' in user && typeof user.deviceId !== 'string')
-      throw new TypeError('deviceId is no text: leave it out to sign the user out everywhere');
-    const path = `/users/${encodeURIComponent(user.userId)}/sign-out`;
-    return this.post(path, 'users', { device_id: user.deviceId });
-  }
-
-  /** Closes the connection to the service, which otherwise keeps the process alive. */
+  /** Closes the connections to the service, which otherwise keep the process alive; audit streams end. */
   close(): void {
     this.feed?.close();
-  }
-
-  private post<Answer>(path: string, right: Right, body: object): Promise<Answer> {
-    return this.calls.send(path, { right, body, timeoutMs: TIMEOUT_MS, isRepeatable: true });
+    this.closing.abort();
   }
 
   private async verifyAway(token: string, signed: SignedToken): Promise<Introspection | undefined> {

@@ -301,14 +301,14 @@ describe('with a service key', () => {
       service.other = refusing(WITHOUT_RIGHT);
       const calls = [
         () => verifier.push({ userId: 'u', event: 'note' }),
-        () => verifier.signOutUser({ userId: 'u' }),
-        () => verifier.signOutUser({ provider: 'mock', providerUserId: 'u' }),
+        () => verifier.users.signOut('u'),
+        () => verifier.users.signOut({ provider: 'mock', providerUserId: 'u' }),
       ];
       for (const call of [...calls, ...calls])
         await expect(call()).rejects.toMatchObject({ code: 'service_key_refused' });
       expect(warnings).toEqual([
         expect.stringContaining('it has no right push'),
-        expect.stringContaining('it has no right users'),
+        expect.stringContaining('it has no right support'),
       ]);
       expect(await statusOf(verifier, await service.token())).toBe(200);
     });

@@ -17,7 +17,9 @@ describe('calls of the service', () => {
     service.other = service.introspect = ({ method, url, headers }, response, body) => {
       called.push([`${method} ${url}`, body ? JSON.parse(body) : undefined, headers['idempotency-key']]);
       expect(headers).toMatchObject(FETCHED);
-      response.writeHead(url === '/push' ? 202 : 200).end('{"id":"i","offset":1,"online":true}');
+      response
+        .writeHead(url === '/push' ? 202 : 200)
+        .end('{"id":"i","offset":1,"online":true,"users":[],"devices":[],"sessions":[],"events":[]}');
     };
   });
   afterEach(async () => {
@@ -27,7 +29,7 @@ describe('calls of the service', () => {
 
   const [user, device] = [randomUUID(), randomUUID()];
 
-  it.each<[string, (by: Verifier) => Promise<unknown>, unknown[]]>([
+  it.each<[string, (by: Verifier) => PromiseLike<unknown>, unknown[]]>([
     [
       'push with everything',
       (by) =>
@@ -40,14 +42,65 @@ describe('calls of the service', () => {
       ['POST /oauth2/introspect', { token: 't', token_type_hint: 'refresh_token' }, undefined],
     ],
     [
-      'signOutUser of one device',
-      (by) => by.signOutUser({ userId: user, deviceId: device }),
+      'users.find',
+      (by) =>
+        by.users.find({
+          q: 'a&b',
+          providerUserId: '1',
+          suspended: false,
+          limit: 2,
+          role: undefined,
+          cursor: 'c',
+        }),
+      ['GET /users?q=a%26b&suspended=false&limit=2&provider_user_id=1&cursor=c', undefined, undefined],
+    ],
+    ['users.get', (by) => by.users.get(user), [`GET /users/${user}`, undefined, undefined]],
+    ['users.devices', (by) => by.users.devices(user), [`GET /users/${user}/devices`, undefined, undefined]],
+    [
+      'users.sessions',
+      (by) => by.users.sessions(user, { cursor: 'c' }),
+      [`GET /users/${user}/sessions?cursor=c`, undefined, undefined],
+    ],
+    [
+      'users.signOut of one device',
+      (by) => by.users.signOut(user, { deviceId: device }),
       [`POST /users/${user}/sign-out`, { device_id: device }, undefined],
     ],
     [
-      'signOutUser by the provider’s id',
-      (by) => by.signOutUser({ provider: 'mock', providerUserId: 'a/b' }),
+      'users.signOut of one session',
+      (by) => by.users.signOut(user, { sessionId: device }),
+      [`POST /users/${user}/sign-out`, { session_id: device }, undefined],
+    ],
+    [
+      'users.signOut by the provider’s id',
+      (by) => by.users.signOut({ provider: 'mock', providerUserId: 'a/b' }),
       ['POST /users/sign-out', { provider: 'mock', provider_user_id: 'a/b' }, undefined],
+    ],
+    [
+      'users.signOut by e-mail address',
+      (by) => by.users.signOut({ email: 'ada@example.com' }),
+      ['POST /users/sign-out', { email: 'ada@example.com' }, undefined],
+    ],
+    [
+      'users.suspend',
+      (by) => by.users.suspend(user),
+      [`PATCH /users/${user}`, { suspended: true }, undefined],
+    ],
+    [
+      'users.restore',
+      (by) => by.users.restore(user),
+      [`PATCH /users/${user}`, { suspended: false }, undefined],
+    ],
+    ['users.remove', (by) => by.users.remove(user), [`DELETE /users/${user}`, {}, undefined]],
+    [
+      'audit.find',
+      (by) =>
+        by.audit.find({ userId: user, event: 'sign_in', since: new Date(0), until: '2026-11-01T00:00:00Z' }),
+      [
+        `GET /audit?event=sign_in&user_id=${user}&since=1970-01-01T00%3A00%3A00.000Z&until=2026-11-01T00%3A00%3A00Z`,
+        undefined,
+        undefined,
+      ],
     ],
     [
       'users.setClaims',
@@ -57,7 +110,7 @@ describe('calls of the service', () => {
     ['users.claims', (by) => by.users.claims(user), [`GET /users/${user}/claims`, undefined, undefined]],
     [
       'an id that is none stays inside the path',
-      (by) => by.signOutUser({ userId: '../push?x' }),
+      (by) => by.users.signOut('../push?x'),
       ['POST /users/..%2Fpush%3Fx/sign-out', {}, undefined],
     ],
   ])('%s', async (_name, call, expected) => {
@@ -65,10 +118,59 @@ describe('calls of the service', () => {
     expect(called).toEqual([expected]);
   });
 
-  it('a device that is undefined is not taken for all of them', async () => {
-    const target = { userId: user, deviceId: undefined as unknown as string };
-    await expect(verifier.signOutUser(target)).rejects.toThrow(TypeError);
+  it.each<[string, (by: Verifier) => Promise<unknown>]>([
+    [
+      'a device that is undefined',
+      (by) => by.users.signOut(user, { deviceId: undefined as unknown as string }),
+    ],
+    [
+      'a session that is undefined',
+      (by) => by.users.signOut(user, { sessionId: undefined as unknown as string }),
+    ],
+    [
+      'a device without the id of its user',
+      (by) => by.users.signOut({ email: 'a@b.c' }, { deviceId: device }),
+    ],
+  ])('%s is not taken for all devices', async (_name, call) => {
+    await expect(call(verifier)).rejects.toThrow(TypeError);
     expect(called).toEqual([]);
+  });
+
+  describe('lists', () => {
+    const asked = (): unknown[] => called.map(([path]) => path);
+    beforeEach(() => {
+      service.other = ({ url }, response) => {
+        called.push([url]);
+        const cursor = new URL(url!, service.url).searchParams.get('cursor');
+        const pages = { b: { users: [], next_cursor: 'c' }, c: { users: [{ user_id: '3' }] } };
+        const first = { users: [{ user_id: '1' }, { user_id: '2' }], next_cursor: 'b' };
+        response.end(JSON.stringify(cursor === null ? first : pages[cursor as 'b']));
+      };
+    });
+
+    it('a page at once, and the entries of all pages, also after an empty one', async () => {
+      const found = verifier.users.find({ q: 'a' });
+      expect(asked()).toEqual([]); // nothing is loaded before
+      expect(await found).toMatchObject({ next_cursor: 'b', users: [{ user_id: '1' }, { user_id: '2' }] });
+      called = [];
+      const ids: string[] = [];
+      for await (const { user_id } of found) ids.push(user_id);
+      expect(ids).toEqual(['1', '2', '3']);
+      expect(asked()).toEqual(['/users?q=a', '/users?q=a&cursor=b', '/users?q=a&cursor=c']);
+    });
+
+    it('load no page that the loop does not reach', async () => {
+      for await (const { user_id } of verifier.users.find()) if (user_id === '2') break;
+      expect(asked()).toEqual(['/users']);
+    });
+
+    it('accept a large page, and reject an answer that is none', async () => {
+      const users = Array.from({ length: 200 }, () => ({ claims: { text: 'x'.repeat(16_000) } }));
+      service.other = (_, response) => response.end(JSON.stringify({ users }));
+      expect((await verifier.users.find({ limit: 200 })).users).toHaveLength(200);
+      service.other = (_, response) => response.end('{}');
+      await expect(verifier.users.find()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    });
   });
 
   it.each([
@@ -114,6 +216,12 @@ describe('calls of the service', () => {
 
   it('need a service key', async () => {
     const without = createVerifier({ issuer: service.url });
-    await expect(without.push({ userId: user, event: 'note' })).rejects.toThrow('needs a serviceKey');
+    const events = without.audit.stream();
+    for (const call of [
+      () => without.push({ userId: user, event: 'note' }),
+      () => without.users.find(),
+      () => events.next(),
+    ])
+      await expect(call()).rejects.toThrow('needs a serviceKey');
   });
 });

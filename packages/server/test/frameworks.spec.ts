@@ -209,16 +209,19 @@ describe('an API', () => {
     expect(await verifier.introspect(token)).toMatchObject({ active: true, sub: userId });
     expect(await verifier.introspect(refreshToken)).toEqual({ active: false });
     expect(await verifier.introspect(refreshToken, 'refresh_token')).toMatchObject({ active: true });
-    await verifier.signOutUser({ provider: 'stub', providerUserId: 'ada' });
+    await verifier.users.signOut({ provider: 'stub', providerUserId: 'ada' });
     await until(() =>
       verifier.verify(token).then(
         () => false,
         ({ status }: LatchkeyError) => status === 401,
       ),
     );
-    await verifier.signOutUser({ userId });
+    await verifier.users.signOut(userId);
     const nobody = { userId: '00000000-0000-4000-8000-000000000000' };
-    await expect(verifier.signOutUser(nobody)).rejects.toMatchObject({ status: 404, code: 'not_found' });
+    await expect(verifier.users.signOut(nobody.userId)).rejects.toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
     await expect(verifier.push({ ...nobody, event: 'x' })).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../config/urls/public-address.js';
 
 /**
  * Makes a `lookup` for new connections that fails if a host has an address outside of the Internet. The connection goes to an address
- * of the same answer, so another answer later (DNS rebinding) changes nothing.
+ * that was checked, so another answer of the name server later (DNS rebinding) changes nothing.
  *
  * @param resolve `lookup` of node:dns
  */

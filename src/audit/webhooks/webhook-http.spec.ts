@@ -4,7 +4,7 @@ import { answerWith, RawProvider } from '../../../test/support/raw-provider.js';
 import { WebhookHttp } from './webhook-http.js';
 
 const { signal } = new AbortController();
-/** Global unicast that is assigned to nobody: a connection to it fails. */
+/** Global unicast, not assigned: a connection to it fails. */
 const UNASSIGNED = '2000::1';
 
 describe('the HTTP client of webhooks', () => {
@@ -20,7 +20,7 @@ describe('the HTTP client of webhooks', () => {
   });
 
   const post = (url: string): Promise<number> => http.post(url, { 'webhook-id': 'x' }, '{}', signal);
-  /** A resolver whose answers are these, one after the other, and then the last one again. */
+  /** A resolver with these answers, one after the other, and then the last one again. */
   function resolver(...answers: string[][]): typeof lookup & { asked: string[] } {
     const asked: string[] = [];
     const resolve = (host: string, _options: unknown, callback: (...result: unknown[]) => void): void => {

@@ -112,7 +112,7 @@ class Delivery implements Dispatcher.DispatchHandler {
 
   private readonly onAbort = (): void => this.end(new Error('the service is stopping'));
 
-  /** Ends the connection. A status that has arrived counts, whatever happens to the body. */
+  /** Ends the connection. A status that has arrived counts, also without the body. */
   private end(error = new Error('the answer is too large')): void {
     this.isOver = true;
     this.settle(error);

@@ -20,7 +20,7 @@ const LONGEST_PAUSE_S = 600;
 const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
 /** A stop waits so long for an answer; without it, the event is sent again. */
 const STOP_MS = 2000;
-/** An attempt may fail because the receiver closed the connection at the same time: no warning. */
+/** An attempt may fail because the receiver has just closed the connection: no warning. */
 const WARN_AFTER = 2;
 
 export interface SenderParts {

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
-import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { Requires } from '../../token/guard/access.js';
 import { userIdOf } from '../../user/user-id.js';
 import type { UserClaims } from '../../user/claims.js';
 import { UsersService } from './users.service.js';
@@ -47,7 +47,7 @@ export class ClaimsOfUser {
 const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
 
 /** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
-@ServiceKeyOnly('users')
+@Requires('users')
 @Controller('users')
 export class UsersController {
   constructor(private readonly users: UsersService) {}
@@ -58,6 +58,7 @@ export class UsersController {
    * @returns Signed out.
    * @throws OAuthError `not_found`
    */
+  @Requires('support')
   @Post(':user_id/sign-out')
   @HttpCode(204)
   async signOutUser(
@@ -73,6 +74,7 @@ export class UsersController {
    * @returns Signed out.
    * @throws OAuthError `not_found`
    */
+  @Requires('support')
   @Post('sign-out')
   @HttpCode(204)
   async signOutProviderUser(@Body() { provider, provider_user_id: id }: ProviderUserDto): Promise<void> {

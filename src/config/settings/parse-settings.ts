@@ -105,7 +105,7 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
 function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
-  const { webhookUrls, webhookSecret, webhookPrivate } = values;
+  const { webhookUrls, webhookSecret, webhookPrivate, auditRetentionDays } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
     errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
   }
@@ -123,6 +123,13 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   if (webhookUrls !== undefined && webhookSecret === undefined && !errors.has('WEBHOOK_SECRET')) {
     const { name, parser } = settingsTable.webhookSecret;
     errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
+  }
+  if (webhookUrls !== undefined && auditRetentionDays === 0) {
+    errors.add(
+      'AUDIT_RETENTION_DAYS',
+      'is 0, but WEBHOOK_URLS is set',
+      'a day or more: webhooks are sent from the stored events',
+    );
   }
   if (nodeEnv !== 'production') return;
   if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {

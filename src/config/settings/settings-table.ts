@@ -102,7 +102,7 @@ export const settingsTable = {
     secret: true,
     defaultShown:
       'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` has all rights; `push:<key>` may push; `read:<key>` may introspect, read the session revocation feed and metrics; `users:<key>` may sign out and remove users.',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. Without a right it has all; `push` may push; `read` may introspect and read the session revocation feed, metrics and the audit trail; `support` may read users and the audit trail and end sessions; `users` may do all that concerns users. The audit trail and the log show the name (default: the right and the position, `users-2`).',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',
@@ -167,6 +167,18 @@ export const settingsTable = {
     default: '1000',
     doc: "Number of events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
   },
+  auditRetentionDays: {
+    name: 'AUDIT_RETENTION_DAYS',
+    parser: parsers.integer(0, 3650, 'days'),
+    default: '90',
+    doc: 'Days for which the audit trail is stored (docs/audit.md); 0: it is only logged.',
+  },
+  auditAddresses: {
+    name: 'AUDIT_ADDRESSES',
+    parser: parsers.oneOf('full', 'network', 'off'),
+    default: 'full',
+    doc: 'Addresses of clients that the audit trail, sessions and devices keep: `full`, `network` (IPv4 /24, IPv6 /48) or `off` (none).',
+  },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     parser: parsers.integer(0, 3600, 'seconds'),
@@ -179,6 +191,25 @@ export const settingsTable = {
     default: 'true',
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
+  },
+  adminEnabled: {
+    name: 'ADMIN_ENABLED',
+    parser: parsers.boolean,
+    default: 'true',
+    productionDefault: 'false',
+    doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on).',
+  },
+  adminRole: {
+    name: 'ADMIN_ROLE',
+    parser: parsers.text,
+    default: 'latchkey-admin',
+    doc: "Role in a user's claims that grants the right `users`: everything on the administration page.",
+  },
+  supportRole: {
+    name: 'SUPPORT_ROLE',
+    parser: parsers.text,
+    default: 'latchkey-support',
+    doc: "Role in a user's claims that grants the right `support`: to read users and the audit trail, and to end sessions.",
   },
   metricsPort: {
     name: 'METRICS_PORT',

@@ -54,6 +54,11 @@ describe('settings of webhooks', () => {
     );
   });
 
+  it('WEBHOOK_URLS needs stored events', () => {
+    const env = { WEBHOOK_URLS: 'https://hooks.example', AUDIT_RETENTION_DAYS: '0' };
+    expect(() => parse(env)).toThrow('AUDIT_RETENTION_DAYS is 0, but WEBHOOK_URLS is set');
+  });
+
   it.each([
     'http://localhost:9',
     'https://127.1/a',

@@ -15,6 +15,8 @@ export interface Account {
 /** Account with a public password. */
 export interface DemoAccount extends Account {
   readonly password: string;
+  /** Roles on the administration page (contract §9). */
+  readonly claims?: { readonly roles: readonly string[] };
 }
 
 /** All accounts of the sample provider, validated; at least one. */

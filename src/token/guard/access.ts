@@ -2,8 +2,15 @@ import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestj
 import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { Session } from '../../events.js';
 
-/** Credential that a route needs: none, a user's access token (the default), or a service key with a right. */
-export type Access = 'public' | 'user' | ServiceRight;
+/** Credential that a route needs: none, a user's access token (the default), or what has one of some rights. */
+export type Access = 'public' | 'user' | RightsNeeded;
+
+export interface RightsNeeded {
+  /** One of them is enough. */
+  readonly rights: readonly ServiceRight[];
+  /** Whether a user whose roles grant a right may call the route (contract §9), as well as a service key. */
+  readonly orPerson: boolean;
+}
 
 export const ACCESS = 'latchkey:access';
 
@@ -12,7 +19,14 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS
 
 /** The route needs `Authorization: Bearer <service key>` (contract §4) with this right (§2, SERVICE_KEYS). */
 export const ServiceKeyOnly = (right: ServiceRight): MethodDecorator & ClassDecorator =>
-  SetMetadata(ACCESS, right satisfies Access);
+  SetMetadata(ACCESS, { rights: [right], orPerson: false } satisfies Access);
+
+/**
+ * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE`
+ * grants `support` (contract §9).
+ */
+export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);
 
 export const KEY_AS_PASSWORD = 'latchkey:key-as-password';
 
@@ -21,7 +35,7 @@ export const OrAsPassword = (): MethodDecorator => SetMetadata(KEY_AS_PASSWORD, 
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set by the guard on routes that need an access token. */
+    /** Set by the guard if the caller is a user. */
     session?: Session;
   }
 }

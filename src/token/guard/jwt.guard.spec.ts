@@ -6,13 +6,19 @@ import type { Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';
-import { OrAsPassword, Public, ServiceKeyOnly } from './access.js';
+import type { ClaimsStore } from '../../user/claims.store.js';
+import { OrAsPassword, Public, Requires, ServiceKeyOnly } from './access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
 import { JwtGuard } from './jwt.guard.js';
 import { ServiceKeys } from './service-keys.js';
 
 const GOOD = 'a-good_token.~+/==';
-const KEYS: Record<string, ServiceRight[]> = { reader: ['read'], pusher: ['push'], 'a:b+c%': ['read'] };
+const KEYS: Record<string, ServiceRight[]> = {
+  reader: ['read'],
+  pusher: ['push'],
+  helper: ['support'],
+  'a:b+c%': ['read'],
+};
 const session: Session = { userId: 'u', sessionId: 's', deviceId: null };
 const away = new Error('the database is away');
 
@@ -24,8 +30,9 @@ describe('authentication (contract §4)', () => {
   let used: Session[];
   let counted: [limit: string, address: string | undefined][];
   let isOverLimit: boolean;
+  let roles: unknown;
   beforeEach(() => {
-    [used, counted, isOverLimit] = [[], [], false];
+    [used, counted, isOverLimit, roles] = [[], [], false, undefined];
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
     const find = (token: string): Promise<VerifiedToken | undefined> =>
@@ -48,13 +55,15 @@ describe('authentication (contract §4)', () => {
         return isOverLimit ? Promise.reject(new OAuthError('slow_down', 'x')) : Promise.resolve();
       },
     };
-    const serviceKeys = Object.entries(KEYS).map(([key, rights]) => ({ key, rights }));
+    const serviceKeys = Object.entries(KEYS).map(([key, rights]) => ({ name: `the ${key}`, key, rights }));
     guard = new JwtGuard(
       new Reflector(),
       tokens as AccessTokenVerifier,
       new ServiceKeys({ serviceKeys } as unknown as Settings),
       events,
       limits as RateLimits,
+      { find: () => Promise.resolve({ effective: { roles } }) } as unknown as ClaimsStore,
+      { adminRole: 'an admin', supportRole: 'a supporter' },
     );
   });
 
@@ -64,14 +73,17 @@ describe('authentication (contract §4)', () => {
       user(): void {}
       @ServiceKeyOnly('read') read(): void {}
       @ServiceKeyOnly('read') @OrAsPassword() introspect(): void {}
+      @Requires('support') help(): void {}
+      @Requires('users') manage(): void {}
     }
     return Routes;
   }
-  type Route = 'open' | 'user' | 'read' | 'introspect';
+  type Route = 'open' | 'user' | 'read' | 'introspect' | 'help' | 'manage';
   interface Asked {
     readonly headers: { readonly authorization?: string };
     readonly ip: string;
     session?: Session;
+    actor?: object;
   }
   function ask(route: Route, authorization?: string): { request: Asked; decision: true | Promise<true> } {
     const controller = routes() as { prototype: Record<Route, () => void> };
@@ -137,6 +149,11 @@ describe('authentication (contract §4)', () => {
     ['introspect', `Basic ${'='.repeat(10_000)}`, NO_TOKEN, true],
     ['introspect', basic('bad'), NO_TOKEN, true], // no challenge for Basic: a browser would ask for a password
     ['introspect', 'Bearer bad', BAD_TOKEN, true],
+    ['help', 'Bearer helper', 'in', false],
+    ['help', 'Bearer reader', TOO_LITTLE, false],
+    ['help', `Bearer ${GOOD}`, TOO_LITTLE, false],
+    ['help', basic('helper'), NO_TOKEN, true],
+    ['manage', 'Bearer helper', TOO_LITTLE, false],
   ])('%s with %s: %s', async (route, authorization, expected, counts) => {
     expect(await answer(route, authorization)).toBe(expected);
     expect(counted).toEqual(counts ? [['bad_token', '192.0.2.1']] : []);
@@ -153,6 +170,41 @@ describe('authentication (contract §4)', () => {
     await answer('user', 'Bearer bad');
     await answer('read', 'Bearer reader');
     expect(used).toHaveLength(1);
+  });
+
+  it.each<[roles: unknown, helps: boolean, manages: boolean]>([
+    [['an admin'], true, true],
+    [['x', 'a supporter'], true, false],
+    [['a supporter', 'an admin'], true, true],
+    [['An admin', 'an admin '], false, false],
+    [[], false, false],
+    ['an admin', false, false],
+    [{ 0: 'an admin', length: 1 }, false, false],
+  ])('a user with the roles %j', async (given, helps, manages) => {
+    roles = given;
+    const expected = (isIn: boolean): string => (isIn ? 'in' : TOO_LITTLE);
+    expect(await answer('help', `Bearer ${GOOD}`)).toBe(expected(helps));
+    expect(await answer('manage', `Bearer ${GOOD}`)).toBe(expected(manages));
+    for (const route of ['read', 'introspect'] as const) {
+      expect(await answer(route, `Bearer ${GOOD}`)).toBe(TOO_LITTLE); // for service keys only
+    }
+  });
+
+  it('the request knows who acts', async () => {
+    roles = ['a supporter'];
+    const actors = [];
+    for (const [route, token] of [
+      ['help', 'helper'],
+      ['help', GOOD],
+      ['user', GOOD],
+      ['open', GOOD],
+    ] as const) {
+      const { request, decision } = ask(route, `Bearer ${token}`);
+      await decision;
+      actors.push(request.actor);
+    }
+    const user = { type: 'user', name: 'u' };
+    expect(actors).toEqual([{ type: 'service_key', name: 'the helper' }, user, user, undefined]);
   });
 
   it('an address with too many failures gets slow_down, but never for a valid token', async () => {

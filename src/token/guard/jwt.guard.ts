@@ -1,18 +1,21 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
-import type { ServiceRight } from '../../config/secrets/service-key.js';
+import { GRANTS, type ServiceRight } from '../../config/secrets/service-key.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { ACCESS, KEY_AS_PASSWORD, type Access } from './access.js';
+import { ClaimsStore } from '../../user/claims.store.js';
+import { ACCESS, KEY_AS_PASSWORD, type Access, type RightsNeeded } from './access.js';
 import {
   AccessTokenVerifier,
   invalidToken,
   type VerifiedToken,
 } from '../access-tokens/access-token.verifier.js';
-import { ServiceKeys } from './service-keys.js';
+import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
 // RFC 6750 §2.1
@@ -36,6 +39,8 @@ export class JwtGuard implements CanActivate {
     private readonly serviceKeys: ServiceKeys,
     private readonly events: Events,
     private readonly limits: RateLimits,
+    private readonly claims: ClaimsStore,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'adminRole' | 'supportRole'>,
   ) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {
@@ -46,7 +51,7 @@ export class JwtGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request>();
     if (access === 'user') return this.admit(request, this.requireUser(request));
     const asPassword = this.reflector.get<boolean | undefined>(KEY_AS_PASSWORD, route);
-    return this.admit(request, this.requireServiceKey(request, access, asPassword));
+    return this.admit(request, this.requireRight(request, access, asPassword));
   }
 
   /**
@@ -62,7 +67,7 @@ export class JwtGuard implements CanActivate {
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
 
-  private async admit(request: Request, required: Promise<void>): Promise<true> {
+  private async admit(request: Request, required: Promise<unknown>): Promise<true> {
     try {
       await required;
       return true;
@@ -73,32 +78,43 @@ export class JwtGuard implements CanActivate {
     }
   }
 
-  private async requireUser(request: Request): Promise<void> {
+  private async requireUser(request: Request): Promise<string> {
     const { session } = await this.tokens.verify(tokenOfRequest(request));
-    request.session = session;
+    const { userId } = session;
+    Object.assign(request, { session, actor: { type: 'user', name: userId } });
     this.events.emit('session.used', session);
+    return userId;
   }
 
-  private async requireServiceKey(request: Request, right: ServiceRight, asPassword = false): Promise<void> {
+  private async requireRight(request: Request, needed: RightsNeeded, asPassword = false): Promise<void> {
     const passwords = asPassword ? readBasicPasswords(request.headers.authorization) : undefined;
-    const rights = passwords
-      ? this.rightsOfPasswords(passwords)
-      : await this.rightsOfBearer(tokenOfRequest(request));
-    if (rights.has(right)) return;
-    throw new OAuthError('insufficient_scope', 'this call needs a service key with the right to make it', {
+    const key = passwords ? this.keyOfPasswords(passwords) : this.serviceKeys.find(tokenOfRequest(request));
+    if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
+    const held = key?.rights ?? (await this.rightsOfUser(request, needed));
+    if (needed.rights.some((right) => held.has(right))) return;
+    const who = needed.orPerson
+      ? 'a service key with the right, or a role with it'
+      : 'a service key with the right';
+    throw new OAuthError('insufficient_scope', `this call needs ${who}: ${needed.rights.join(' or ')}`, {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }
 
-  private async rightsOfBearer(key: string): Promise<ReadonlySet<ServiceRight>> {
-    const rights = this.serviceKeys.rightsOf(key);
-    if (!rights) await this.tokens.verify(key); // a user's token is valid, but insufficient (RFC 6750 §3.1)
-    return rights ?? new Set();
+  /** Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be insufficient (RFC 6750 §3.1). */
+  private async rightsOfUser(
+    request: Request,
+    { orPerson }: RightsNeeded,
+  ): Promise<ReadonlySet<ServiceRight>> {
+    const userId = await this.requireUser(request);
+    const roles = orPerson ? (await this.claims.find(userId))?.effective['roles'] : undefined;
+    const has = (role: string): boolean => Array.isArray(roles) && roles.includes(role);
+    const { adminRole, supportRole } = this.settings;
+    return new Set(has(adminRole) ? GRANTS.users : has(supportRole) ? GRANTS.support : []);
   }
 
-  private rightsOfPasswords(passwords: readonly string[]): ReadonlySet<ServiceRight> {
-    const rights = passwords.map((password) => this.serviceKeys.rightsOf(password)).find(Boolean);
-    if (rights) return rights;
+  private keyOfPasswords(passwords: readonly string[]): KeyHolder {
+    const key = passwords.map((password) => this.serviceKeys.find(password)).find(Boolean);
+    if (key) return key;
     // No challenge for Basic (contract §4): browsers would open a password dialog.
     throw invalidToken('the password is no service key', 'Bearer');
   }

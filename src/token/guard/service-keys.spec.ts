@@ -3,21 +3,21 @@ import { ServiceKeys } from './service-keys.js';
 
 const keys = new ServiceKeys({
   serviceKeys: [
-    { key: 'one', rights: ['push'] },
-    { key: 'two', rights: ['read', 'users'] },
-    { key: 'one', rights: ['users'] },
+    { name: 'push-1', key: 'one', rights: ['push'] },
+    { name: 'helpdesk', key: 'two', rights: ['read', 'users'] },
+    { name: 'users-3', key: 'one', rights: ['users'] },
   ],
 } as unknown as Settings);
 
 describe('what the holder of a service key may do', () => {
-  it.each<[string, string[] | undefined]>([
-    ['two', ['read', 'users']],
-    ['one', ['push', 'users']],
+  it.each<[string, [name: string, ...rights: string[]] | undefined]>([
+    ['two', ['helpdesk', 'read', 'users']],
+    ['one', ['push-1', 'push', 'users']],
     ['One', undefined],
     ['', undefined],
     ['onetwo', undefined],
-  ])('%j', (key, rights) => {
-    const found = keys.rightsOf(key);
-    expect(found && [...found]).toEqual(rights);
+  ])('%j', (key, expected) => {
+    const found = keys.find(key);
+    expect(found && [found.name, ...found.rights]).toEqual(expected);
   });
 });

@@ -1,26 +1,34 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ServiceRight } from '../../config/secrets/service-key.js';
+import type { ServiceKey, ServiceRight } from '../../config/secrets/service-key.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
+
+/** Holder of a service key. */
+export interface KeyHolder {
+  /** Name of the key. */
+  readonly name: string;
+  readonly rights: ReadonlySet<ServiceRight>;
+}
 
 /** Service keys (contract §2, SERVICE_KEYS). */
 @Injectable()
 export class ServiceKeys {
-  private readonly keys: readonly { readonly hash: Buffer; readonly rights: readonly ServiceRight[] }[];
+  private readonly keys: readonly (Omit<ServiceKey, 'key'> & { readonly hash: Buffer })[];
 
   constructor(@Inject(SETTINGS) settings: Settings) {
-    this.keys = settings.serviceKeys.map(({ key, rights }) => ({ hash: hash(key), rights }));
+    this.keys = settings.serviceKeys.map(({ key, ...rest }) => ({ ...rest, hash: hash(key) }));
   }
 
   /**
-   * Returns the rights of a service key, in constant time. A key that is listed several times has all its rights.
+   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its first name.
    * @returns undefined if the text is no key
    */
-  rightsOf(text: string): ReadonlySet<ServiceRight> | undefined {
+  find(text: string): KeyHolder | undefined {
     const given = hash(text);
     const found = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
-    return found.length === 0 ? undefined : new Set(found.flatMap(({ rights }) => rights));
+    const [first] = found;
+    return first && { name: first.name, rights: new Set(found.flatMap(({ rights }) => rights)) };
   }
 }
 

@@ -59,7 +59,7 @@ ajv.addSchema(document, 'document');
 
 /** Outside the interface: pages and their files, the sample provider, sockets. */
 const EXEMPT =
-  /^\/(?:$|callback$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
+  /^\/(?:$|callback$|admin(?:$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

@@ -1,16 +1,20 @@
 import { LatchkeyError, temporarilyUnavailable } from '../latchkey-error.js';
 import { refusesKey, type Right, type ServiceKey } from './service-key.js';
 
+const TIMEOUT_MS = 5000;
 /** Characters; far above the answers to these calls. */
 const LONGEST_ANSWER = 65_536;
+/** Of a page: 1,000 audit events, or 200 users with their claims. */
+const LONGEST_PAGE = 16_777_216;
 
 export interface Call {
   /** Default `POST`. */
-  readonly method?: 'GET' | 'PUT';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly right: Right;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
+  /** Default 5 s. */
+  readonly timeoutMs?: number;
   /** Whether it is repeated, once, after a broken connection: an idle one may be closed just when it is used. */
   readonly isRepeatable?: boolean;
 }
@@ -18,9 +22,16 @@ export interface Call {
 /** Calls the service with the service key. */
 export class ServiceCalls {
   constructor(
-    private readonly url: string,
-    private readonly serviceKey: ServiceKey | undefined,
+    readonly url: string,
+    private readonly key: ServiceKey | undefined,
   ) {}
+
+  /** @throws TypeError without a service key */
+  get serviceKey(): ServiceKey {
+    if (this.key === undefined)
+      throw new TypeError('this call needs a serviceKey: pass one to createVerifier()');
+    return this.key;
+  }
 
   /**
    * @returns the answer's JSON; undefined for 204
@@ -30,8 +41,6 @@ export class ServiceCalls {
   async send<Answer>(path: string, call: Call): Promise<Answer> {
     const { serviceKey, url } = this;
     const { method = 'POST' } = call;
-    if (serviceKey === undefined)
-      throw new TypeError('this call needs a serviceKey: pass one to createVerifier()');
     // Before the request: invalid parameters are the caller's mistake.
     const headers = new Headers({
       ...call.headers,
@@ -39,7 +48,7 @@ export class ServiceCalls {
       'Content-Type': 'application/json',
     });
     const body = method === 'GET' ? null : JSON.stringify(call.body ?? {});
-    const signal = AbortSignal.timeout(call.timeoutMs);
+    const signal = AbortSignal.timeout(call.timeoutMs ?? TIMEOUT_MS);
     const send = async (): Promise<[Response, string]> => {
       const response = await fetch(url + path, {
         method,
@@ -48,7 +57,7 @@ export class ServiceCalls {
         redirect: 'error', // the key is for the service alone
         signal,
       });
-      return [response, await readText(response)];
+      return [response, await readText(response, method === 'GET' ? LONGEST_PAGE : LONGEST_ANSWER)];
     };
     const [response, text] = await send()
       .catch((error: unknown) => {
@@ -63,18 +72,19 @@ export class ServiceCalls {
   }
 }
 
-/** @throws RangeError for more than 64 KiB */
-export async function readText(response: Response): Promise<string> {
+/** @throws RangeError for a longer answer @param longest characters */
+export async function readText(response: Response, longest = LONGEST_ANSWER): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > LONGEST_ANSWER) throw new RangeError('the answer is too long');
+    if (text.length > longest) throw new RangeError('the answer is too long');
   }
   return text + decoder.decode();
 }
 
-function readAnswer({ status, headers }: Response, text: string): object | undefined {
+/** @throws LatchkeyError for another status than 2xx, and for an answer that is no JSON */
+export function readAnswer({ status, headers }: Response, text: string): object | undefined {
   if (status === 204) return undefined;
   const answer = parseObject(text);
   if (status >= 200 && status < 300 && answer) return answer;

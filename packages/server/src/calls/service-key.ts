@@ -1,7 +1,7 @@
 import { LatchkeyError } from '../latchkey-error.js';
 
 /** The right that a call needs (contract §2, `SERVICE_KEYS`). */
-export type Right = 'read' | 'push' | 'users';
+export type Right = 'read' | 'push' | 'support' | 'users';
 
 /** The service key, and the reports of its refusals. */
 export class ServiceKey {

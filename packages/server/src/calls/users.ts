@@ -1,45 +1,264 @@
+import { pagesOf, type Pages } from './pages.js';
 import type { ServiceCalls } from './service-calls.js';
+import type { Right } from './service-key.js';
 
-const TIMEOUT_MS = 5000;
+type ClaimValues = Readonly<Record<string, unknown>>;
 
-/** A user's claims by their source (contract §5). */
-export interface ClaimsOfUser {
-  /** Claims that the application has set. */
-  readonly claims: Readonly<Record<string, unknown>>;
-  /** Claims of the identity provider, as of the last sign-in. */
-  readonly provider_claims: Readonly<Record<string, unknown>>;
-  /** What access tokens carry: `roles`, `groups` and `entitlements` of both; of other names the application's. */
-  readonly effective: Readonly<Record<string, unknown>>;
+/** A user of the service. Times are RFC 3339; data that the provider does not send are null. */
+export interface User {
+  readonly user_id: string;
+  readonly provider: string;
+  /** The provider's id of the user. */
+  readonly provider_user_id: string;
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly avatar_url: string | null;
+  /** What access tokens carry: the provider's claims and the application's. */
+  readonly claims: ClaimValues;
+  /** Null: the user may sign in. */
+  readonly suspended_at: string | null;
+  readonly created_at: string;
+  readonly last_seen_at: string | null;
+  /** Whether a device is connected to the channel; up to a minute late. */
+  readonly online: boolean;
+  readonly live_sessions: number;
 }
 
-/** The users of the service. Calls need the right `users`, and may be repeated. */
+/** A browser or an application in which a user has signed in. Times are RFC 3339. */
+export interface DeviceOfUser {
+  readonly device_id: string;
+  readonly device_name: string | null;
+  readonly user_agent: string | null;
+  /** From the user agent, e.g. `Chrome 156`. */
+  readonly browser: string | null;
+  /** From the user agent, e.g. `Windows 11`. */
+  readonly os: string | null;
+  /** IP address of the last sign-in, as the service's `AUDIT_ADDRESSES` allows. */
+  readonly address: string | null;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  /** Whether it has a live session. */
+  readonly signed_in: boolean;
+  readonly online: boolean;
+}
+
+/** A live session of a user. Times are RFC 3339. */
+export interface SessionOfUser {
+  readonly session_id: string;
+  /** Null for a session without a device. */
+  readonly device_id: string | null;
+  readonly provider: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string;
+  /** Whether the refresh token is bound to a key of the device. */
+  readonly bound: boolean;
+  /** Time of the login at the provider, if known. */
+  readonly auth_time: string | null;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+  readonly browser: string | null;
+  readonly os: string | null;
+  readonly online: boolean;
+}
+
+/** A user with the 100 devices and the 100 sessions that were used last. */
+export interface UserDetail extends User {
+  readonly devices: readonly DeviceOfUser[];
+  readonly sessions: readonly SessionOfUser[];
+}
+
+/** A page of users, newest first. */
+export interface UsersPage {
+  readonly users: readonly User[];
+  /** Absent on the last page. A page may have no user and a cursor. */
+  readonly next_cursor?: string;
+}
+
+/** A page of a user's devices, newest use first. */
+export interface DevicesPage {
+  readonly devices: readonly DeviceOfUser[];
+  readonly next_cursor?: string;
+}
+
+/** A page of a user's sessions, newest use first. */
+export interface SessionsPage {
+  readonly sessions: readonly SessionOfUser[];
+  readonly next_cursor?: string;
+}
+
+/** Which users to find: all conditions have to be met. */
+export interface UserQuery {
+  /** Beginning of the e-mail address or of the name, in any case; or a whole id. */
+  readonly q?: string | undefined;
+  readonly email?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly providerUserId?: string | undefined;
+  readonly role?: string | undefined;
+  readonly suspended?: boolean | undefined;
+  /** Users of a page, 200 at most. Default 50. */
+  readonly limit?: number | undefined;
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** A user by the service's id (`claims.sub`), by the provider's id, or by an e-mail address that only one user has. */
+export type UserToSignOut =
+  string | { readonly provider: string; readonly providerUserId: string } | { readonly email: string };
+
+/** A user's claims by their source. */
+export interface ClaimsOfUser {
+  /** Claims that the application has set. */
+  readonly claims: ClaimValues;
+  /** Claims of the identity provider, as of the last sign-in. */
+  readonly provider_claims: ClaimValues;
+  /** What access tokens carry: `roles`, `groups` and `entitlements` of both; of other names the application's. */
+  readonly effective: ClaimValues;
+}
+
+/**
+ * The users of the service. Calls may be repeated. All of them reject with a LatchkeyError: `not_found` for an unknown user,
+ * `invalid_request`, `temporarily_unavailable`, `service_key_refused`.
+ */
 export class Users {
   constructor(private readonly calls: ServiceCalls) {}
 
   /**
-   * Returns a user's claims.
-   * @throws LatchkeyError `not_found` for an unknown user; `temporarily_unavailable`, `service_key_refused`
+   * Finds users, newest first: `await` returns a page, `for await` goes through all of them. Needs the right `support`.
+   * @throws LatchkeyError `invalid_request` for an unknown cursor
+   *
+   * @example
+   * const { users, next_cursor } = await latchkey.users.find({ q: 'ada' });
+   * for await (const user of latchkey.users.find({ role: 'admin' })) console.log(user.email);
+   */
+  find(query: UserQuery = {}): Pages<UsersPage, User> {
+    const { providerUserId, ...others } = query;
+    const asked = { ...others, provider_user_id: providerUserId };
+    return pagesOf(this.calls, '/users', 'support', asked, ({ users }: UsersPage) => users);
+  }
+
+  /**
+   * Returns a user with the devices and sessions that were used last. Needs the right `support`.
+   *
+   * @example
+   * const { email, suspended_at, devices } = await latchkey.users.get(userId);
+   */
+  get(userId: string): Promise<UserDetail> {
+    return this.call('GET', pathOf(userId), 'support');
+  }
+
+  /**
+   * Lists a user's devices, newest use first, 100 a page. Needs the right `support`.
+   * @param options `cursor`: `next_cursor` of the page before
+   *
+   * @example
+   * for await (const { browser, os } of latchkey.users.devices(userId)) console.log(browser, os);
+   */
+  devices(userId: string, options: { readonly cursor?: string } = {}): Pages<DevicesPage, DeviceOfUser> {
+    const path = pathOf(userId, '/devices');
+    return pagesOf(this.calls, path, 'support', { ...options }, ({ devices }: DevicesPage) => devices);
+  }
+
+  /**
+   * Lists a user's live sessions, newest use first, 100 a page. Needs the right `support`.
+   * @param options `cursor`: `next_cursor` of the page before
+   *
+   * @example
+   * const { sessions } = await latchkey.users.sessions(userId);
+   */
+  sessions(userId: string, options: { readonly cursor?: string } = {}): Pages<SessionsPage, SessionOfUser> {
+    const path = pathOf(userId, '/sessions');
+    return pagesOf(this.calls, path, 'support', { ...options }, ({ sessions }: SessionsPage) => sessions);
+  }
+
+  /**
+   * Ends all sessions of a user, or those of one device, or one session. Needs the right `support`.
+   * @param options only with the service's id of the user
+   * @returns the number of sessions that were live
+   * @throws LatchkeyError `not_found` for an unknown user or device; `invalid_request` for an e-mail address of several users.
+   *   TypeError for a `deviceId` or `sessionId` that is undefined: it would end all sessions
+   *
+   * @example
+   * await latchkey.users.signOut(claims.sub);
+   * await latchkey.users.signOut(claims.sub, { deviceId });
+   * const { sessions } = await latchkey.users.signOut({ email: 'ada@example.com' });
+   */
+  async signOut(
+    user: UserToSignOut,
+    options: { readonly deviceId?: string; readonly sessionId?: string } = {},
+  ): Promise<{ readonly sessions: number }> {
+    for (const [name, id] of Object.entries(options))
+      if (typeof id !== 'string')
+        throw new TypeError(`${name} is no text: leave it out to sign the user out everywhere`);
+    const { deviceId: device_id, sessionId: session_id } = options;
+    if (typeof user === 'string')
+      return this.call('POST', pathOf(user, '/sign-out'), 'support', { device_id, session_id });
+    if (Object.keys(options).length > 0) throw new TypeError('a device or session needs the id of the user');
+    const { email, provider, providerUserId } = user as Partial<Record<string, string>>;
+    const body = { email, provider, provider_user_id: providerUserId };
+    return this.call('POST', '/users/sign-out', 'support', body);
+  }
+
+  /**
+   * Suspends a user: all sessions end, and sign-ins are rejected until `restore()`. Needs the right `users`.
+   *
+   * @example
+   * await latchkey.users.suspend(userId);
+   */
+  suspend(userId: string): Promise<User> {
+    return this.call('PATCH', pathOf(userId), 'users', { suspended: true });
+  }
+
+  /**
+   * Lets a suspended user sign in again. Needs the right `users`.
+   *
+   * @example
+   * await latchkey.users.restore(userId);
+   */
+  restore(userId: string): Promise<User> {
+    return this.call('PATCH', pathOf(userId), 'users', { suspended: false });
+  }
+
+  /**
+   * Returns a user's claims by their source. Needs the right `users`.
+   *
+   * @example
+   * const { effective } = await latchkey.users.claims(userId);
    */
   claims(userId: string): Promise<ClaimsOfUser> {
-    return this.call('GET', userId);
+    return this.call('GET', pathOf(userId, '/claims'), 'users');
   }
 
   /**
    * Replaces the claims that the application has set; `{}` removes them. Within a second the user's devices and all APIs have the new
-   * ones.
-   * @throws LatchkeyError `not_found` for an unknown user, `invalid_request` for too many or too long claims, and for reserved names;
-   *   `temporarily_unavailable`, `service_key_refused`
+   * ones. Needs the right `users`.
+   * @throws LatchkeyError `invalid_request` for too many or too long claims, and for reserved names
    *
    * @example
    * await latchkey.users.setClaims(userId, { roles: ['admin'], plan: 'pro' });
    */
-  setClaims(userId: string, claims: Readonly<Record<string, unknown>>): Promise<ClaimsOfUser> {
-    return this.call('PUT', userId, { claims });
+  setClaims(userId: string, claims: ClaimValues): Promise<ClaimsOfUser> {
+    return this.call('PUT', pathOf(userId, '/claims'), 'users', { claims });
   }
 
-  private call(method: 'GET' | 'PUT', userId: string, body?: object): Promise<ClaimsOfUser> {
-    const path = `/users/${encodeURIComponent(userId)}/claims`;
-    const call = { method, right: 'users', timeoutMs: TIMEOUT_MS, isRepeatable: true } as const;
-    return this.calls.send(path, { ...call, ...(body && { body }) });
+  /**
+   * Ends the sessions of a user, then removes the user with devices and events. The audit trail keeps the id. Needs the right `users`.
+   * @throws LatchkeyError `not_found` for an unknown user, and for one that was removed before
+   *
+   * @example
+   * await latchkey.users.remove(userId);
+   */
+  remove(userId: string): Promise<void> {
+    return this.call('DELETE', pathOf(userId), 'users');
   }
+
+  private call<Answer>(method: Method, path: string, right: Right, body?: object): Promise<Answer> {
+    return this.calls.send(path, { method, right, isRepeatable: true, ...(body && { body }) });
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+function pathOf(userId: string, rest = ''): string {
+  return `/users/${encodeURIComponent(userId)}${rest}`;
 }

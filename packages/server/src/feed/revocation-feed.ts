@@ -5,11 +5,9 @@ import type { KeySet } from '../token/key-set.js';
 import type { ChangedClaims } from './changed-claims.js';
 import type { EndedSessions } from './ended-sessions.js';
 import type { StreamListener } from './event-stream-parser.js';
+import { pauseAfter, reasonOf } from './outage.js';
 import { StreamConnection, StreamRefused } from './stream-connection.js';
 
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 5000;
-const LONGEST_RETRY_AFTER_S = 30;
 const LONGEST_CURSOR = 1024;
 
 interface Options {
@@ -64,7 +62,10 @@ export class RevocationFeed {
       if (signal.aborted) return;
       this.failures++;
       this.report(error);
-      await delay(this.waitAfter(error), undefined, { signal, ref: false }).catch(() => undefined);
+      const retryAfter = error instanceof StreamRefused ? error.retryAfter : undefined;
+      await delay(pauseAfter(this.failures, retryAfter), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      );
     }
   }
 
@@ -127,17 +128,4 @@ export class RevocationFeed {
         'It tries again; check that the service runs and that url reaches it',
     );
   }
-
-  /** Milliseconds, at random, so that processes do not reconnect at once. */
-  private waitAfter(error: unknown): number {
-    const longest = Math.min(FIRST_WAIT_MS * 2 ** Math.max(0, this.failures - 1), LONGEST_WAIT_MS);
-    const asked =
-      error instanceof StreamRefused ? Math.min(error.retryAfter, LONGEST_RETRY_AFTER_S) * 1000 : 0;
-    return Math.max(longest, asked || 0) * (0.5 + Math.random() / 2);
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as { message?: string; cause?: { code?: string } };
-  return [message, cause?.code].filter(Boolean).join(' ');
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { filesToServe } from './demo.controller.js';
+import { filesToServe } from './static-files.js';
 
 it('pages may load regular files of known types: no pages, hidden files, folders and links', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-files-'));

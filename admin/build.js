@@ -1,0 +1,55 @@
+// Builds dist/, the static files of the administration page: scripts, styles, HTML, and the licences of the packages in the scripts.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const directory = fileURLToPath(new URL('.', import.meta.url));
+const dist = join(directory, 'dist');
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+const { metafile } = await build({
+  absWorkingDir: directory,
+  entryPoints: ['src/main.tsx', 'src/callback.ts', 'src/style.css'],
+  outdir: dist,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  charset: 'utf8',
+  jsx: 'automatic',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  legalComments: 'none',
+  metafile: true,
+});
+for (const page of ['index.html', 'callback.html', 'key.svg'])
+  copyFileSync(join(directory, 'src', page), join(dist, page));
+writeFileSync(join(dist, 'licences.txt'), licences());
+
+/** The licence of each bundled package, which MIT requires to be shipped. */
+function licences() {
+  const packages = Object.keys(metafile.inputs).map(
+    (path) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0],
+  );
+  return [...new Set(packages)]
+    .filter(Boolean)
+    .map((folder) => {
+      const path = join(directory, folder);
+      const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
+      const file = readdirSync(path).find((one) => /^licen[cs]e/i.test(one));
+      const text =
+        file && existsSync(join(path, file)) ? readFileSync(join(path, file), 'utf8').trim() : license;
+      return `${name} ${version}\n\n${text}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}

@@ -1,0 +1,101 @@
+import { ProviderButtons, useLatchkey, useSession } from '@latchkey/client/react';
+import type { ReactNode } from 'react';
+import useSWR, { SWRConfig } from 'swr';
+import { Redirect, Route, Router, Switch } from 'wouter';
+import { call, type ApiError } from './api/api.js';
+import type { AdminSession } from './api/types.js';
+import { Heading } from './parts/heading.js';
+import { Failure, Loading } from './parts/states.js';
+import { Header, Logo } from './header.js';
+import { Users } from './users/users.js';
+
+/** The page: a sign-in, then the views for a person with a role. */
+export function App(): ReactNode {
+  const session = useSession();
+  if (!session) return <SignIn />;
+  const settings = {
+    provider: () => new Map(), // what one person saw is not shown to the next
+    fetcher: (path: string) => call(path),
+    shouldRetryOnError: (error: ApiError) => error.isTransient,
+    revalidateOnFocus: false,
+  };
+  return (
+    <SWRConfig key={session.userId} value={settings}>
+      <Router base="/admin">
+        <Authorized />
+      </Router>
+    </SWRConfig>
+  );
+}
+
+function SignIn(): ReactNode {
+  return (
+    <main className="gate">
+      <section className="card">
+        <Logo />
+        <Heading title="Sign in" />
+        <p className="lead">Users, sessions and the audit trail of this service.</p>
+        <ProviderButtons className="providers" />
+      </section>
+    </main>
+  );
+}
+
+/** Shows the views if the service grants a right. */
+function Authorized(): ReactNode {
+  const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session');
+  if (!data)
+    return (
+      <main className="gate">
+        <section className="card">
+          <Logo />
+          {error ? <Failure error={error} retry={() => void mutate()} /> : <Loading what="your rights" />}
+          {error && <SignOut />}
+        </section>
+      </main>
+    );
+  if (!data.right) return <NoRight session={data} />;
+  return (
+    <>
+      <Header session={data} />
+      <main className="page">
+        <Switch>
+          <Route path="/users" component={Users} />
+          <Route>
+            <Redirect to="/users" replace />
+          </Route>
+        </Switch>
+      </main>
+    </>
+  );
+}
+
+function NoRight({ session: { username, admin_role, support_role } }: { session: AdminSession }): ReactNode {
+  return (
+    <main className="gate">
+      <section className="card">
+        <Logo />
+        <Heading title="You need a role for this page" />
+        <p className="lead">
+          {username && (
+            <>
+              You are signed in as <bdi>{username}</bdi>.{' '}
+            </>
+          )}
+          This page needs the role <code>{admin_role}</code>, or <code>{support_role}</code> to read and to
+          sign users out. Ask an administrator for it, then sign in again.
+        </p>
+        <SignOut />
+      </section>
+    </main>
+  );
+}
+
+function SignOut(): ReactNode {
+  const latchkey = useLatchkey();
+  return (
+    <button type="button" className="button" onClick={() => void latchkey.signOut().catch(() => undefined)}>
+      Sign in as somebody else
+    </button>
+  );
+}

@@ -1,0 +1,49 @@
+import { useLatchkey } from '@latchkey/client/react';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { AdminSession } from './api/types.js';
+
+const VIEWS = [['/users', 'Users']] as const;
+
+export function Logo(): ReactNode {
+  return (
+    <p className="logo">
+      <svg viewBox="0 0 32 32" width="30" height="30" aria-hidden="true">
+        <rect className="logo-tile" width="32" height="32" rx="8" />
+        <g className="logo-key">
+          <circle cx="12" cy="12.5" r="4.5" />
+          <path d="m15.3 15.7 8.2 8.1m-3.4-3.4 2.5-2.5" />
+        </g>
+      </svg>
+      <span>Latchkey</span> <span className="tag">Administration</span>
+    </p>
+  );
+}
+
+/** The views, and the person. */
+export function Header({ session: { username, right } }: { session: AdminSession }): ReactNode {
+  const latchkey = useLatchkey();
+  return (
+    <header className="header">
+      <Logo />
+      <nav aria-label="Views">
+        {VIEWS.map(([path, title]) => (
+          <Link key={path} href={path} className={(isActive) => (isActive ? 'active' : '')}>
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <p className="me">
+        <bdi>{username ?? 'You'}</bdi>
+        <span className="soft">{right === 'users' ? 'All rights' : 'Support'}</span>
+      </p>
+      <button
+        type="button"
+        className="button small"
+        onClick={() => void latchkey.signOut().catch(() => undefined)}
+      >
+        Sign out
+      </button>
+    </header>
+  );
+}

@@ -1,0 +1,45 @@
+/** Name of an audit event; later versions of the service may have more. */
+export type AuditName =
+  | 'sign_in'
+  | 'sign_in_refused'
+  | 'sign_out'
+  | 'refresh_refused'
+  | 'session_lost'
+  | 'user_suspended'
+  | 'user_restored'
+  | 'user_removed'
+  | 'claims_changed'
+  | 'device_renamed'
+  | 'device_removed'
+  | 'key_made'
+  | 'key_revoked'
+  | 'service_key_refused'
+  | 'webhook_paused'
+  | (string & {});
+
+/** An entry of the audit trail. Members that do not apply are absent. */
+export interface AuditEvent {
+  readonly id: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly event: AuditName;
+  readonly result: string;
+  /** Code of a refusal, e.g. `invalid_grant`. */
+  readonly error?: string;
+  readonly reason?: string;
+  readonly user_id?: string;
+  readonly session_id?: string;
+  readonly device_id?: string;
+  readonly provider?: string;
+  readonly provider_user_id?: string;
+  /** IP address, as the service's `AUDIT_ADDRESSES` allows. */
+  readonly address?: string;
+  readonly user_agent?: string;
+  /** Who caused it. `name`: the id of a user, or the name of a service key. */
+  readonly actor: {
+    readonly type: 'user' | 'service_key' | 'provider' | 'system' | (string & {});
+    readonly name?: string;
+  };
+  /** The request in the service's log. */
+  readonly request_id?: string;
+}
