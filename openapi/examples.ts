@@ -102,5 +102,6 @@ const object = (properties: Json, rest: Json = { additionalProperties: false }):
 export const CONTENTS: Readonly<Record<string, Json>> = {
   jwks: { 'application/json': { schema: object({ keys: { type: 'array', items: object(JWK) } }) } },
   endedSessions: { 'text/event-stream': { schema: { type: 'string' } } },
+  auditStream: { 'text/event-stream': { schema: { type: 'string' } } },
   document: { 'application/json': { schema: object({ openapi: { type: 'string' }, paths: {} }, {}) } },
 };

@@ -60,6 +60,8 @@ export interface ServiceState {
   /** Whether notifications of other instances arrive. */
   readonly hintsArrive: boolean;
   readonly endedSessionStreams: number;
+  /** Seconds by which the slowest webhook of this instance is behind; 0 if another instance sends. */
+  readonly webhookDelay: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
