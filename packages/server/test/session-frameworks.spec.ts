@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, request as call, type IncomingMessage, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { Hono } from 'hono';
@@ -86,7 +86,7 @@ function forWeb(handle: (request: Request) => Response | Promise<Response>): Req
     ).then(async (answer) => {
       response.statusCode = answer.status;
       response.setHeaders(answer.headers);
-      response.end(await answer.text());
+      return response.end(await answer.text());
     });
   };
 }
@@ -94,8 +94,8 @@ function forWeb(handle: (request: Request) => Response | Promise<Response>): Req
 /** By Node.js's client, since `fetch` replaces `Sec-Fetch-Mode`. */
 async function send(url: string, { url: address, method, headers }: Request): Promise<Response> {
   const { pathname, search } = new URL(address);
-  const call = request(url + pathname + search, { method, headers: Object.fromEntries(headers) }).end();
-  const [answer] = (await once(call, 'response')) as [IncomingMessage];
+  const sent = call(url + pathname + search, { method, headers: Object.fromEntries(headers) }).end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const pairs = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
     values!.map((value): [string, string] => [name, value]),
   );

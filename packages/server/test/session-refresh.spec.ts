@@ -80,7 +80,7 @@ describe('a session whose access token expires', () => {
     proxy.freeze();
     const seen = await renders();
     expect(new Set(seen.map((session) => session!.claims.jti))).toEqual(new Set([first]));
-    proxy.restore();
+    await proxy.restore();
     await until(async () => (await jti()) !== first);
     expect(refreshes()).toBe(before + 1);
     expect((await sessions.getAccessToken(browser.request('/')))!.expiresIn).toBeGreaterThan(3000);

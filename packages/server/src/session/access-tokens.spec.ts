@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LatchkeyError, invalidToken, temporarilyUnavailable } from '../latchkey-error.js';
 import type { Claims } from '../token/token-signature.js';
 import { AccessTokens, type HeldSession } from './access-tokens.js';
@@ -6,7 +7,7 @@ import type { TokenAnswer } from './token-calls.js';
 
 const proofs = new ProofKey('a secret');
 const session = (refreshToken = 'r'): HeldSession => ({ refreshToken, proofs });
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const settled = () => delay(0);
 
 describe('access tokens', () => {
   let time: number;
@@ -19,10 +20,15 @@ describe('access tokens', () => {
   beforeEach(() => {
     [time, asked, invalid] = [0, 0, new Set()];
     answer = () => Promise.resolve({ access_token: `token ${asked}`, expires_in: 3600 });
-    const follow = (token: string) =>
-      Promise.resolve(() =>
-        invalid.has(token) ? Promise.reject(invalidToken('x')) : Promise.resolve({ jti: token } as Claims),
-      );
+    const claimsOf = async (token: string): Promise<Claims> => {
+      await settled();
+      if (invalid.has(token)) throw invalidToken('x');
+      return { jti: token } as Claims;
+    };
+    const follow = async (token: string) => {
+      await settled();
+      return () => claimsOf(token);
+    };
     const token = () => {
       asked++;
       return answer();
@@ -35,7 +41,10 @@ describe('access tokens', () => {
       (value) => value?.token ?? 'ended',
       (error: LatchkeyError) => error.code,
     );
-  const fails = (error: Error) => () => Promise.reject(error);
+  const fails = (error: Error) => async (): Promise<TokenAnswer> => {
+    await settled();
+    throw error;
+  };
 
   it('replaces a token whose key was revoked, once for all requests', async () => {
     expect(await current()).toBe('token 1');

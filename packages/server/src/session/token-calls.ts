@@ -32,7 +32,7 @@ export class TokenCalls {
     body: Readonly<Record<string, string>>,
     proofs: ProofKey,
   ): Promise<TokenAnswer> {
-    const answer = (await this.send(path, body, proofs)) as Partial<TokenAnswer> | undefined;
+    const answer: Partial<TokenAnswer> | undefined = await this.send(path, body, proofs);
     if (typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number')
       return answer as TokenAnswer;
     throw temporarilyUnavailable(new Error('the answer has no access token'));
