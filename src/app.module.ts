@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AdminModule } from './admin/admin.module.js';
+import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
 import type { Settings } from './config/settings/settings.js';
@@ -33,6 +34,7 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule.with(ENTITIES),
+        AuditModule,
         RedisModule,
         RateLimitModule.with(settings),
         ProviderModule,

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
+import type { RecordedEvent } from './audit/audit-event.js';
 import type { ErrorCode } from './errors/oauth-error.js';
 
 /** One sign-in of one user; `deviceId` is null if the client named no device. */
@@ -77,6 +78,8 @@ export interface DomainEvents {
    * (EndedSessionStore.past); null until all are known.
    */
   'sessions.read': [{ readonly cursor: string | null }];
+  /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
+  'audit.recorded': [readonly RecordedEvent[]];
   /** The claims of one source were replaced, and the effective claims have changed. */
   'claims.replaced': [{ readonly userId: string; readonly by: 'provider' | 'application' }];
   /** Sessions of a user were ended on request. `by`: undefined for the user. */
@@ -102,7 +105,6 @@ export interface DomainEvents {
   'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];
   /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
-  'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
   /** A user was removed, with all stored data. */
   'user.removed': [{ readonly userId: string }];

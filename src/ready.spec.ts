@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import type { Settings } from './config/settings/settings.js';
 import { parseSettings } from './config/settings/parse-settings.js';
 import { providerLines, readyFacts } from './ready.js';
@@ -30,7 +31,11 @@ describe('readyFacts', () => {
       },
       'listening on 127.0.0.1:3000, database /run/postgresql/latchkey, Redis main by Sentinel, providers: none',
     ],
-  ])('names %s', (_what, env, facts) => expect(readyFacts(settingsOf(env), [])).toBe(facts));
+  ])('names %s', (_what, env, facts) => {
+    const warned = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    expect(readyFacts(settingsOf(env), [])).toBe(facts);
+    expect(warned).not.toHaveBeenCalled(); // pg warns of sslmode=require
+  });
 });
 
 describe('providerLines', () => {

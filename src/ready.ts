@@ -1,6 +1,6 @@
-import { parse } from 'pg-connection-string';
 import { SAMPLE_PROVIDER } from './config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from './config/settings/settings.js';
+import { connectionConfig } from './database/pool/connection-target.js';
 import { postsCode, redirectUrisToRegister } from './provider/redirect-uris.js';
 
 const PROTOCOLS: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export function providerLines(settings: Settings, providers: readonly ProviderSe
 
 function databaseOf({ databaseUrl, dataDir }: Settings): string {
   if (databaseUrl === undefined) return `embedded in ${dataDir}`;
-  const { host, port, database } = parse(databaseUrl);
+  const { host, port, database } = connectionConfig(databaseUrl);
   return `${host ?? 'localhost'}${port ? `:${port}` : ''}/${database ?? ''}`;
 }
 

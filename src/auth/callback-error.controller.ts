@@ -1,5 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { Events } from '../events.js';
+import type { Origin } from '../audit/audit-event.js';
+import { AuditTrail } from '../audit/audit.trail.js';
+import { From } from '../audit/origin.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { printable } from '../provider/log-line.js';
@@ -9,6 +11,7 @@ import { STATE, StateService } from './states/state.service.js';
 
 /** Characters of an error code in the audit trail; the codes of RFC 6749 and OpenID Connect are shorter. */
 const MAX_CODE = 64;
+const MAX_REASON = 512;
 
 /** Errors that the user causes; the provider works, so the log has no warning. */
 const BY_USER = new Set(['cancelled', 'access_denied']);
@@ -36,7 +39,7 @@ export class CallbackErrorController {
   constructor(
     private readonly states: StateService,
     private readonly providers: ProviderRegistry,
-    private readonly events: Events,
+    private readonly audit: AuditTrail,
   ) {}
 
   /**
@@ -52,12 +55,14 @@ export class CallbackErrorController {
   @HttpCode(204)
   async callbackError(
     @Body() { state, error, error_description: description }: CallbackErrorDto,
+    @From() origin: Origin,
   ): Promise<void> {
     const signIn = await this.states.spend(state);
     if (!signIn) return;
     const { provider } = signIn;
     const code = printable(error, [state], MAX_CODE) || 'unknown';
-    this.events.emit('sign_in.refused', { error: code, provider });
+    const reason = printable(description, [state], MAX_REASON) || undefined;
+    this.audit.refused({ event: 'sign_in_refused', error: code, reason, provider, origin });
     if (!BY_USER.has(code)) this.providers.find(provider)?.warnOfCallback(error, description, [state]);
   }
 }

@@ -1,4 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
+import type { Origin } from '../audit/audit-event.js';
+import { From } from '../audit/origin.js';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
@@ -48,9 +50,11 @@ export class DeviceController {
     @Caller() caller: Session,
     @Param('device_id', deviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
+    @From() origin: Origin,
   ): Promise<DeviceView> {
     await this.limits.countUser('write', caller.userId);
-    return answer(DeviceView, asSeen(await this.devices.rename(caller.userId, deviceId, name), caller));
+    const renamed = await this.devices.rename(caller.userId, deviceId, name, origin);
+    return answer(DeviceView, asSeen(renamed, caller));
   }
 
   /**

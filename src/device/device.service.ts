@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
+import type { Origin } from '../audit/audit-event.js';
+import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { Sql } from '../database/statements/sql.js';
@@ -9,6 +11,7 @@ import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
 import { deviceFacts } from './device.sql.js';
 import { findDevice, findDevices, type KnownDevice } from './device.store.js';
+import { holdForAudit } from '../user/user.store.js';
 import { SignOutService } from './sign-out.service.js';
 
 /** Devices of one user. A device of another user counts as unknown. */
@@ -19,6 +22,7 @@ export class DeviceService {
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly sql: Sql,
+    private readonly audit: AuditStore,
     private readonly events: Events,
   ) {}
 
@@ -27,16 +31,16 @@ export class DeviceService {
   }
 
   /** @throws OAuthError `not_found` */
-  async rename(userId: string, deviceId: string, deviceName: string): Promise<KnownDevice> {
-    const device = await this.history.transaction(async ({ manager, append }) => {
+  rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<KnownDevice> {
+    return this.history.transaction(async ({ manager, append }) => {
+      const provider = await holdForAudit(manager, userId);
       await manager.update(Device, { userId, deviceId }, { deviceName });
       const renamed = await findDevice(manager, userId, deviceId);
       if (!renamed) throw noSuchDevice();
       await append(userId, 'device.renamed', [deviceFacts(renamed)]);
+      await this.audit.write(manager, [{ event: 'device_renamed', userId, deviceId, provider, origin }]);
       return renamed;
     });
-    this.events.emit('device.renamed', { userId, deviceId });
-    return device;
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import express from 'express';
-import { clientAddress, networkOf, widerNetworkOf } from './network.js';
+import { clientAddress, keptAddress, KEPT_ADDRESSES, networkOf, widerNetworkOf } from './network.js';
 
 describe('clientAddress', () => {
   const headers = { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' };
@@ -58,3 +58,18 @@ it.each([
   ['2001:db8:1:2::/64', '2001:db8::/32'],
   ['unknown', 'unknown'],
 ])('the wider network of %s: %s', (network, wider) => expect(widerNetworkOf(network)).toBe(wider));
+
+describe('the address that is kept (contract §2, AUDIT_ADDRESSES)', () => {
+  it.each([
+    ['full', '::ffff:192.0.2.77', '192.0.2.77'],
+    ['full', '[2001:db8:1:2::9%eth0]:443', '2001:db8:1:2::9'],
+    ['full', 'forged', null],
+    ['network', '192.0.2.77', '192.0.2.0/24'],
+    ['network', '2001:db8:1:2::9', '2001:db8:1::/48'],
+    ['network', undefined, null],
+    ['off', '192.0.2.77', null],
+  ])('%s: %s is kept as %s', (setting, ip, kept) => {
+    const app = express().set(KEPT_ADDRESSES, setting);
+    expect(keptAddress({ ip, app })).toBe(kept);
+  });
+});

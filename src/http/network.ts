@@ -1,7 +1,8 @@
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
-import express, { type Express } from 'express';
+import express, { type Express, type Request } from 'express';
+import type { Settings } from '../config/settings/settings.js';
 
 const IP = Object.getOwnPropertyDescriptor(express.request, 'ip')!;
 
@@ -21,27 +22,56 @@ export function clientAddress({ headers, socket }: IncomingMessage, app: Express
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
 /**
- * Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address, since a subscriber has at least a /64.
- * An IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2) counts as the IPv4 address; so does `::a.b.c.d` (§2.5.5.1).
+ * Returns the address in a text: IPv6 in its short form without a zone, and IPv4 if it is mapped into IPv6 (RFC 4291 §2.5.5.2) or is
+ * `::a.b.c.d` (§2.5.5.1).
  *
  * @param ip of Express; behind a proxy, arbitrary text
- * @returns `unknown` for text that is not an address: such requests share one count
+ * @returns undefined for text that is not an address
  */
-export function networkOf(ip = ''): string {
+function addressIn(ip = ''): string | undefined {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;
   // By Node.js: ipaddr.js throws for text that is not an address, and accepts 2130706433 or 010.0x7f.1.
   const version = isIP(text);
-  if (version === 0) return 'unknown';
+  if (version === 0) return undefined;
   if (version === 4) return text;
   const [address = ''] = text.split('%'); // without the zone: ipaddr.js accepts only letters and digits there
   const parsed = ipaddr.IPv6.parse(address);
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
-  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
+}
+
+/**
+ * Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address, since a subscriber has at least a /64.
+ *
+ * @param ip of Express; behind a proxy, arbitrary text
+ * @returns `unknown` for text that is not an address: such requests share one count
+ */
+export function networkOf(ip?: string): string {
+  const address = addressIn(ip);
+  if (address === undefined) return 'unknown';
+  return isIPv4(address) ? address : `${groupsOf(address, 4)}::/64`;
 }
 
 /** Widens a result of `networkOf` to the /16 (IPv4) or the /32 (IPv6); returns any other key unchanged. */
 export function widerNetworkOf(network: string): string {
   if (isIPv4(network)) return `${network.split('.').slice(0, 2).join('.')}.0.0/16`;
   return network.endsWith('::/64') ? `${network.split(':').slice(0, 2).join(':')}::/32` : network;
+}
+
+/** Express setting with the value of `AUDIT_ADDRESSES`. */
+export const KEPT_ADDRESSES = 'kept addresses';
+
+/** Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or /48 (IPv6), or null. */
+export function keptAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
+  const kept = app.get(KEPT_ADDRESSES) as Settings['auditAddresses'];
+  const address = kept === 'off' ? undefined : addressIn(ip);
+  if (address === undefined || kept === 'full') return address ?? null;
+  return isIPv4(address)
+    ? `${address.split('.').slice(0, 3).join('.')}.0/24`
+    : `${groupsOf(address, 3)}::/48`;
+}
+
+/** The first groups of 16 bits of an IPv6 address. */
+function groupsOf(address: string, count: number): string {
+  return ipaddr.IPv6.parse(address).toNormalizedString().split(':').slice(0, count).join(':');
 }

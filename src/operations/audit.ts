@@ -10,7 +10,6 @@ export const AUDIT_NAMES = {
   'sign_out.requested': 'sign_out',
   'provider_logout.obeyed': 'provider_logout',
   'claims.replaced': 'claims_changed',
-  'device.renamed': 'device_renamed',
   'device.removed': 'device_removed',
   'user.removed': 'user_removed',
   'key.made': 'key_made',

@@ -18,6 +18,18 @@ export async function lockUser(manager: EntityManager, userId: string): Promise<
   return (await manager.query<unknown[]>(LOCK, [userId])).length > 0;
 }
 
+const HOLD = 'SELECT provider FROM users WHERE user_id = $1 FOR NO KEY UPDATE';
+
+/**
+ * Locks a user for a change that the audit trail records, before all other rows: so the events of a user have the order of the commits.
+ * Sign-ins of the user wait, pushes do not.
+ * @returns name of the user's provider; undefined without such a user
+ */
+export async function holdForAudit(manager: EntityManager, userId: string): Promise<string | undefined> {
+  const [held] = await manager.query<{ provider: string }[]>(HOLD, [userId]);
+  return held?.provider;
+}
+
 /** Removes the row of the user only. */
 export async function removeUser(manager: EntityManager, userId: string): Promise<void> {
   await manager.delete(User, { userId });

@@ -94,13 +94,13 @@ inChromium('the client, where the service answers with redirects', () => {
   it('lets none take the refresh token along, tries again later, and signs nobody out', async () => {
     await context.clock.install();
     const page = await open(1); // its token is due
-    const attempts = (count: number) =>
-      page.waitForFunction(
-        `of('request').filter(({ path }) => path.endsWith('/refresh')).length === ${count}`,
-      );
-    await attempts(1);
-    await context.clock.fastForward('01:00');
-    await attempts(2);
+    const attempts = (): Promise<number> =>
+      page.evaluate(`of('request').filter(({ path }) => path.endsWith('/refresh')).length`);
+    await until(async () => (await attempts()) === 1);
+    await until(async () => {
+      await context.clock.fastForward('01:00'); // in vain while the page still waits for the first answer
+      return (await attempts()) > 1;
+    });
     expect(await outcome(page, 'accessToken()')).toBe('network');
     expect(await page.evaluate(`of('signedOut')`)).toEqual([]);
     expect(new Set(asked)).toEqual(new Set(['POST /oauth2/refresh']));

@@ -99,10 +99,12 @@ describe('a callback by POST', () => {
     ['an unknown state', { code: 'c', state: 'a'.repeat(64) }, 'apple', 401],
     ['no state', { code: 'c' }, 'apple', 400],
     ['neither code nor error', { state: 'a'.repeat(64) }, 'apple', 400],
-    ['a provider that answers by GET', { code: 'c', state: 'a'.repeat(64) }, 'corp', 404],
+    ['an unknown provider', { code: 'c', state: 'a'.repeat(64) }, 'nope', 404],
+    ['a provider that answers by GET', { code: 'c', state: 'a'.repeat(64) }, 'corp', 405],
   ])('is refused with %s', async (_name, form, name, status) => {
     const { headers } = await post(form, name).expect(status);
     expect(headers['location']).toBeUndefined();
+    expect(headers['allow']).toBe(status === 405 ? 'GET' : undefined); // contract §3
   });
 
   it('is refused with the state of another provider', async () => {

@@ -6,7 +6,13 @@ import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { createDatabase, createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
+import {
+  createDatabase,
+  createEmptyDatabase,
+  type TestDatabase,
+  query,
+  unhurried,
+} from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -35,10 +41,15 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
 
   it('everything works, for many at once on two connections', async () => {
     database = await createDatabase();
-    pooler = await PgBouncer.before(database.url, 'transaction', 2);
+    pooler = await PgBouncer.before(
+      database.url,
+      'transaction',
+      2,
+      'ignore_startup_parameters = statement_timeout',
+    );
     service = await startTestService({
       ...provider.env(),
-      DATABASE_URL: pooler.url,
+      DATABASE_URL: unhurried(pooler.url),
       DATABASE_DIRECT_URL: database.url,
       DATABASE_POOLER: 'transaction',
       SERVICE_KEYS: SERVICE_KEY,

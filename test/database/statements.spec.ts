@@ -4,7 +4,7 @@ import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { plainArray, plainBytes } from '../../src/database/statements/plain-array.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
-import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
+import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';
 
 const PLACES = 40;
 
@@ -18,7 +18,7 @@ describe('a batch of calls on PostgreSQL', () => {
   beforeEach(async () => {
     database = await createEmptyDatabase();
     await query(database.url, 'CREATE TABLE kept (n smallint PRIMARY KEY CHECK (n <> 13))');
-    dataSource = await new DataSource(dataSourceOptions(database.url, 2)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 2))).initialize();
     const sql = new Sql(dataSource);
     sizes = [];
     const insert = { name: 'keep', text: 'INSERT INTO kept SELECT unnest($1::text[])::smallint' };

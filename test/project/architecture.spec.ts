@@ -49,7 +49,7 @@ const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'chan
 const MAY_IMPORT: Record<string, readonly string[]> = {
   config: [],
   errors: [],
-  events: ['errors'], // their codes, as types
+  events: ['errors', 'audit/audit-event.js'], // as types
   spans: [],
   database: ['config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   user: [...GROUND],
   provider: [...GROUND],
   token: [...GROUND, 'user'], // tokens carry the claims of their user
-  device: [...GROUND, 'token'],
+  device: [...GROUND, 'user', 'token'],
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
   channel: ['config', 'errors', 'events', 'database', 'user/user.sql.js'], // a socket is told of changed claims
   realtime: [...GROUND, 'user', 'device', 'token', 'redis'],

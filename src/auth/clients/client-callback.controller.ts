@@ -80,7 +80,9 @@ export class ClientCallbackController {
   ): Promise<string> {
     const provider = this.providerOf(name, params);
     if (!postsCode(provider.settings)) {
-      throw new OAuthError('not_found', 'the provider answers by GET');
+      throw new OAuthError('method_not_allowed', 'the provider answers by GET', {
+        headers: { Allow: 'GET' },
+      });
     }
     const signIn = await this.states.peek(params.state);
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;

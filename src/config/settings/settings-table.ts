@@ -166,6 +166,18 @@ export const settingsTable = {
     default: '1000',
     doc: "Number of events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
   },
+  auditRetentionDays: {
+    name: 'AUDIT_RETENTION_DAYS',
+    parser: parsers.integer(0, 3650, 'days'),
+    default: '90',
+    doc: 'Days for which the audit trail is stored (docs/audit.md); 0: it is only logged.',
+  },
+  auditAddresses: {
+    name: 'AUDIT_ADDRESSES',
+    parser: parsers.oneOf('full', 'network', 'off'),
+    default: 'full',
+    doc: 'Addresses of clients that the audit trail, sessions and devices keep: `full`, `network` (IPv4 /24, IPv6 /48) or `off` (none).',
+  },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     parser: parsers.integer(0, 3600, 'seconds'),

@@ -58,11 +58,11 @@ function targetAt(
  * @throws if the URL or a file is invalid now
  */
 export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']): ConnectionTarget {
-  let config = configOf(url());
+  let config = connectionConfig(url());
   let warned: string | undefined;
   function current(): ClientConfig {
     try {
-      config = configOf(url());
+      config = connectionConfig(url());
       warned = undefined;
     } catch (error) {
       const reason = errorMessage(error);
@@ -81,7 +81,8 @@ export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']):
   return { Client: ClientOfUrl, pooler };
 }
 
-function configOf(url: string): ClientConfig {
+/** Reads the files that the URL names. @throws if one is unreadable */
+export function connectionConfig(url: string): ClientConfig {
   const isCompatible = /[?&]uselibpqcompat=true(?:&|$)/.test(url);
   return parseIntoClientConfig(isCompatible ? url : url.replace(STRICT_MODE, '$1verify-full'));
 }

@@ -66,6 +66,11 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   events.on('sign_in.refused', ({ provider, error: reason }) =>
     refused.inc({ provider: known(provider), reason: REASONS.has(reason) ? reason : 'other' }),
   );
+  events.on('audit.recorded', (recorded) => {
+    for (const { event, provider, error: reason = 'server_error' } of recorded)
+      if (event === 'sign_in_refused')
+        refused.inc({ provider: known(provider), reason: REASONS.has(reason) ? reason : 'other' });
+  });
   events.on('refresh.refused', ({ error: reason }) => refreshes.inc({ reason }));
   events.on('sign_out.requested', ({ by = 'user', sessions }) => signedOut.inc({ by }, sessions));
   events.on('provider_logout.obeyed', ({ sessions }) => signedOut.inc({ by: 'provider' }, sessions));

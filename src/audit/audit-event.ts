@@ -1,0 +1,172 @@
+import type { StoredAuditEvent } from './audit-event.entity.js';
+
+/** Names of audit events (contract §9). @public */
+export const AUDIT_NAMES = [
+  'sign_in',
+  'sign_in_refused',
+  'sign_out',
+  'refresh_refused',
+  'session_lost',
+  'user_suspended',
+  'user_restored',
+  'user_removed',
+  'claims_changed',
+  'device_renamed',
+  'device_removed',
+  'key_made',
+  'key_revoked',
+  'service_key_refused',
+  'webhook_paused',
+] as const;
+
+export type AuditName = (typeof AUDIT_NAMES)[number];
+
+/** Who caused an event. */
+export class Actor {
+  type!: 'user' | 'service_key' | 'provider' | 'system';
+
+  /** Of a user the `user_id`, of a service key its name (contract §2), of a provider its name. */
+  name?: string | undefined;
+}
+
+/** Where a request came from, for the audit trail. */
+export interface Origin {
+  /** As `AUDIT_ADDRESSES` allows. */
+  readonly address: string | null;
+  readonly userAgent: string | null;
+  readonly requestId: string | null;
+  readonly actor: Readonly<Actor>;
+}
+
+/** Origin of a change that no request causes. @param name what causes it */
+export function systemOrigin(name?: string): Origin {
+  return { address: null, userAgent: null, requestId: null, actor: { type: 'system', name } };
+}
+
+/** What a writer knows of an event. */
+export interface AuditFacts {
+  readonly event: AuditName;
+  /** Null: the user is not known. */
+  readonly userId: string | null;
+  readonly sessionId?: string | null | undefined;
+  readonly deviceId?: string | null | undefined;
+  readonly provider?: string | null | undefined;
+  readonly providerUserId?: string | null | undefined;
+  readonly error?: string | undefined;
+  /** Any text; it is cleaned and cut. */
+  readonly reason?: string | undefined;
+  readonly origin: Origin;
+}
+
+/** Event of the audit trail (contract §9), as `GET /audit`, streams and webhooks send it. @public */
+export class AuditEvent {
+  /** UUID. */
+  id!: string;
+
+  /** RFC 3339, UTC, with milliseconds. */
+  at!: string;
+
+  event!: AuditName;
+
+  result!: 'ok' | 'refused';
+
+  /** Error code of a refusal. */
+  error?: string | undefined;
+
+  /** At most 512 printable characters. */
+  reason?: string | undefined;
+
+  user_id?: string | undefined;
+
+  session_id?: string | undefined;
+
+  device_id?: string | undefined;
+
+  provider?: string | undefined;
+
+  /** Id of the user at the provider. */
+  provider_user_id?: string | undefined;
+
+  /** As `AUDIT_ADDRESSES` allows. */
+  address?: string | undefined;
+
+  user_agent?: string | undefined;
+
+  actor!: Actor;
+
+  /** `X-Request-Id` of the request. */
+  request_id?: string | undefined;
+}
+
+/** Event as it is published on the instance that recorded it. */
+export type RecordedEvent = Omit<AuditEvent, 'at'> & {
+  /** Ids in a refused token, unproven. */
+  readonly claimed?: Readonly<Record<'user_id' | 'session_id', string>> | undefined;
+};
+
+/** `user_id` in the table of an event without a known user. @public */
+export const NO_USER = '00000000-0000-0000-0000-000000000000';
+
+/** Maps a row to the event that is sent. @public */
+export function auditEventOf(row: StoredAuditEvent): AuditEvent {
+  const { id, ...members } = recordedEventOf(row);
+  return { id, at: row.at.toISOString(), ...members };
+}
+
+/** Maps a row, of which only the database knows the time. */
+export function recordedEventOf(row: Omit<StoredAuditEvent, 'at'>): RecordedEvent {
+  const userId = row.userId === NO_USER ? undefined : row.userId;
+  const type = row.actorType as Actor['type'];
+  const name = row.actorName ?? (type === 'user' ? userId : undefined);
+  return {
+    id: row.id,
+    event: row.event as AuditName,
+    result: row.result as AuditEvent['result'],
+    error: row.error ?? undefined,
+    reason: row.reason ?? undefined,
+    user_id: userId,
+    session_id: row.sessionId ?? undefined,
+    device_id: row.deviceId ?? undefined,
+    provider: row.provider ?? undefined,
+    provider_user_id: row.providerUserId ?? undefined,
+    address: row.address ?? undefined,
+    user_agent: row.userAgent ?? undefined,
+    actor: { type, name },
+    request_id: row.requestId ?? undefined,
+  };
+}
+
+/** Maps what a writer knows to a row. @param id UUID */
+export function auditRowOf(id: string, facts: AuditFacts): Omit<StoredAuditEvent, 'at'> {
+  const { event, userId, origin } = facts;
+  const { type, name = null } = origin.actor;
+  return {
+    userId: userId ?? NO_USER,
+    id,
+    event,
+    result: event.endsWith('_refused') ? 'refused' : 'ok',
+    error: facts.error ?? null,
+    reason: facts.reason === undefined ? null : printable(facts.reason),
+    sessionId: facts.sessionId ?? null,
+    deviceId: facts.deviceId ?? null,
+    provider: facts.provider ?? null,
+    providerUserId: facts.providerUserId ?? null,
+    address: origin.address,
+    userAgent: origin.userAgent,
+    actorType: type,
+    actorName: type === 'user' && name === userId ? null : name, // recordedEventOf knows it
+    requestId: origin.requestId,
+  };
+}
+
+const LONGEST_REASON = 512;
+
+/** Replaces what could change a terminal, and cuts. */
+function printable(text: string): string {
+  return text
+    .slice(0, 4 * LONGEST_REASON)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, LONGEST_REASON)
+    .toWellFormed();
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { Sql } from '../database/statements/sql.js';
+import { Events } from '../events.js';
+import { auditRowOf, recordedEventOf, type AuditFacts, type RecordedEvent } from './audit-event.js';
+
+type Row = ReturnType<typeof auditRowOf>;
+
+/** Columns: name, type and value. `at` has its default, the time under the locks of the transaction. */
+const COLUMNS: readonly (readonly [string, string, keyof Row])[] = [
+  ['user_id', 'uuid', 'userId'],
+  ['id', 'uuid', 'id'],
+  ['event', 'text', 'event'],
+  ['result', 'text', 'result'],
+  ['error', 'text', 'error'],
+  ['reason', 'text', 'reason'],
+  ['session_id', 'uuid', 'sessionId'],
+  ['device_id', 'uuid', 'deviceId'],
+  ['provider', 'text', 'provider'],
+  ['provider_user_id', 'text', 'providerUserId'],
+  ['address', 'text', 'address'],
+  ['user_agent', 'text', 'userAgent'],
+  ['actor_type', 'text', 'actorType'],
+  ['actor_name', 'text', 'actorName'],
+  ['request_id', 'text', 'requestId'],
+];
+const INSERT = `INSERT INTO audit_events (${COLUMNS.map(([name]) => name).join(', ')})`;
+const INSERT_MANY = `
+  ${INSERT} SELECT * FROM unnest(${COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+
+/** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
+@Injectable()
+export class AuditStore implements EntitySubscriberInterface {
+  /** Whether events are stored at all (contract §2, AUDIT_RETENTION_DAYS). */
+  readonly isOn: boolean;
+  private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
+
+  constructor(
+    dataSource: DataSource,
+    private readonly sql: Sql,
+    private readonly events: Events,
+    @Inject(SETTINGS) { auditRetentionDays }: Pick<Settings, 'auditRetentionDays'>,
+  ) {
+    this.isOn = auditRetentionDays > 0;
+    dataSource.subscribers.push(this);
+  }
+
+  /**
+   * Writes events, in their order. The caller has locked the user's row, so that `at` has the order of the user's commits.
+   * @param manager of the transaction of the change
+   */
+  async write(manager: EntityManager, facts: readonly AuditFacts[]): Promise<void> {
+    if (facts.length === 0) return;
+    const rows = facts.map((one) => auditRowOf(randomUUID(), one));
+    if (this.isOn) await this.insert(manager, rows);
+    const runner = manager.queryRunner!;
+    const earlier = this.uncommitted.get(runner) ?? [];
+    this.uncommitted.set(runner, [...earlier, ...rows.map(recordedEventOf)]);
+  }
+
+  /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
+  async insert(manager: EntityManager, rows: readonly Row[]): Promise<void> {
+    if (!this.sql.distributed) {
+      const columns = COLUMNS.map(([, , key]) => rows.map((row) => row[key]));
+      await manager.query(INSERT_MANY, columns);
+      return;
+    }
+    for (const userId of new Set(rows.map((row) => row.userId))) {
+      const own = rows.filter((row) => row.userId === userId);
+      const places = own.map(
+        (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
+      );
+      const values = own.flatMap((row) => COLUMNS.map(([, , key]) => row[key]));
+      await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
+    }
+  }
+
+  /** Called by TypeORM. */
+  afterTransactionCommit({ queryRunner }: { readonly queryRunner: QueryRunner }): void {
+    const recorded = queryRunner.isTransactionActive ? undefined : this.uncommitted.get(queryRunner);
+    if (!recorded) return; // nothing was written, or only a savepoint was released
+    this.uncommitted.delete(queryRunner);
+    this.events.emit('audit.recorded', recorded);
+  }
+
+  /** Called by TypeORM. */
+  afterTransactionRollback({ queryRunner }: { readonly queryRunner: QueryRunner }): void {
+    this.uncommitted.delete(queryRunner);
+  }
+}

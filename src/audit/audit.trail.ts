@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { isDatabaseAway } from '../errors/database-error.js';
+import { Events, type Session } from '../events.js';
+import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts } from './audit-event.js';
+import { AuditStore } from './audit.store.js';
+
+/** Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all (contract §9). */
+const OF_EACH = 100;
+const OF_ANY = 700;
+/** Refusals that wait for the database; later ones are counted. */
+const MOST_WAITING = 10_000;
+const WRITE_EVERY_MS = 200;
+const SECOND_MS = 1000;
+
+type RefusalName = 'sign_in_refused' | 'refresh_refused' | 'service_key_refused';
+
+/** Refusal, which belongs to no change. */
+export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
+  readonly event: RefusalName;
+  /** Default: the user is not known. */
+  readonly userId?: string | null;
+  /** Session that a refused token names; the event has its ids only if `isProven` says so: the token may be forged. */
+  readonly claimed?: Session | undefined;
+  readonly isProven?: () => Promise<boolean>;
+}
+
+interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
+  readonly row: ReturnType<typeof auditRowOf>;
+}
+
+/**
+ * Publishes refusals at once, and stores them in batches, at most 1,000 a second; the others are counted in one event for each name.
+ * Any client can cause them, so no request waits for them.
+ */
+@Injectable()
+export class AuditTrail implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(AuditTrail.name);
+  private waiting: Waiting[] = [];
+  private readonly seen = new Map<RefusalName, number>();
+  private readonly leftOut = new Map<RefusalName, number>();
+  private shared = 0;
+  private second?: NodeJS.Timeout | undefined;
+  private nextWrite?: NodeJS.Timeout | undefined;
+  private writing = Promise.resolve();
+
+  constructor(
+    private readonly store: AuditStore,
+    private readonly dataSource: DataSource,
+    private readonly events: Events,
+  ) {}
+
+  refused({ claimed, isProven, ...refusal }: Refusal): void {
+    const row = auditRowOf(randomUUID(), { userId: null, ...refusal });
+    const ids = claimed && { claimed: { user_id: claimed.userId, session_id: claimed.sessionId } };
+    this.events.emit('audit.recorded', [{ ...recordedEventOf(row), ...ids }]);
+    if (!this.store.isOn) return;
+    if (this.admits(refusal.event)) this.enqueue({ row, claimed, ...(isProven && { isProven }) });
+    else this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
+  }
+
+  /** Writes what waits: the connection pool is closed only after this. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.endSecond();
+    await this.write();
+  }
+
+  /** Counts a refusal. A flood of one name leaves room for the others. */
+  private admits(name: RefusalName): boolean {
+    this.second ??= setTimeout(() => this.endSecond(), SECOND_MS).unref();
+    if (this.waiting.length >= MOST_WAITING) return false;
+    const seen = (this.seen.get(name) ?? 0) + 1;
+    this.seen.set(name, seen);
+    return seen <= OF_EACH || ++this.shared <= OF_ANY;
+  }
+
+  private endSecond(): void {
+    clearTimeout(this.second);
+    this.second = undefined;
+    for (const [event, count] of this.leftOut) {
+      const reason = `${count} events left out`;
+      this.enqueue({
+        row: auditRowOf(randomUUID(), { event, userId: null, reason, origin: systemOrigin() }),
+      });
+    }
+    this.seen.clear();
+    this.leftOut.clear();
+    this.shared = 0;
+  }
+
+  private enqueue(one: Waiting): void {
+    this.waiting.push(one);
+    this.nextWrite ??= setTimeout(() => void this.write(), WRITE_EVERY_MS).unref();
+  }
+
+  /** One batch at a time. */
+  private write(): Promise<void> {
+    clearTimeout(this.nextWrite);
+    this.nextWrite = undefined;
+    return (this.writing = this.writing.then(() => this.writeNow()));
+  }
+
+  /** If the database is away, the batch is written with the next one. */
+  private async writeNow(): Promise<void> {
+    const batch = this.waiting.splice(0);
+    if (batch.length === 0) return;
+    try {
+      const rows = await Promise.all(batch.map((one) => attributed(one)));
+      await this.store.insert(this.dataSource.manager, rows);
+    } catch (error) {
+      this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
+      if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);
+    }
+  }
+}
+
+async function attributed({ row, claimed, isProven }: Waiting): Promise<Waiting['row']> {
+  if (!claimed || !(await isProven?.())) return row;
+  return { ...row, ...claimed };
+}
