@@ -1,7 +1,7 @@
 // What the service answers (contract §4, §9), as far as the page shows it. Times are RFC 3339.
 
 /** What the signed-in person may do: `users` includes `support`. */
-export type Right = 'users' | 'support';
+type Right = 'users' | 'support';
 
 export interface AdminSession {
   readonly user_id: string;
