@@ -59,7 +59,7 @@ export function isProofUsed(error: unknown): boolean {
 export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
 /** With OPEN, since a session that ended during this transaction expires after its `now()`. */
-const LIVING = `${OPEN} AND expires_at > now()`;
+export const LIVING = `${OPEN} AND expires_at > now()`;
 
 // Order of the index, which PostgreSQL might not use otherwise.
 const BY_OPEN = 'ORDER BY device_id, expires_at';
