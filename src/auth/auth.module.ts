@@ -26,6 +26,9 @@ import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StateService } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
+import { UserClaimsController } from './users/user-claims.controller.js';
+import { UserDirectory } from './users/user-directory.js';
+import { UserSignOutController } from './users/user-sign-out.controller.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
@@ -45,6 +48,8 @@ const signInWriter = {
     RevokeController,
     ServerMetadataController,
     SignOutController,
+    UserClaimsController,
+    UserSignOutController,
     UsersController,
   ],
   providers: [
@@ -58,6 +63,7 @@ const signInWriter = {
     signInWriter,
     StateService,
     TokenIssuer,
+    UserDirectory,
     UsersService,
   ],
 })

@@ -3,11 +3,12 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
+import { UserSearch } from './user-search.js';
 
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore],
-  exports: [ClaimsStore],
+  providers: [ClaimsStore, ProfileStore, UserSearch],
+  exports: [ClaimsStore, UserSearch],
 })
 export class UserModule {}
