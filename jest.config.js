@@ -9,6 +9,7 @@ const SLOW = [
   'packages/check-provider/test/check-provider.spec.ts',
   'packages/server/test/away.spec.ts',
   'packages/server/test/faults.spec.ts',
+  'test/audit/webhook-kills.spec.ts',
   'test/attacks/broken-requests.spec.ts',
   'test/attacks/deep-data.spec.ts',
   'test/attacks/failed-passwords.spec.ts',

@@ -60,6 +60,8 @@ export interface ServiceState {
   /** Whether notifications of other instances arrive. */
   readonly hintsArrive: boolean;
   readonly endedSessionStreams: number;
+  /** Seconds by which the slowest webhook of this instance is behind; 0 if another instance sends. */
+  readonly webhookDelay: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
@@ -157,6 +159,8 @@ export interface DomainEvents {
   ];
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.asked': [(state: Partial<ServiceState>) => void];
+  /** Metrics are collected: each listener calls the given function with a count that it reads from the database. */
+  'total.asked': [(name: 'users' | 'live_sessions', count: Promise<number>) => void];
 }
 
 export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout';

@@ -1,23 +1,5 @@
+import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
-
-/** Names of audit events (contract §9). @public */
-export const AUDIT_NAMES = [
-  'sign_in',
-  'sign_in_refused',
-  'sign_out',
-  'refresh_refused',
-  'session_lost',
-  'user_suspended',
-  'user_restored',
-  'user_removed',
-  'claims_changed',
-  'device_renamed',
-  'device_removed',
-  'key_made',
-  'key_revoked',
-  'service_key_refused',
-  'webhook_paused',
-] as const;
 
 export type AuditName = (typeof AUDIT_NAMES)[number];
 

@@ -23,7 +23,7 @@ import { BatchedSignIns } from './sign-in/batched-sign-ins.js';
 import { SignInStore, SignInWriter } from './sign-in/sign-in.store.js';
 import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
-import { StateService } from './states/state.service.js';
+import { StatesModule } from './states/states.module.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
 import { UserClaimsController } from './users/user-claims.controller.js';
@@ -40,7 +40,7 @@ const signInWriter = {
 };
 
 @Module({
-  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule, UserModule],
+  imports: [ChannelModule, DeviceModule, ProviderModule, StatesModule, TokenModule, UserModule],
   controllers: [
     AuthController,
     CallbackErrorController,
@@ -61,7 +61,6 @@ const signInWriter = {
     SignInRefusals,
     SignInStore,
     signInWriter,
-    StateService,
     TokenIssuer,
     UserDirectory,
     UsersService,

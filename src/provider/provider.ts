@@ -108,6 +108,15 @@ export class Provider {
   }
 
   /**
+   * Describes an error of the methods of this class for an operator, as the log does (contract §6).
+   * @param secrets values that the provider may repeat
+   */
+  reasonOf(error: unknown, secrets: readonly string[]): string {
+    const cause = (error as Error).cause ?? error;
+    return isOfProvider(cause) ? refusalLine(cause, this.latest, secrets) : oneLine(cause, this.latest);
+  }
+
+  /**
    * Validates `iss` of a callback with an error; `exchange` validates it if the callback has a code.
    * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
    */

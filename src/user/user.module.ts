@@ -3,12 +3,13 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
+import { UserCount } from './user-count.js';
 import { UserSearch } from './user-search.js';
 
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore, UserSearch],
-  exports: [ClaimsStore, UserSearch],
+  providers: [ClaimsStore, ProfileStore, UserCount, UserSearch],
+  exports: [ClaimsStore, ProfileStore, UserCount, UserSearch],
 })
 export class UserModule {}

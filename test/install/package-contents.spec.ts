@@ -51,7 +51,7 @@ const CONTENTS: Record<Packed, Contents> = {
     peers: ['react'],
   },
   server: {
-    most: 72_000,
+    most: 95_000,
     files: [new RegExp(`^dist/(?:[a-z-]+/)?(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
     dependencies: ['jose'],

@@ -30,14 +30,14 @@ export class EventStreamReader {
   }
 
   /**
-   * @param options `ca`: what to trust, with `https:`
+   * @param options `ca`: what to trust, with `https:`; `path`: that of another stream
    * @throws Error with status and body if the answer is no stream
    */
   static async open(
     url: string,
     key: string,
     lastEventId?: string,
-    options: { readonly ca?: string } = {},
+    options: { readonly ca?: string; readonly path?: string } = {},
   ): Promise<EventStreamReader> {
     const response = await EventStreamReader.ask(url, key, lastEventId, options);
     if (response.statusCode === 200) return new EventStreamReader(response);
@@ -48,14 +48,14 @@ export class EventStreamReader {
     url: string,
     key: string,
     lastEventId?: string,
-    options: { readonly method?: string; readonly ca?: string } = {},
+    { path = '/sessions/ended', ...options }: { method?: string; ca?: string; path?: string } = {},
   ): Promise<IncomingMessage> {
     const headers = {
       Authorization: `Bearer ${key}`,
       ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
     };
     const send = url.startsWith('https:') ? requestOverTls : request;
-    const call = send(`${url}/sessions/ended`, { ...options, headers, agent: false });
+    const call = send(url + path, { ...options, headers, agent: false });
     call.end();
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     return response;

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../../database/citus.js';
 
-/** Position of one address of WEBHOOK_URLS in the audit trail (contract §9). */
+/** State of one address of WEBHOOK_URLS (contract §9). */
 @ReferenceTable()
 @Entity('webhooks')
 export class Webhook {
@@ -9,12 +9,17 @@ export class Webhook {
   @PrimaryColumn('bytea', { name: 'address_hash' })
   addressHash!: Buffer;
 
-  /** Last event that the address has accepted, or that it does not want. */
-  @Column('timestamptz', { name: 'after_at' })
-  afterAt!: Date;
+  /** Cursor (audit-feed.ts) of the last event that the address has accepted, or that it does not want. */
+  @Column('text')
+  position!: string;
 
-  @Column('uuid', { name: 'after_id' })
-  afterId!: string;
+  /** Id of the sender, new each time: a former sender cannot write any more. */
+  @Column('uuid')
+  holder!: string;
+
+  /** Until then, no other instance sends. */
+  @Column('timestamptz', { name: 'held_until' })
+  heldUntil!: Date;
 
   /** Failed attempts for the next event. */
   @Column('integer', { default: 0 })
@@ -23,6 +28,7 @@ export class Webhook {
   @Column('timestamptz', { name: 'failing_since', nullable: true })
   failingSince!: Date | null;
 
+  /** Time of the next attempt. */
   @Column('timestamptz', { name: 'retry_at', nullable: true })
   retryAt!: Date | null;
 

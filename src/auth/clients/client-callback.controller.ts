@@ -11,7 +11,7 @@ import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
 import { SignInRefusals } from '../auth.service.js';
-import { StateService, type PendingSignIn } from '../states/state.service.js';
+import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import {
@@ -66,7 +66,7 @@ export class ClientCallbackController {
    *
    * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as after GET. For a client
    * of the specification, the browser is redirected to the `redirect_uri` of the authorization request with the provider’s answer,
-   * which the client sends to `/oauth2/token`.
+   * which the client sends to `/oauth2/token`; so it is for a test of the administration page.
    *
    * @returns {303} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -84,7 +84,8 @@ export class ClientCallbackController {
         headers: { Allow: 'GET' },
       });
     }
-    const signIn = await this.states.peek(params.state);
+    const { state } = params;
+    const signIn = (await this.states.peek(state)) ?? (await this.states.peek(testState(state)));
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
     const address = isOfSpecification
       ? withQuery(signIn.redirectUri, answerIn(params))

@@ -54,6 +54,7 @@ describe('defaults', () => {
       adminEnabled: true,
       adminRole: 'latchkey-admin',
       supportRole: 'latchkey-support',
+      webhookPrivate: true,
       traces: false,
       logLevel: 'info',
     });
@@ -76,6 +77,7 @@ describe('defaults', () => {
 });
 
 const KEY = 'k'.repeat(32);
+const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const DATABASE = 'postgresql://u:p@db.example:5432/x?sslmode=require';
 const DIRECT = 'postgresql://u:p@direct.example/x';
 
@@ -129,6 +131,10 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],
+  WEBHOOK_URLS: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
+  WEBHOOK_SECRET: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
+  WEBHOOK_EVENTS: ['sign_in', { webhookEvents: ['sign_in'] }],
+  WEBHOOK_PRIVATE: ['false', { webhookPrivate: false }],
   LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
 };
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { SettingErrors, quote } from './invalid-settings.js';
+import { NOT_SHOWN, SettingErrors, quote } from './invalid-settings.js';
 import { exposureOfDataDir, keptSecret } from '../secrets/kept-secret.js';
 import { enabledProviders } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
@@ -9,6 +9,7 @@ import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { warningsFor } from './warnings.js';
+import { namesPrivateAddress } from './webhook-settings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
 export interface Surroundings {
@@ -104,6 +105,7 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
 function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
+  const { webhookUrls, webhookSecret, webhookPrivate, auditRetentionDays } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
     errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
   }
@@ -118,7 +120,22 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   if (metricsPort === port && !errors.has('PORT')) {
     errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
   }
+  if (webhookUrls !== undefined && webhookSecret === undefined && !errors.has('WEBHOOK_SECRET')) {
+    const { name, parser } = settingsTable.webhookSecret;
+    errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
+  }
+  if (webhookUrls !== undefined && auditRetentionDays === 0) {
+    errors.add(
+      'AUDIT_RETENTION_DAYS',
+      'is 0, but WEBHOOK_URLS is set',
+      'a day or more: webhooks are sent from the stored events',
+    );
+  }
   if (nodeEnv !== 'production') return;
+  if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {
+    const use = 'addresses on the Internet in production, or set WEBHOOK_PRIVATE=true';
+    errors.add('WEBHOOK_URLS', 'has an address of this machine or of a private network', use, NOT_SHOWN);
+  }
   if (databaseUrl === undefined && !env['DATA_DIR']) {
     const use = 'a PostgreSQL URL in production, or set DATA_DIR for the embedded database';
     errors.add('DATABASE_URL', 'is not set', use);

@@ -5,6 +5,7 @@ import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
 import type { Setting } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
+import { auditNames, webhookSecrets, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
 const rowOf = (parser: parsers.Parser<number>) => (name: string, standard: string, doc: string) => ({
@@ -233,5 +234,31 @@ export const settingsTable = {
     parser: parsers.oneOf('json', 'text'),
     defaultShown: 'json in production, unless it runs at a terminal; text in development',
     doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
+  },
+  webhookUrls: {
+    name: 'WEBHOOK_URLS',
+    section: 'Webhooks',
+    parser: webhookUrls,
+    secret: true,
+    doc: 'Comma-separated `https:` addresses (`http:` on loopback) that get audit events by POST, 20 at most (docs/webhooks.md).',
+  },
+  webhookSecret: {
+    name: 'WEBHOOK_SECRET',
+    parser: webhookSecrets,
+    secret: true,
+    doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request, so that receivers can change one after the other.',
+  },
+  webhookEvents: {
+    name: 'WEBHOOK_EVENTS',
+    parser: auditNames,
+    defaultShown: 'all',
+    doc: 'Comma-separated names of the audit events that webhooks get.',
+  },
+  webhookPrivate: {
+    name: 'WEBHOOK_PRIVATE',
+    parser: parsers.boolean,
+    default: 'true',
+    productionDefault: 'false',
+    doc: 'Whether webhooks may be sent to this machine and to private networks.',
   },
 } as const satisfies Record<string, Setting<unknown> & { readonly section?: string }>;

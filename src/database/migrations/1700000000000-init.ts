@@ -200,8 +200,9 @@ export class Init1700000000000 implements MigrationInterface {
 
       CREATE TABLE webhooks (
         address_hash bytea PRIMARY KEY,
-        after_at timestamptz NOT NULL,
-        after_id uuid NOT NULL,
+        position text NOT NULL,
+        holder uuid NOT NULL,
+        held_until timestamptz NOT NULL,
         attempts integer NOT NULL DEFAULT 0,
         failing_since timestamptz,
         retry_at timestamptz,

@@ -1,0 +1,171 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { Webhook } from 'standardwebhooks';
+import type { Clock } from '../../database/clock.js';
+import { errorReason } from '../../database/statements/error-facts.js';
+import type { AuditEvent } from '../audit-event.js';
+import { isBefore, timeOfCursor, type AuditFeed } from '../audit-feed.js';
+import { Stopwatch } from './stopwatch.js';
+import { TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
+import { LEASE_MS, type HeldWebhook, type WebhookStore } from './webhook.store.js';
+
+/** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */
+const NOT_HELD_MS = 3000;
+const IDLE_MS = 1000;
+const FAILING_MS = 2000;
+
+/** Pauses between attempts begin at a second and double up to this. */
+const LONGEST_PAUSE_S = 600;
+const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
+/** A stop waits so long for an answer; without it, the event is sent again. */
+const STOP_MS = 2000;
+/** An attempt may fail because the receiver has just closed the connection: no warning. */
+const WARN_AFTER = 2;
+
+export interface SenderParts {
+  readonly store: WebhookStore;
+  readonly feed: AuditFeed;
+  readonly http: WebhookHttp;
+  readonly clock: Clock;
+  /** Secrets now. */
+  readonly secrets: () => readonly string[];
+  /** Names of wanted events; undefined: all. */
+  readonly wanted: readonly string[] | undefined;
+}
+
+/**
+ * Sends the trail to one address, event after event, while this instance has the lease: the next one is sent after the position of the
+ * former one was stored. So each end of a process repeats one event at most.
+ */
+export class WebhookSender {
+  private readonly logger = new Logger('Webhooks');
+  readonly address: Buffer;
+  private holder = randomUUID();
+  /** All older events were accepted; milliseconds since the epoch. Undefined while another instance sends. */
+  private acceptedUntil: number | undefined;
+  private lease = new Stopwatch();
+  private running: Promise<void> = Promise.resolve();
+  private readonly stopping = new AbortController();
+  private readonly cutting = new AbortController();
+
+  /** @param name for people, without a path, which may be secret */
+  constructor(
+    private readonly url: string,
+    private readonly name: string,
+    private readonly parts: SenderParts,
+  ) {
+    this.address = createHash('sha256').update(url).digest();
+  }
+
+  /** Seconds by which the address is behind; undefined while another instance sends. */
+  get delay(): number | undefined {
+    if (this.acceptedUntil === undefined) return undefined;
+    return Math.max(0, this.parts.clock.now() - this.acceptedUntil) / 1000;
+  }
+
+  start(): void {
+    this.running = this.run();
+  }
+
+  /** Ends after the delivery in progress, or without its answer. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    const timer = setTimeout(() => this.cutting.abort(), STOP_MS);
+    await this.running;
+    clearTimeout(timer);
+  }
+
+  private async run(): Promise<void> {
+    const { store } = this.parts;
+    const { signal } = this.stopping;
+    const failed = (error: unknown): number => {
+      this.logger.debug({ err: error });
+      return IDLE_MS;
+    };
+    await store.tryNow(this.address).catch(failed);
+    while (!signal.aborted) {
+      const pause = await this.look().catch(failed);
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+    }
+    await store.release(this.address, this.holder).catch(failed); // or it expires
+  }
+
+  /** Sends the next events. @returns milliseconds until the next look */
+  private async look(): Promise<number> {
+    const { store, feed, clock, wanted: names } = this.parts;
+    this.lease = new Stopwatch();
+    let held = await store.hold(this.address, this.holder);
+    if (!held) {
+      this.holder = randomUUID();
+      this.acceptedUntil = undefined;
+      return NOT_HELD_MS;
+    }
+    const page = await feed.read(held.position);
+    const wanted = page.events.filter(({ event }) => !names || names.includes(event.event));
+    this.acceptedUntil = timeOfCursor(wanted[0]?.cursor ?? page.cursor);
+    if (wanted.length > 0) {
+      const wait = held.retryAt ? held.retryAt.getTime() - clock.now() : held.pausedAt ? FAILING_MS : 0;
+      if (wait > 0) return Math.min(wait, FAILING_MS);
+    }
+    for (const { event, cursor } of wanted) {
+      if (this.stopping.signal.aborted || this.lease.ms > LEASE_MS - TIMEOUT_MS) return 0;
+      this.acceptedUntil = timeOfCursor(cursor);
+      const failure = await this.deliver(event);
+      if (failure !== undefined) {
+        await this.failed(held, failure);
+        return 0;
+      }
+      this.lease = new Stopwatch();
+      if (!(await store.accepted(this.address, this.holder, cursor))) return 0;
+      if (held.attempts >= WARN_AFTER) this.logger.log(`${this.name} accepts events again.`);
+      held = { position: cursor, attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
+    }
+    this.acceptedUntil = timeOfCursor(page.cursor);
+    const end = page.events.at(-1)?.cursor ?? page.cursor;
+    const isSetBack = isBefore(page.cursor, held.position); // the database's clock
+    if (isSetBack || (page.events.length > 0 && end !== held.position)) {
+      await store.moved(this.address, this.holder, end);
+    }
+    return page.hasMore ? 0 : IDLE_MS;
+  }
+
+  /** @returns why the event was not accepted */
+  private async deliver(event: AuditEvent): Promise<string | undefined> {
+    const { clock, http, secrets } = this.parts;
+    const body = JSON.stringify({ type: event.event, timestamp: event.at, data: event });
+    const now = new Date(clock.now());
+    const headers = {
+      'Content-Type': 'application/json',
+      'User-Agent': 'Latchkey',
+      'webhook-id': event.id,
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': secrets()
+        .map((secret) => new Webhook(secret).sign(event.id, now, body))
+        .join(' '),
+    };
+    try {
+      const status = await http.post(this.url, headers, body, this.cutting.signal);
+      return status >= 200 && status < 300 ? undefined : `status ${status}`;
+    } catch (error) {
+      return errorReason(error);
+    }
+  }
+
+  private async failed({ attempts, failingSince, pausedAt }: HeldWebhook, reason: string): Promise<void> {
+    if (this.cutting.signal.aborted) return;
+    const { store, clock } = this.parts;
+    const problem = `${this.name} does not accept events: ${reason}.`;
+    if (pausedAt) {
+      await store.failed(this.address, this.holder, null);
+      this.logger.warn(`${problem} It stays paused.`);
+    } else if (failingSince && clock.now() - failingSince.getTime() >= GIVE_UP_MS) {
+      await store.pause(this.address, this.holder, problem);
+      this.logger.warn(`${problem} It is paused after 3 days; the start of an instance tries again.`);
+    } else {
+      const pause = Math.min(2 ** attempts, LONGEST_PAUSE_S) * (0.75 + Math.random() / 2);
+      await store.failed(this.address, this.holder, pause);
+      if (attempts + 1 === WARN_AFTER) this.logger.warn(`${problem} It is tried for 3 days.`);
+    }
+  }
+}

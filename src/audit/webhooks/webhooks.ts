@@ -1,0 +1,66 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { currentSecret } from '../../config/secrets/current-secret.js';
+import { settingsTable } from '../../config/settings/settings-table.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { Clock } from '../../database/clock.js';
+import { Events } from '../../events.js';
+import { AuditFeed } from '../audit-feed.js';
+import { WebhookHttp } from './webhook-http.js';
+import { WebhookSender } from './webhook-sender.js';
+import { WebhookStore } from './webhook.store.js';
+
+const REMOVE_EVERY_MS = 10 * 60_000;
+
+/** Sends audit events to the addresses of WEBHOOK_URLS (contract §9). Addresses do not wait for each other. */
+@Injectable()
+export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Webhooks.name);
+  private readonly senders: readonly WebhookSender[];
+  private timer?: NodeJS.Timeout;
+
+  constructor(
+    @Inject(SETTINGS) { webhookUrls = [], webhookSecret = [], webhookEvents, secretFiles }: Settings,
+    private readonly store: WebhookStore,
+    private readonly http: WebhookHttp,
+    feed: AuditFeed,
+    clock: Clock,
+    events: Events,
+  ) {
+    const { name, parser } = settingsTable.webhookSecret;
+    const warn = (line: string): void => this.logger.warn(line);
+    const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);
+    const parts = { store, feed, http, clock, secrets: () => secret.recent(), wanted: webhookEvents };
+    this.senders = webhookUrls.map(
+      (url, i) => new WebhookSender(url, `Webhook ${i + 1} (${new URL(url).host})`, parts),
+    );
+    events.on('state.asked', (report) => {
+      const delays = this.senders.map(({ delay }) => delay).filter((delay) => delay !== undefined);
+      report({ webhookDelay: Math.max(0, ...delays) });
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    for (const sender of this.senders) sender.start();
+    void this.removeOthers();
+    this.timer = setInterval(() => void this.removeOthers(), REMOVE_EVERY_MS).unref();
+  }
+
+  /** Runs while requests are answered: the connection pool is closed only after this. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all(this.senders.map((sender) => sender.stop()));
+    await this.http.close();
+  }
+
+  private async removeOthers(): Promise<void> {
+    const addresses = this.senders.map(({ address }) => address);
+    await this.store.removeOthers(addresses).catch((error: unknown) => this.logger.debug({ err: error }));
+  }
+}

@@ -1,0 +1,54 @@
+import { isPublicAddress } from '../urls/public-address.js';
+import { endpointUrl, isLoopbackUrl, parseUrl } from '../urls/urls.js';
+import { AUDIT_NAMES } from './audit-names.js';
+import { list, Refused, type Parser } from './parsers.js';
+
+/** Addresses of WEBHOOK_URLS, each once; every address has its own sender. */
+export const webhookUrls = atMost(
+  20,
+  list('https:// URLs, or http:// URLs of loopback, without fragment and user info', isWebhookUrl),
+);
+
+/** Secrets as Standard Webhooks write them. */
+export const webhookSecrets = atMost(
+  5,
+  list('whsec_ and 24 to 64 bytes as base64 (echo "whsec_$(openssl rand -base64 32)")', isSecret),
+);
+
+export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')})`, (entry) =>
+  AUDIT_NAMES.some((name) => name === entry),
+);
+
+/** Whether the host of a URL is an address outside of the Internet, or localhost. Other names are resolved for each connection. */
+export function namesPrivateAddress(url: string): boolean {
+  const { hostname } = new URL(url);
+  const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
+  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname); // URL parsing has normalized 127.1 and 0x7f.1
+  return isAddress ? !isPublicAddress(bracketed ?? hostname) : isLoopbackUrl(url);
+}
+
+function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Parser<readonly string[]> {
+  return {
+    accepts: `${accepts}, ${most} at most`,
+    parse: (value) => {
+      const entries = [...new Set(parse(value))];
+      if (entries.length > most) throw new Refused(value);
+      return entries;
+    },
+  };
+}
+
+function isWebhookUrl(entry: string): boolean {
+  try {
+    endpointUrl.parse(entry);
+  } catch {
+    return false;
+  }
+  return parseUrl(entry)!.protocol === 'https:' || isLoopbackUrl(entry);
+}
+
+function isSecret(entry: string): boolean {
+  const [, text = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(entry) ?? [];
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === text;
+}
