@@ -79,6 +79,7 @@ const ACCESS: Record<string, Kind> = {
   'DELETE /users/:user_id': 'users',
   'POST /push': 'push',
   'GET /sessions/ended': 'read',
+  'GET /audit/stream': 'read',
   'GET /docs': 'public',
   'GET /docs/openapi.json': 'public',
   'GET /docs/swagger-ui-bundle.js': 'public',
