@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
-import type { AuditStore } from '../../src/audit/audit.store.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -65,6 +65,7 @@ describe.each([
     events.on('sign_out.requested', (event) => void told.push(event));
     events.on('user.removed', (event) => void told.push(['removed', event]));
     sql = new WatchedSql(dataSource, isDistributed, events);
+    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     const presence = new PresenceStore(
       dataSource.getRepository(Instance),
@@ -79,16 +80,16 @@ describe.each([
       history,
       channels,
       codes,
-      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, events, {} as Settings),
+      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
       new UserSearch(dataSource, sql),
-      {} as AuditStore,
+      audit,
       sql,
       events,
     );
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);
-    signIns = new BatchedSignIns(sql, { channelHistory: 1000 });
+    signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
     await signIns.execute([ada, other], null);
     await signIns.execute([again], null);
     sql.asked.length = 0;

@@ -1,4 +1,6 @@
 import { Body, Controller, Get, Param, Put } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { AnyObject } from '../../http/parameters/parameter.js';
 import { Requires } from '../../token/guard/access.js';
 import type { UserClaims } from '../../user/claims.js';
@@ -53,8 +55,9 @@ export class UserClaimsController {
   async setClaims(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { claims }: SetClaimsDto,
+    @From() origin: Origin,
   ): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.setClaims(userId, claims));
+    return claimsOf(await this.users.setClaims(userId, claims, origin));
   }
 }
 

@@ -97,10 +97,10 @@ export class UsersService {
    * Replaces the claims of the application.
    * @throws OAuthError `invalid_request` beyond the limits of contract §5, `not_found`
    */
-  async setClaims(userId: string, claims: Claims): Promise<UserClaims> {
+  async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
     const { kept, dropped } = keepClaims(claims);
     if (dropped[0]) throw new OAuthError('invalid_request', `a claim ${dropped[0].why}`);
-    return (await this.userClaims.replace(userId, 'application', kept)) ?? this.notFound();
+    return (await this.userClaims.replace(userId, 'application', kept, origin)) ?? this.notFound();
   }
 
   /**
