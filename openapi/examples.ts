@@ -6,6 +6,7 @@ export const EXAMPLE = {
   redirectUri: 'http://localhost:3000/callback',
   issuer: 'http://localhost:3000',
   state: '4f1c0de2a7b93586e0d1f2c3b4a5968778695a4b3c2d1e0f90817263544536af',
+  testState: '0aa1d3f5b7c9e1a2034567890bcdef13579bdf02468ace13f5d7b9c1a2e3f405',
   code: 'SplxlOBeZQQYbYS6WxSbIA',
   codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
   codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -71,6 +72,10 @@ export const BODIES: Readonly<Record<string, Json>> = {
   },
   signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
   setClaims: { 'an editor': { claims: { roles: ['editor'], plan: 'pro' } } },
+  testProvider: {
+    'begin a test': {},
+    'the callback': { code: EXAMPLE.code, state: EXAMPLE.testState },
+  },
   signOutProviderUser: {
     'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
   },

@@ -51,7 +51,7 @@ function completeMember(member: Json, known: Json): Json {
     merged['type'] = [known['type'], 'null'];
   }
   if (merged['enum'] !== undefined) {
-    merged['type'] = 'string';
+    merged['type'] = (merged['enum'] as unknown[]).includes(null) ? ['string', 'null'] : 'string';
     delete merged['pattern']; // the enum is stricter
   }
   return merged;

@@ -16,15 +16,14 @@ import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { parseSettings } from '../config/settings/parse-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
-import { parseIdentity, type Identity } from '../provider/identity/identity.js';
+import { findingsOf, type ClaimFinding } from '../provider/identity/claim-findings.js';
+import type { Identity } from '../provider/identity/identity.js';
 import type { Claims } from '../provider/identity/kept-claims.js';
 import { loadProviders } from '../provider/load-providers.js';
-import { oneLine, refusalLine } from '../provider/log-line.js';
 import type { Provider } from '../provider/provider.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
-import { askedOf, ProviderRefusal } from '../provider/transport/provider-answer.js';
+import { ProviderRefusal } from '../provider/transport/provider-answer.js';
 import { CheckReport } from './check-report.js';
-import { findingsOf, type ClaimFinding } from './claim-findings.js';
 
 /** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
 const HTTPS_ONLY = new Set(['facebook', 'slack']);
@@ -146,10 +145,6 @@ async function signIn(provider: Provider, person: Person, { report, secrets, see
   const { settings } = provider;
   const state = randomBytes(32).toString('hex');
   let received: Claims | undefined;
-  const reason = (error: unknown): string => {
-    const cause = (error as Error).cause ?? error;
-    return askedOf(cause) ? refusalLine(cause, settings, secrets) : oneLine(cause, settings);
-  };
   try {
     if (settings.options['response_mode'] === 'form_post') {
       throw new CannotRun(
@@ -187,14 +182,11 @@ async function signIn(provider: Provider, person: Person, { report, secrets, see
     seen.identity = identity;
   } catch (error) {
     if (error instanceof CannotRun) throw error;
-    report.add('FAIL', 'sign-in', reason(error));
+    report.add('FAIL', 'sign-in', provider.reasonOf(error, secrets));
   }
-  // Without an identity, too: the claims show which of them could be the user's id.
-  seen.claims = received && findingsOf(received, settings, seen.identity ?? NOBODY);
+  seen.claims = received && findingsOf(received, settings, seen.identity); // without an identity, too
   if (seen.identity || received) describe(report, seen);
 }
-
-const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
 
 function describe(report: CheckReport, { identity, claims }: Seen): void {
   for (const [name, value] of Object.entries(members(identity))) report.add('identity', name, shown(value));

@@ -46,7 +46,7 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
 }
 
 /** Callback of the administration page (contract §9). */
-function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
   return `${publicUrl}/admin/callback`;
 }
 

@@ -16,6 +16,7 @@ import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyReader, KeyStore } from './keys/key.store.js';
+import { LiveSessions } from './sessions/live-sessions.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
@@ -38,6 +39,7 @@ import { TokenService } from './refresh/token.service.js';
     KeyRing,
     KeyService,
     KeyStore,
+    LiveSessions,
     EndedSessionStore,
     ServiceKeys,
     TokenInspector,
@@ -52,6 +54,7 @@ import { TokenService } from './refresh/token.service.js';
     EndedSessions,
     IdTokens,
     JwtGuard,
+    LiveSessions,
     TokenInspector,
     TokenService,
   ],

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
 import { document, routes, tokenOf, type Route } from './document.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn } from '../support/sign-in.js';
+import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
@@ -49,6 +49,7 @@ describe('every example of the document', () => {
     service = await startTestService({
       ...provider.env('STUB'),
       ...provider.env('MOCK'),
+      ...provider.env('CORP'),
       SERVICE_KEYS: SERVICE_KEY,
     });
   });
@@ -67,8 +68,12 @@ describe('every example of the document', () => {
       code_challenge: EXAMPLE.codeChallenge,
       code_challenge_method: 'S256',
     });
+    const { body: test } = (await bearer(service.url, SERVICE_KEY)
+      .post('/admin/providers/corp/test')
+      .expect(200)) as { body: { state: string } };
     const values: [string, string][] = [
       [EXAMPLE.state, state],
+      [EXAMPLE.testState, test.state],
       [EXAMPLE.code, user],
       [EXAMPLE.accessToken, tokens.access_token],
       [EXAMPLE.refreshToken, tokens.refresh_token],

@@ -54,7 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   database: ['config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
   audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS],
-  admin: [...GROUND],
+  admin: [...GROUND, 'auth', 'provider', 'user', 'token'],
   user: [...GROUND],
   provider: [...GROUND],
   token: [...GROUND, 'user'], // tokens carry the claims of their user

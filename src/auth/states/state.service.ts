@@ -9,6 +9,11 @@ import type { AuthorizationState } from './authorization-state.entity.js';
 /** A state of ours (contract §4): 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
 
+/** State of a test sign-in (contract §9), as StateService knows it: so the other flows cannot spend it, and it cannot spend theirs. */
+export function testState(state: string): string {
+  return `test ${state}`;
+}
+
 /** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
   return createHash('sha256').update(state).digest();

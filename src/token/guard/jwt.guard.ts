@@ -15,6 +15,7 @@ import {
   invalidToken,
   type VerifiedToken,
 } from '../access-tokens/access-token.verifier.js';
+import { rightOfRoles } from './roles.js';
 import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
@@ -107,9 +108,8 @@ export class JwtGuard implements CanActivate {
   ): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
     const roles = orPerson ? (await this.claims.find(userId))?.effective['roles'] : undefined;
-    const has = (role: string): boolean => Array.isArray(roles) && roles.includes(role);
-    const { adminRole, supportRole } = this.settings;
-    return new Set(has(adminRole) ? GRANTS.users : has(supportRole) ? GRANTS.support : []);
+    const right = rightOfRoles(roles, this.settings);
+    return new Set(right === null ? [] : GRANTS[right]);
   }
 
   private keyOfPasswords(passwords: readonly string[]): KeyHolder {

@@ -1,8 +1,8 @@
-import { claimPaths } from '../config/providers/claim-paths.js';
-import type { ProviderSettings } from '../config/settings/settings.js';
-import { isPartOf, mappedClaims, sourcesOf } from '../provider/identity/claims.js';
-import { isUnverified, type Identity } from '../provider/identity/identity.js';
-import { keepClaims, type Claims } from '../provider/identity/kept-claims.js';
+import { claimPaths } from '../../config/providers/claim-paths.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { isPartOf, mappedClaims, sourcesOf } from './claims.js';
+import { isUnverified, parseIdentity, type Identity } from './identity.js';
+import { keepClaims, type Claims } from './kept-claims.js';
 
 /** Claim that a provider sent, or that the settings expect. */
 export interface ClaimFinding {
@@ -30,12 +30,18 @@ const FIELDS: readonly (readonly [option: string, name: string, field: Field, ru
   ['claim_avatar_url', 'avatar_url', 'avatarUrl', 'is not an http(s) URL of at most 2048 characters'],
 ];
 
-/** Returns for each claim of a provider its place in the identity, or the reason for dropping it (contract §6, Identity). */
+const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
+
+/**
+ * Returns for each claim of a provider its place in the identity, or the reason for dropping it (contract §6, Identity).
+ * @param found null: the answer was refused; the claims show which of them could be the user's id
+ */
 export function findingsOf(
   received: Claims,
   { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,
-  identity: Identity,
+  found: Identity | null,
 ): ClaimFinding[] {
+  const identity = found ?? NOBODY;
   const kept = new Map<string, string[]>();
   const reasons = new Map<string, string>();
   const keep = (name: string, as: string): unknown => kept.set(name, [...(kept.get(name) ?? []), as]);
@@ -68,5 +74,6 @@ export function findingsOf(
       return { name, value, kept: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
     }),
     ...missing.map((name) => ({ name, kept: [], dropped: 'the provider did not send it' })),
+    ...(mapped ? [] : dropped.map(({ name, why }) => ({ name: `claims.${name}`, kept: [], dropped: why }))),
   ];
 }

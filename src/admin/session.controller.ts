@@ -1,0 +1,53 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import type { Session } from '../events.js';
+import { Caller } from '../token/guard/access.js';
+import { rightOfRoles } from '../token/guard/roles.js';
+import { ProfileStore } from '../user/profile.store.js';
+
+/** Answer of GET /admin/session. */
+export class AdminSession {
+  /** UUID. */
+  user_id!: string;
+
+  username!: string | null;
+
+  /** Null: the administration page is not for this user. */
+  right!: 'users' | 'support' | null;
+
+  /** Role that grants the right `users` (ADMIN_ROLE). */
+  admin_role!: string;
+
+  /** Role that grants the right `support` (SUPPORT_ROLE). */
+  support_role!: string;
+}
+
+@Controller('admin/session')
+export class AdminSessionController {
+  constructor(
+    private readonly profiles: ProfileStore,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * What the caller may do on the administration page
+   *
+   * @returns The right that the caller’s roles grant now, and the roles that grant one.
+   * @throws OAuthError `not_found`
+   */
+  @Get()
+  async adminSession(@Caller() { userId }: Session): Promise<AdminSession> {
+    const profile = await this.profiles.find(userId);
+    if (!profile) throw new OAuthError('not_found', 'there is no such user');
+    const { adminRole, supportRole } = this.settings;
+    return {
+      user_id: userId,
+      username: profile.username,
+      right: rightOfRoles(profile.claims['roles'], this.settings),
+      admin_role: adminRole,
+      support_role: supportRole,
+    };
+  }
+}

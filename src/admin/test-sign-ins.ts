@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { StateService, testState, type PendingSignIn } from '../auth/states/state.service.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { findingsOf } from '../provider/identity/claim-findings.js';
+import type { Identity } from '../provider/identity/identity.js';
+import type { Claims } from '../provider/identity/kept-claims.js';
+import type { Provider } from '../provider/provider.js';
+import { ProviderRegistry } from '../provider/provider.registry.js';
+import { adminCallback, redirectUriAt } from '../provider/redirect-uris.js';
+import type { TestBegun, TestResult } from './test-sign-in.dto.js';
+
+/** Callback of a test. */
+interface Callback {
+  readonly code: string;
+  readonly state: string;
+  readonly iss?: string | undefined;
+}
+
+/**
+ * Sign-ins that show what a provider sends (contract §9). They sign nobody in, write no user, session or audit event, and have
+ * states of their own.
+ */
+@Injectable()
+export class TestSignIns {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly states: StateService,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** @throws OAuthError `not_found`; `server_error` if the provider is away */
+  async begin(name: string): Promise<TestBegun> {
+    const provider = this.find(name);
+    const state = this.states.make();
+    const redirectUri = adminCallback(this.settings);
+    const { url, memory = null } = await provider.authorizationUrl({
+      state,
+      redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
+    });
+    await this.states.save(testState(state), {
+      provider: name,
+      redirectUri,
+      codeChallenge: null,
+      memory,
+      clientRequest: null,
+    });
+    return { redirect_url: url.href, state };
+  }
+
+  /** @throws OAuthError `not_found`; `invalid_grant` if the state is not that of a test of this provider */
+  async finish(name: string, callback: Callback): Promise<TestResult> {
+    const provider = this.find(name);
+    const test = await this.states.consume(testState(callback.state));
+    if (test.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
+    let received: Claims | null = null;
+    const answer = await this.identityOf(provider, test, callback, (claims) => void (received = claims));
+    const identity = 'error' in answer ? null : answer;
+    const findings = received ? findingsOf(received, provider.settings, identity) : [];
+    return {
+      identity: identity && {
+        provider_user_id: identity.providerUserId,
+        username: identity.username,
+        email: identity.email,
+        avatar_url: identity.avatarUrl,
+      },
+      ...('error' in answer && answer),
+      claims_received: received,
+      claims_kept: identity?.claims ?? {},
+      claims_dropped: findings.flatMap(({ name: claim, dropped }) =>
+        dropped === null ? [] : [{ name: claim, why: dropped }],
+      ),
+    };
+  }
+
+  private find(name: string): Provider {
+    const provider = this.providers.find(name);
+    if (!provider) throw new OAuthError('not_found', 'there is no such provider');
+    return provider;
+  }
+
+  /** @returns a refusal instead of throwing it: it is what the test shows */
+  private async identityOf(
+    provider: Provider,
+    { redirectUri, memory }: PendingSignIn,
+    { code, state, iss }: Callback,
+    received: (claims: Claims) => void,
+  ): Promise<Identity | { readonly error: string; readonly reason: string }> {
+    const request = {
+      code,
+      state,
+      redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
+      ...(iss !== undefined && { iss }),
+      ...(memory !== null && { memory }),
+      received,
+    };
+    try {
+      return await provider.exchange(request, true);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const secrets = [code, state, ...Object.values(memory ?? {})].filter((one) => typeof one === 'string');
+      return { error: error.error, reason: provider.reasonOf(error, secrets) };
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { Clock } from '../database/clock.js';
+import { errorCode } from '../database/statements/error-facts.js';
+import { KeptReading } from '../database/statements/kept-reading.js';
+import { Sql } from '../database/statements/sql.js';
+import { SignInTallies, HOUR_MS, type CountedRow } from './sign-in-tallies.js';
+
+/** Hours that are counted: seven days. */
+export const HOURS = 168;
+/** Events of a time so long ago are all committed: their transactions take seconds. */
+const SETTLED_MS = 60_000;
+const FRESH_MS = 10_000;
+/** Longest wait of a caller; the counting goes on. */
+const PATIENCE_MS = 2000;
+/** A statement should take about this long; the connection is free in between. */
+const STATEMENT_MS = 150;
+const SHORTEST_MS = 1000;
+
+const CANCELED = '57014';
+
+// Of each hour, provider and event the most frequent errors: clients may report any code.
+const COUNT = {
+  name: 'audit-sign-ins',
+  text: `
+    WITH counted AS (
+      SELECT date_bin('1 hour', at, 'epoch') AS hour, event, CASE WHEN provider = ANY ($3::text[]) THEN provider END AS provider,
+        error, count(*) AS events, max(at) AS last
+      FROM audit_events
+      WHERE at >= to_timestamp($1::float8 / 1000) AND at < to_timestamp($2::float8 / 1000) AND event IN ('sign_in', 'sign_in_refused')
+      GROUP BY 1, 2, 3, 4
+    ), ranked AS (
+      SELECT *, row_number() OVER (PARTITION BY hour, event, provider ORDER BY events DESC) AS place FROM counted
+    )
+    SELECT extract(epoch FROM hour)::float8 * 1000 AS hour, event, provider,
+      CASE WHEN place <= 10 THEN error ELSE 'other' END AS error,
+      sum(events)::float8 AS events, extract(epoch FROM max(last))::float8 * 1000 AS last
+    FROM ranked GROUP BY 1, 2, 3, 4`,
+};
+
+/**
+ * Sign-ins of the last seven days from the audit trail, on all instances. An event is read once, when it is settled: newest
+ * first at the beginning, then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
+ */
+@Injectable()
+export class SignInCounts {
+  private readonly providers: readonly string[];
+  private readonly settled = new SignInTallies();
+  private recent = new SignInTallies();
+  /** Begin and end of the settled time that is counted; milliseconds since the epoch. */
+  private from = 0;
+  private to = 0;
+  private widthMs = HOUR_MS;
+  private readonly counting: KeptReading<void>;
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) { providers, sampleProvider }: Pick<Settings, 'providers' | 'sampleProvider'>,
+  ) {
+    this.providers = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()];
+    this.counting = new KeptReading(() => this.count(), FRESH_MS);
+  }
+
+  /**
+   * Returns the tallies, at most ten seconds old. `countedFrom` is after the begin of the first hour while that many events are
+   * still being counted, after the start of an instance.
+   */
+  async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
+    const patience = new AbortController();
+    await Promise.race([
+      this.counting.get(),
+      delay(PATIENCE_MS, undefined, { ref: false, signal: patience.signal }),
+    ]).finally(() => patience.abort());
+    const tallies = this.settled.with(this.recent);
+    return { tallies, countedFrom: this.from, firstHour: this.firstHour() };
+  }
+
+  private firstHour(): number {
+    return (Math.floor(this.clock.now() / HOUR_MS) - HOURS + 1) * HOUR_MS;
+  }
+
+  private async count(): Promise<void> {
+    const first = this.firstHour();
+    const settled = this.clock.now() - SETTLED_MS;
+    if (this.to < first) {
+      this.settled.clear();
+      this.from = this.to = settled;
+    }
+    this.settled.dropBefore(first);
+    while (this.to < settled) {
+      const end = Math.min(this.to + this.widthMs, settled);
+      const rows = await this.rowsIn(this.to, end);
+      if (!rows) continue;
+      this.settled.add(rows);
+      this.to = end;
+    }
+    const recent = new SignInTallies();
+    recent.add(await this.query(this.to, Number.MAX_SAFE_INTEGER));
+    this.recent = recent;
+    while (this.from > first) {
+      const begin = Math.max(this.from - this.widthMs, first);
+      const rows = await this.rowsIn(begin, this.from);
+      if (!rows) continue;
+      this.settled.add(rows);
+      this.from = begin;
+    }
+  }
+
+  /** Adapts the length of the next statement. @returns undefined if this one took too long */
+  private async rowsIn(begin: number, end: number): Promise<CountedRow[] | undefined> {
+    const began = performance.now();
+    try {
+      const rows = await this.query(begin, end);
+      const factor = STATEMENT_MS / (performance.now() - began);
+      this.widthMs = (end - begin) * Math.min(Math.max(factor, 0.25), 8);
+      return rows;
+    } catch (error) {
+      if (errorCode(error) !== CANCELED || end - begin <= SHORTEST_MS) throw error;
+      this.widthMs = (end - begin) / 4;
+      return undefined;
+    }
+  }
+
+  private query(begin: number, end: number): Promise<CountedRow[]> {
+    return this.sql.query<CountedRow>(COUNT, [begin, end, this.providers]);
+  }
+}

@@ -1,0 +1,133 @@
+import request from 'supertest';
+import { bearer, signIn } from '../support/sign-in.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** What a person may do on the administration page (contract §9). */
+describe('GET /admin/session', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...provider.env(),
+      ADMIN_ROLE: 'boss',
+      SUPPORT_ROLE: 'desk',
+      SERVICE_KEYS: SERVICE_KEY,
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  async function tokenWith(claims: object | undefined): Promise<string> {
+    const name = JSON.stringify(claims ?? 'none');
+    provider.claims.set(name, claims);
+    return (await signIn(service.url, name)).access_token;
+  }
+
+  const right = async (token: string): Promise<unknown> =>
+    (await bearer(service.url, token).get('/admin/session').expect(200)).body.right;
+
+  it.each([
+    [undefined, null],
+    [{ roles: [] }, null],
+    [{ roles: ['latchkey-admin'] }, null], // the settings name others
+    [{ groups: ['boss'], 'roles.0': 'boss' }, null],
+    [{ roles: ['desk'] }, 'support'],
+    [{ roles: ['desk', 'boss'] }, 'users'],
+  ])('with %j says %j', async (claims, expected) => {
+    expect(await right(await tokenWith(claims))).toBe(expected);
+  });
+
+  it('names the person, and the roles that are needed', async () => {
+    const { access_token, user_id } = await signIn(service.url, 'linus');
+    const { body } = await bearer(service.url, access_token).get('/admin/session').expect(200);
+    expect(body).toEqual({ user_id, username: 'Ada', right: null, admin_role: 'boss', support_role: 'desk' });
+  });
+
+  it('follows a change of the roles with the same token', async () => {
+    const { access_token, user_id } = await signIn(service.url, 'margaret');
+    expect(await right(access_token)).toBeNull();
+    await bearer(service.url, SERVICE_KEY)
+      .put(`/users/${user_id}/claims`, { claims: { roles: ['boss'] } })
+      .expect(200);
+    expect(await right(access_token)).toBe('users');
+  });
+
+  it('is for people only', async () => {
+    await request(service.url).get('/admin/session').expect(401);
+    await bearer(service.url, SERVICE_KEY).get('/admin/session').expect(401);
+  });
+
+  it.each([
+    ['GET', '/admin/overview', 'support'],
+    ['GET', '/admin/providers', 'support'],
+    ['POST', '/admin/providers/stub/test', 'users'],
+  ] as const)('%s %s needs the right %s, and says so in a sentence', async (method, path, needed) => {
+    const call = (token: string): request.Test =>
+      method === 'GET' ? bearer(service.url, token).get(path) : bearer(service.url, token).post(path);
+    const { body, headers } = await call(await tokenWith(undefined)).expect(403);
+    expect(body).toEqual({
+      error: 'insufficient_scope',
+      error_description: `this call needs a service key with the right, or a role with it: ${needed}`,
+    });
+    expect(headers['www-authenticate']).toBe('Bearer error="insufficient_scope"');
+    await call(await tokenWith({ roles: ['desk'] })).expect(needed === 'support' ? 200 : 403);
+    await call(await tokenWith({ roles: ['boss'] })).expect(200);
+    await call(SERVICE_KEY).expect(200);
+  });
+
+  it('is not there without the page', async () => {
+    const { databaseUrl: DATABASE_URL } = service;
+    const other = await startTestService({ DATABASE_URL, ADMIN_ENABLED: 'false', SERVICE_KEYS: SERVICE_KEY });
+    try {
+      for (const path of ['/admin/overview', '/admin/providers', '/admin/session'])
+        await bearer(other.url, SERVICE_KEY).get(path).expect(404);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+it('lists providers with what to register there', async () => {
+  const service = await startTestService({
+    PROVIDERS_CORP_ADAPTER: 'oidc',
+    PROVIDERS_CORP_URL: 'https://login.corp.example',
+    PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+    PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
+    PROVIDERS_CORP_LABEL: 'Corp',
+    REDIRECT_URIS: 'https://app.example/cb',
+    SERVICE_KEYS: SERVICE_KEY,
+  });
+  try {
+    const { body, text } = await bearer(service.url, SERVICE_KEY).get('/admin/providers').expect(200);
+    const sample = {
+      name: 'mock',
+      label: 'Sample provider',
+      adapter: 'contract',
+      mode: 'iframe',
+      is_sample: true,
+    };
+    const corp = { name: 'corp', label: 'Corp', adapter: 'oidc', mode: 'popup', is_sample: false };
+    expect(body.providers).toMatchObject([
+      { ...sample, url: `${service.url}/providers/mock` },
+      {
+        ...corp,
+        url: 'https://login.corp.example',
+        redirect_uris: [
+          'https://app.example/cb',
+          `${service.url}/admin/callback`,
+          `${service.url}/providers/corp/callback`,
+        ],
+      },
+    ]);
+    expect(text).not.toContain('secret');
+  } finally {
+    await service.close();
+  }
+});
