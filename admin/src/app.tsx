@@ -1,12 +1,18 @@
 import { ProviderButtons, useLatchkey, useSession } from '@latchkey/client/react';
 import type { ReactNode } from 'react';
 import useSWR, { SWRConfig } from 'swr';
-import { Redirect, Route, Router, Switch } from 'wouter';
+import { Route, Router, Switch } from 'wouter';
 import { call, type ApiError } from './api/api.js';
+import { SessionContext } from './api/session.js';
 import type { AdminSession } from './api/types.js';
+import { Audit } from './audit/audit.js';
 import { Heading } from './parts/heading.js';
 import { Failure, Loading } from './parts/states.js';
+import { Toast } from './parts/toast.js';
+import { Overview } from './overview/overview.js';
+import { Providers } from './providers/providers.js';
 import { Header, Logo } from './header.js';
+import { User } from './users/user.js';
 import { Users } from './users/users.js';
 
 /** The page: a sign-in, then the views for a person with a role. */
@@ -56,17 +62,19 @@ function Authorized(): ReactNode {
     );
   if (!data.right) return <NoRight session={data} />;
   return (
-    <>
+    <SessionContext value={data}>
       <Header session={data} />
       <main className="page">
         <Switch>
+          <Route path="/" component={Overview} />
           <Route path="/users" component={Users} />
-          <Route>
-            <Redirect to="/users" replace />
-          </Route>
+          <Route path="/users/:user_id">{({ user_id }) => <User key={user_id} userId={user_id} />}</Route>
+          <Route path="/audit" component={Audit} />
+          <Route path="/identity-providers" component={Providers} />
         </Switch>
       </main>
-    </>
+      <Toast />
+    </SessionContext>
   );
 }
 

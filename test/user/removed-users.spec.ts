@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
@@ -72,19 +73,20 @@ describe.each([
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
     const signOuts = new SignOutService(history, events);
+    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     users = new UsersService(
       signOuts,
       history,
       channels,
       codes,
-      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, events, {} as Settings),
+      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
       sql,
       events,
     );
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);
-    signIns = new BatchedSignIns(sql, { channelHistory: 1000 });
+    signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
     await signIns.execute([ada, other], null);
     await signIns.execute([again], null);
     sql.asked.length = 0;

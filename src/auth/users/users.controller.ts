@@ -1,4 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { Requires } from '../../token/guard/access.js';
 import { userIdOf } from '../../user/user-id.js';
 import type { UserClaims } from '../../user/claims.js';
@@ -104,8 +106,9 @@ export class UsersController {
   async setClaims(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { claims }: SetClaimsDto,
+    @From() origin: Origin,
   ): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.setClaims(userId, claims));
+    return claimsOf(await this.users.setClaims(userId, claims, origin));
   }
 
   /**

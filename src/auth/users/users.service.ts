@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { ChannelRemoval } from '../../channel/channel.removal.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
@@ -56,10 +57,10 @@ export class UsersService {
    * Replaces the claims of the application.
    * @throws OAuthError `invalid_request` beyond the limits of contract §5, `not_found`
    */
-  async setClaims(userId: string, claims: Claims): Promise<UserClaims> {
+  async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
     const { kept, dropped } = keepClaims(claims);
     if (dropped[0]) throw new OAuthError('invalid_request', `a claim ${dropped[0].why}`);
-    return (await this.userClaims.replace(userId, 'application', kept)) ?? this.notFound();
+    return (await this.userClaims.replace(userId, 'application', kept, origin)) ?? this.notFound();
   }
 
   /**

@@ -4,12 +4,12 @@ import type { Retention } from '../../database/expires.js';
 const UNIQUE_VIOLATION = '23505';
 
 const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token';
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token, auth_time, address, user_agent';
 
-/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds. */
+/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds, `$10` is in seconds since the epoch. */
 export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
-      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9)`;
+      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9, to_timestamp($10), $11, $12)`;
 
 /** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
 export const INSERT_ACCESS_TOKEN = `
@@ -18,13 +18,14 @@ export const INSERT_ACCESS_TOKEN = `
 
 /**
  * Inserts several sessions.
- * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
+ * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`; `auth_time` in
+ *   seconds since the epoch
  */
 export function insertRefreshTokens(from: string): string {
   return `
       INSERT INTO refresh_tokens (${SESSION})
       SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
-        jkt, provider_subject, provider_session, id_token
+        jkt, provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent
       FROM ${from}`;
 }
 
