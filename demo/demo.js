@@ -1,17 +1,14 @@
 // The demo: connects the client's events with the parts of the page.
 import { clearChannel, openChannel } from './channel.js';
 import { latchkey } from './client.js';
-import { clearDevices, showDevices } from './devices.js';
 import { reset, showKept, showProgress, showRequest } from './flow.js';
-import { showLeave } from './leave.js';
+import { explain } from './notice.js';
 import { showSecondDevice } from './second-device.js';
 import { showToken, showUser, tick } from './profile.js';
 import { addRequest } from './requests.js';
 import './snippets.js';
 
 const element = (id) => document.getElementById(id);
-/** Milliseconds after which the devices are shown, even if the channel is not open. */
-const LATEST = 2000;
 /** The id of the user that the page shows. */
 let shown;
 
@@ -20,9 +17,7 @@ function show(session) {
   shown = session?.userId;
   element('welcome').hidden = Boolean(session);
   element('account').hidden = !session;
-  showLeave(Boolean(session));
   clearChannel();
-  clearDevices();
   if (!session) {
     reset();
     element('sign-in').focus();
@@ -31,7 +26,6 @@ function show(session) {
   showKept();
   void showUser();
   void showToken();
-  showDevices(LATEST); // mostly once, when the channel is open
   void openChannel();
 }
 
@@ -57,5 +51,5 @@ for (const button of document.querySelectorAll('[data-mode]'))
 if (latchkey.session) show(latchkey.session);
 if (showSecondDevice() && !latchkey.session) void signIn();
 setInterval(tick, 1000);
-// There is no event for a change of `online`.
-setInterval(() => latchkey.session && navigator.onLine && !document.hidden && showDevices(), 30_000);
+latchkey.showUser(element('user'), { onError: explain }).catch(explain);
+latchkey.showDevices(element('devices')).catch(explain);

@@ -12,7 +12,7 @@ let life;
 /** Asks the service who is signed in, and shows them. */
 export async function showUser() {
   try {
-    const { username, email, avatar_url, created_at } = await latchkey.me();
+    const { username, email, created_at } = await latchkey.me();
     const name = username ?? email ?? 'You are signed in';
     element('name').textContent = name;
     element('email').textContent = email ?? '';
@@ -22,7 +22,6 @@ export async function showUser() {
     element('member-since').textContent = new Date(created_at).toLocaleDateString('en', {
       dateStyle: 'long',
     });
-    showAvatar(username ?? email ?? '?', avatar_url);
   } catch (error) {
     if (error.code !== 'network') explain(error); // the banner speaks of the network
   }
@@ -52,20 +51,6 @@ export function tick() {
       : 'Access token ended: renewed when you are back online'
     : 'Access token renews by itself';
   element('ring').style.strokeDashoffset = String(100 - Math.min(100, (left / life) * 100));
-}
-
-function showAvatar(name, url) {
-  const initials = name
-    .split(/\s+/)
-    .map((word) => [...word][0] ?? '')
-    .slice(0, 2)
-    .join('');
-  element('initials').textContent = initials.toUpperCase();
-  const image = element('avatar');
-  image.hidden = true;
-  image.onload = () => (image.hidden = false);
-  image.removeAttribute('src');
-  if (url) image.src = url;
 }
 
 onConnection(tick);

@@ -68,7 +68,6 @@ export interface ServiceState {
 
 /** Events between modules, from a lower layer to a higher one. Emitted on one instance, unless noted. */
 export interface DomainEvents {
-  'session.started': [Session & { readonly provider: string }];
   /** A refresh, or a request with an access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
   /** A session was signed out. Emitted on every instance within 1 s (contract §5). */
@@ -82,8 +81,6 @@ export interface DomainEvents {
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];
-  /** The claims of one source were replaced, and the effective claims have changed. */
-  'claims.replaced': [{ readonly userId: string; readonly by: 'provider' | 'application' }];
   /** Sessions of a user were ended on request. `by`: undefined for the user. */
   'sign_out.requested': [
     {
@@ -98,11 +95,6 @@ export interface DomainEvents {
   'provider_logout.obeyed': [
     { readonly provider: string; readonly userIds: readonly string[]; readonly sessions: number },
   ];
-  /**
-   * A code was not exchanged, or a client reported an error of the callback: then `error` is the provider's, cleaned. The provider
-   * is known if the state was valid.
-   */
-  'sign_in.refused': [{ readonly error: string; readonly provider?: string | undefined }];
   /** A refresh was refused. `session`: the session that the token claims to belong to. */
   'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];
   /** An event was committed to a user's channel. */

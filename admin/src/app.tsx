@@ -1,12 +1,18 @@
 import { ProviderButtons, useLatchkey, useSession } from '@latchkey/client/react';
 import type { ReactNode } from 'react';
 import useSWR, { SWRConfig } from 'swr';
-import { Redirect, Route, Router, Switch } from 'wouter';
+import { Route, Router, Switch } from 'wouter';
 import { call, type ApiError } from './api/api.js';
+import { SessionContext } from './api/session.js';
 import type { AdminSession } from './api/types.js';
+import { Audit } from './audit/audit.js';
 import { Heading } from './parts/heading.js';
 import { Failure, Loading } from './parts/states.js';
+import { Toast } from './parts/toast.js';
+import { Overview } from './overview/overview.js';
+import { Providers } from './providers/providers.js';
 import { Header, Logo } from './header.js';
+import { User } from './users/user.js';
 import { Users } from './users/users.js';
 
 /** The page: a sign-in, then the views for a person with a role. */
@@ -43,7 +49,9 @@ function SignIn(): ReactNode {
 
 /** Shows the views if the service grants a right. */
 function Authorized(): ReactNode {
-  const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session');
+  const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session', {
+    refreshInterval: 60_000,
+  });
   if (!data)
     return (
       <main className="gate">
@@ -56,17 +64,23 @@ function Authorized(): ReactNode {
     );
   if (!data.right) return <NoRight session={data} />;
   return (
-    <>
-      <Header session={data} />
-      <main className="page">
-        <Switch>
-          <Route path="/users" component={Users} />
-          <Route>
-            <Redirect to="/users" replace />
-          </Route>
-        </Switch>
-      </main>
-    </>
+    <SessionContext value={data}>
+      <SWRConfig
+        value={{ onError: ({ code }: ApiError) => void (code === 'insufficient_scope' && mutate()) }}
+      >
+        <Header session={data} />
+        <main className="page">
+          <Switch>
+            <Route path="/" component={Overview} />
+            <Route path="/users" component={Users} />
+            <Route path="/users/:user_id">{({ user_id }) => <User key={user_id} userId={user_id} />}</Route>
+            <Route path="/audit" component={Audit} />
+            <Route path="/identity-providers" component={Providers} />
+          </Switch>
+        </main>
+      </SWRConfig>
+      <Toast />
+    </SessionContext>
   );
 }
 
@@ -83,7 +97,7 @@ function NoRight({ session: { username, admin_role, support_role } }: { session:
             </>
           )}
           This page needs the role <code>{admin_role}</code>, or <code>{support_role}</code> to read and to
-          sign users out. Ask an administrator for it, then sign in again.
+          sign users out. Ask an administrator for it.
         </p>
         <SignOut />
       </section>

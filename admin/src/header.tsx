@@ -1,9 +1,14 @@
-import { useLatchkey } from '@latchkey/client/react';
+import { UserButton } from '@latchkey/client/react';
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import type { AdminSession } from './api/types.js';
 
-const VIEWS = [['/users', 'Users']] as const;
+const VIEWS = [
+  ['/', 'Overview'],
+  ['/users', 'Users'],
+  ['/audit', 'Audit'],
+  ['/identity-providers', 'Providers'],
+] as const;
 
 export function Logo(): ReactNode {
   return (
@@ -21,29 +26,27 @@ export function Logo(): ReactNode {
 }
 
 /** The views, and the person. */
-export function Header({ session: { username, right } }: { session: AdminSession }): ReactNode {
-  const latchkey = useLatchkey();
+export function Header({ session: { right } }: { session: AdminSession }): ReactNode {
+  const [location] = useLocation();
+  const isAt = (path: string): boolean =>
+    location === path || (path !== '/' && location.startsWith(`${path}/`));
   return (
     <header className="header">
       <Logo />
       <nav aria-label="Views">
         {VIEWS.map(([path, title]) => (
-          <Link key={path} href={path} className={(isActive) => (isActive ? 'active' : '')}>
+          <Link
+            key={path}
+            href={path}
+            className={isAt(path) ? 'active' : ''}
+            aria-current={location === path ? 'page' : undefined}
+          >
             {title}
           </Link>
         ))}
       </nav>
-      <p className="me">
-        <bdi>{username ?? 'You'}</bdi>
-        <span className="soft">{right === 'users' ? 'All rights' : 'Support'}</span>
-      </p>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => void latchkey.signOut().catch(() => undefined)}
-      >
-        Sign out
-      </button>
+      {right === 'support' && <span className="tag">Support</span>}
+      <UserButton className="me" />
     </header>
   );
 }

@@ -16,7 +16,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const styleInOneLine = {
   name: 'style-in-one-line',
   setup({ onLoad }) {
-    onLoad({ filter: /\b(dialog-style|provider-buttons)\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /\b(\w+-style|provider-buttons)\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/`\n[^`]+`/, (style) => style.replaceAll('\n', '')),
       loader: 'ts',
     }));

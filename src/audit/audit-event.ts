@@ -95,8 +95,11 @@ export function auditEventOf(row: StoredAuditEvent): AuditEvent {
   return { id, at: row.at.toISOString(), ...members };
 }
 
-/** Maps a row, of which only the database knows the time. */
-export function recordedEventOf(row: Omit<StoredAuditEvent, 'at'>): RecordedEvent {
+/** Row without its time, which only the database knows. */
+export type AuditRow = Omit<StoredAuditEvent, 'at'>;
+
+/** Maps a row to the event that is published. */
+export function recordedEventOf(row: AuditRow): RecordedEvent {
   const userId = row.userId === NO_USER ? undefined : row.userId;
   const type = row.actorType as Actor['type'];
   const name = row.actorName ?? (type === 'user' ? userId : undefined);
@@ -119,7 +122,7 @@ export function recordedEventOf(row: Omit<StoredAuditEvent, 'at'>): RecordedEven
 }
 
 /** Maps what a writer knows to a row. @param id UUID */
-export function auditRowOf(id: string, facts: AuditFacts): Omit<StoredAuditEvent, 'at'> {
+export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
   const { event, userId, origin } = facts;
   const { type, name = null } = origin.actor;
   return {

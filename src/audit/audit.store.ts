@@ -5,12 +5,16 @@ import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
-import { auditRowOf, recordedEventOf, type AuditFacts, type RecordedEvent } from './audit-event.js';
-
-type Row = ReturnType<typeof auditRowOf>;
+import {
+  auditRowOf,
+  recordedEventOf,
+  type AuditFacts,
+  type AuditRow,
+  type RecordedEvent,
+} from './audit-event.js';
 
 /** Columns: name, type and value. `at` has its default, the time under the locks of the transaction. */
-const COLUMNS: readonly (readonly [string, string, keyof Row])[] = [
+const COLUMNS: readonly (readonly [string, string, keyof AuditRow])[] = [
   ['user_id', 'uuid', 'userId'],
   ['id', 'uuid', 'id'],
   ['event', 'text', 'event'],
@@ -61,8 +65,13 @@ export class AuditStore implements EntitySubscriberInterface {
     this.uncommitted.set(runner, [...earlier, ...rows.map(recordedEventOf)]);
   }
 
+  /** Publishes events that a committed statement has written itself. */
+  publish(rows: readonly AuditRow[]): void {
+    if (rows.length > 0) this.events.emit('audit.recorded', rows.map(recordedEventOf));
+  }
+
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
-  async insert(manager: EntityManager, rows: readonly Row[]): Promise<void> {
+  async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
     if (!this.sql.distributed) {
       const columns = COLUMNS.map(([, , key]) => rows.map((row) => row[key]));
       await manager.query(INSERT_MANY, columns);

@@ -3,7 +3,7 @@ import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/comm
 import { DataSource } from 'typeorm';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type Session } from '../events.js';
-import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts } from './audit-event.js';
+import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
 import { AuditStore } from './audit.store.js';
 
 /** Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all (contract §9). */
@@ -27,7 +27,7 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
 }
 
 interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
-  readonly row: ReturnType<typeof auditRowOf>;
+  readonly row: AuditRow;
 }
 
 /**
@@ -115,7 +115,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
   }
 }
 
-async function attributed({ row, claimed, isProven }: Waiting): Promise<Waiting['row']> {
+async function attributed({ row, claimed, isProven }: Waiting): Promise<AuditRow> {
   if (!claimed || !(await isProven?.())) return row;
   return { ...row, ...claimed };
 }

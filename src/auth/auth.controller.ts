@@ -1,5 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import type { Origin } from '../audit/audit-event.js';
+import { From } from '../audit/origin.js';
 import { Public } from '../token/guard/access.js';
 import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
@@ -53,10 +55,11 @@ export class AuthController {
     @Query(AuthorizeRequestPipe) query: AuthorizeDto | ClientAuthorizeDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
+    @From() origin: Origin,
   ): Promise<Authorization | string> {
-    if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query);
+    if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query, origin);
     refuseHead(request);
-    return sendNext(await this.clientAuthorization.begin(query, request.query), response);
+    return sendNext(await this.clientAuthorization.begin(query, request.query, origin), response);
   }
 
   /**
@@ -77,16 +80,16 @@ export class AuthController {
   @HttpCode(200)
   token(
     @Body(TokenRequestPipe) body: TokenRequest,
-    @Headers('user-agent') userAgent?: string,
+    @From() origin: Origin,
     @Headers('dpop') header?: string,
     @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call);
     if (body instanceof ClientTokenDto) {
-      return this.clientExchange.exchange(body, call, { authorization, userAgent });
+      return this.clientExchange.exchange(body, call, { authorization, origin });
     }
-    return this.auth.exchange(body, call, userAgent);
+    return this.auth.exchange(body, call, origin);
   }
 
   /**

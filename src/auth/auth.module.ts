@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { AuditStore } from '../audit/audit.store.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -10,7 +11,7 @@ import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
 import { CallbackErrorController } from './callback-error.controller.js';
-import { AuthService, SignInRefusals } from './auth.service.js';
+import { AuthService } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
@@ -20,20 +21,26 @@ import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
 import { BatchedSignIns } from './sign-in/batched-sign-ins.js';
+import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore, SignInWriter } from './sign-in/sign-in.store.js';
 import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
+import { UserClaimsController } from './users/user-claims.controller.js';
+import { UserDirectory } from './users/user-directory.js';
+import { UserSignOutController } from './users/user-sign-out.controller.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
 const signInWriter = {
   provide: SignInWriter,
-  inject: [Sql, DataSource, SETTINGS],
-  useFactory: (sql: Sql, dataSource: DataSource, settings: Settings): SignInWriter =>
-    sql.distributed ? new StepwiseSignIns(dataSource, settings) : new BatchedSignIns(sql, settings),
+  inject: [Sql, DataSource, SETTINGS, AuditStore],
+  useFactory: (sql: Sql, dataSource: DataSource, settings: Settings, audit: AuditStore): SignInWriter =>
+    sql.distributed
+      ? new StepwiseSignIns(dataSource, settings, audit)
+      : new BatchedSignIns(sql, settings, audit),
 };
 
 @Module({
@@ -45,6 +52,8 @@ const signInWriter = {
     RevokeController,
     ServerMetadataController,
     SignOutController,
+    UserClaimsController,
+    UserSignOutController,
     UsersController,
   ],
   providers: [
@@ -57,6 +66,7 @@ const signInWriter = {
     SignInStore,
     signInWriter,
     TokenIssuer,
+    UserDirectory,
     UsersService,
   ],
 })

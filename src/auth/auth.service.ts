@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Origin } from '../audit/audit-event.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
@@ -13,32 +14,8 @@ import { providerParams } from './provider-params.dto.js';
 import { checkAllowed } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
+import { SignInRefusals, type Attempt } from './sign-in/sign-in-refusals.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
-import { Events } from '../events.js';
-import { ErrorForClient } from './clients/client-request.js';
-
-/** What is known of a sign-in by the time that it fails. */
-interface Attempt {
-  provider?: string;
-}
-
-/** Emits `sign_in.refused` for each sign-in that fails: for the audit trail and metrics. */
-@Injectable()
-export class SignInRefusals {
-  constructor(private readonly events: Events) {}
-
-  /** @param work one step of a sign-in; its error is reported, and thrown again */
-  async report<T>(work: (attempt: Attempt) => Promise<T>): Promise<T> {
-    const attempt: Attempt = {};
-    try {
-      return await work(attempt);
-    } catch (thrown) {
-      const isOurs = thrown instanceof OAuthError || thrown instanceof ErrorForClient;
-      this.events.emit('sign_in.refused', { error: isOurs ? thrown.error : 'server_error', ...attempt });
-      throw thrown;
-    }
-  }
-}
 
 /**
  * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends the user to the provider;
@@ -60,8 +37,21 @@ export class AuthService {
    * Begins a sign-in: where to send the user, and the state that will come back (spec §4.2).
    * @param query as it came: some of its parameters are for the provider
    */
-  async authorize(params: AuthorizeDto, query: Readonly<Record<string, unknown>>): Promise<Authorization> {
+  authorize(
+    params: AuthorizeDto,
+    query: Readonly<Record<string, unknown>>,
+    origin: Origin,
+  ): Promise<Authorization> {
+    return this.refusals.report(origin, (attempt) => this.begin(params, query, attempt));
+  }
+
+  private async begin(
+    params: AuthorizeDto,
+    query: Readonly<Record<string, unknown>>,
+    attempt: Attempt,
+  ): Promise<Authorization> {
     const provider = this.providers.get(params.provider);
+    attempt.provider = params.provider;
     const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
     checkAllowed(this.settings, provider.settings, redirectUri);
     if ((params.code_challenge === undefined) !== (params.code_challenge_method === undefined)) {
@@ -91,8 +81,8 @@ export class AuthService {
    * Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3).
    * @param call with which they came: a proof in it binds the session to its key (contract §5)
    */
-  exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
-    return this.refusals.report(async (attempt) => {
+  exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
+    return this.refusals.report(origin, async (attempt) => {
       const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
       const signIn = await this.states.consume(params.state);
       attempt.provider = signIn.provider;
@@ -105,7 +95,7 @@ export class AuthService {
       const asked = this.clock.now();
       const identity = await this.askProvider(signIn, params);
       const verified = { provider: signIn.provider, identity, asked };
-      return this.tokens.issue(verified, params, { proof, userAgentHeader });
+      return this.tokens.issue(verified, params, { proof, origin, attempt });
     });
   }
 
@@ -124,8 +114,14 @@ export class AuthService {
 // Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).
 function checkRedirectUri({ redirectUri }: PendingSignIn, given?: string): void {
   if (given !== undefined && given !== redirectUri) {
-    throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
+    throw otherRedirectUri(given);
   }
+}
+
+/** @param given redirect URI of the exchange */
+export function otherRedirectUri(given: string): OAuthError {
+  const message = 'redirect_uri differs from the one of the authorization request';
+  return new OAuthError('invalid_grant', message, { reason: `${message}: ${given}` });
 }
 
 // A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700 §4.8.2).

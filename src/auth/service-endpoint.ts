@@ -12,10 +12,14 @@ export function checkAllowed(
   uri: string,
 ): void {
   if (!allowsRedirectUri(settings, provider, uri)) {
-    throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+    throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list', {
+      reason: `redirect_uri is not on the list: ${uri}`,
+    });
   }
   if (isOwnEndpoint(settings, uri)) {
-    throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
+    throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service', {
+      reason: `redirect_uri is an endpoint of this service: ${uri}`,
+    });
   }
 }
 

@@ -1,16 +1,17 @@
 import type { Device } from './device.entity.js';
 
-const COLUMNS = 'user_id, device_id, device_name, user_agent, last_seen_at';
+const COLUMNS = 'user_id, device_id, device_name, user_agent, address, last_seen_at';
 
 // Values that the client leaves out stay.
 const KEEP = `ON CONFLICT (user_id, device_id) DO UPDATE
         SET device_name = coalesce(excluded.device_name, devices.device_name),
           user_agent = coalesce(excluded.user_agent, devices.user_agent),
+          address = excluded.address,
           last_seen_at = excluded.last_seen_at`;
 
-/** Upserts the device `$2` of the user `$1` with name `$3` and user agent `$4`; Citus sends it to one node. */
+/** Upserts the device `$2` of the user `$1` with name `$3`, user agent `$4` and address `$5`; Citus sends it to one node. */
 export const UPSERT_DEVICE = `
-      INSERT INTO devices (${COLUMNS}) VALUES ($1, $2, $3, $4, now())
+      INSERT INTO devices (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, now())
       ${KEEP}`;
 
 /**
@@ -22,7 +23,7 @@ export const UPSERT_DEVICE = `
 export function upsertDevices(from: string, after: string): string {
   return `
       INSERT INTO devices (${COLUMNS})
-      SELECT user_id, device_id, device_name, user_agent, now()
+      SELECT user_id, device_id, device_name, user_agent, address, now()
       FROM ${from}, (SELECT count(*) FROM ${after}) AS done
       WHERE device_id IS NOT NULL ORDER BY user_id, device_id
       ${KEEP}

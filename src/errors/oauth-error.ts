@@ -24,6 +24,8 @@ export interface OAuthErrorOptions {
   readonly cause?: unknown;
   /** Headers of the response (`Retry-After`, `Allow`, `WWW-Authenticate`). */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For the audit trail instead of `description`: never sent. May quote input. */
+  readonly reason?: string | undefined;
   /** Replaces the status of the code. */
   readonly status?: 503;
 }
@@ -37,6 +39,8 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;
   readonly ownStatus: number | undefined;
+  /** For the audit trail. */
+  readonly reason: string;
 
   constructor(
     readonly error: ErrorCode,
@@ -46,6 +50,7 @@ export class OAuthError extends Error {
     super(`${error}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
     this.headers = options.headers ?? {};
     this.ownStatus = options.status;
+    this.reason = options.reason ?? description;
   }
 
   get status(): number {

@@ -4,12 +4,9 @@ import { LineLimit } from '../http/middleware/line-limit.js';
 
 /** Domain events that are logged, with the fixed names of their log lines (docs/audit.md). */
 export const AUDIT_NAMES = {
-  'session.started': 'sign_in',
-  'sign_in.refused': 'sign_in_refused',
   'refresh.refused': 'refresh_refused',
   'sign_out.requested': 'sign_out',
   'provider_logout.obeyed': 'provider_logout',
-  'claims.replaced': 'claims_changed',
   'device.removed': 'device_removed',
   'user.removed': 'user_removed',
   'key.made': 'key_made',
@@ -18,7 +15,7 @@ export const AUDIT_NAMES = {
 } as const satisfies Partial<Record<keyof DomainEvents, string>>;
 
 // Requests without a credential cause these: a flood must neither fill the disk nor hide the other events.
-const LIMITED: ReadonlySet<string> = new Set(['sign_in.refused', 'refresh.refused', 'rate_limit.exceeded']);
+const LIMITED: ReadonlySet<string> = new Set(['refresh.refused', 'rate_limit.exceeded']);
 
 /** A refused token may be made up, so its ids must not appear under the names of real users' ids. */
 function asClaimed(facts?: object): object {

@@ -21,15 +21,28 @@ export function refusalLine(
 ): string {
   const asked = askedOf(error);
   const { error: code } = (error ?? {}) as { error?: unknown };
-  const [word, description] = [asked?.error, asked?.description].map((text) =>
-    printable(text, [provider.clientSecret, ...secrets], MAX_TEXT),
-  );
-  const reason = word ? word + (description && ` (${description})`) : oneLine(error, provider);
-  const status = asked?.status === undefined ? '' : `, HTTP ${asked.status}`;
-  const from = asked ? `${status} from ${asked.url}` : '';
+  const from = asked ? ` from ${asked.url}` : '';
   const keys = asked?.settings ?? settingsFor(code ?? asked?.error, asked, provider);
   const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
-  return `${reason}${from}; look at ${variables.join(', ')}`;
+  return `${ownWords(error, provider, secrets)}${from}; look at ${variables.join(', ')}`;
+}
+
+/** Returns the provider's own words, or the failure, and the HTTP status. @param secrets as for `refusalLine` */
+export function ownWords(
+  error: unknown,
+  provider: Pick<ProviderSettings, 'clientSecret'>,
+  secrets: readonly string[],
+): string {
+  const asked = askedOf(error);
+  const words = wordsOf(asked?.error, asked?.description, [provider.clientSecret, ...secrets]);
+  const reason = words || oneLine(error, provider);
+  return asked?.status === undefined ? reason : `${reason}, HTTP ${asked.status}`;
+}
+
+/** Returns a provider's `error` with its `error_description`; an empty text without an error. @param secrets as for `refusalLine` */
+export function wordsOf(error: unknown, description: unknown, secrets: readonly string[]): string {
+  const [word, explanation] = [error, description].map((text) => printable(text, secrets, MAX_TEXT));
+  return word ? word + (explanation && ` (${explanation})`) : '';
 }
 
 /** Returns the first line of an error's message, without control characters and without the client secret. */

@@ -88,6 +88,8 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
+  /** When the user authenticated, in seconds since the epoch: `auth_time` of the ID token; adapter `oidc` only. */
+  auth_time?: number;
   /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
   id_token?: string;
   /**

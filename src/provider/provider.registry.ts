@@ -74,8 +74,9 @@ export class ProviderRegistry {
   /** @throws OAuthError `invalid_request` if no such provider is configured and enabled */
   get(name: string): Provider {
     const provider = this.find(name);
-    if (!provider) throw new OAuthError('invalid_request', 'provider is unknown or disabled');
-    return provider;
+    if (provider) return provider;
+    const message = 'provider is unknown or disabled';
+    throw new OAuthError('invalid_request', message, { reason: `${message}: ${name}` });
   }
 
   /** Settings of all providers, the built-in first, then in the order of the configuration. */

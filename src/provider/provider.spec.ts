@@ -22,7 +22,13 @@ const PAGE = new URL('https://id.example/login');
 const never = (): Promise<never> => new Promise(() => undefined);
 
 const redeem: ProviderAdapter['exchange'] = () =>
-  Promise.resolve({ provider_user_id: 'u', subject: 'sub', session: 'sid', id_token: 'e30.e30.' });
+  Promise.resolve({
+    provider_user_id: 'u',
+    subject: 'sub',
+    session: 'sid',
+    auth_time: 7,
+    id_token: 'e30.e30.',
+  });
 
 /** Working adapter with some own methods. */
 const adapterOf = (own: Partial<ProviderAdapter> = {}): ProviderAdapter => ({
@@ -81,8 +87,8 @@ describe('a provider', () => {
 
     // contract §6: only `oidc` has logout tokens.
     it.each([
-      ['oauth2', { subject: null, session: null, idToken: null }],
-      ['oidc', { subject: 'sub', session: 'sid', idToken: 'e30.e30.' }],
+      ['oauth2', { subject: null, session: null, authTime: null, idToken: null }],
+      ['oidc', { subject: 'sub', session: 'sid', authTime: 7, idToken: 'e30.e30.' }],
     ])('returns names and ID token for oidc only: %s', async (adapter, names) => {
       const settings = providerSettings('corp', { adapter });
       expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({

@@ -10,7 +10,7 @@ import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/check-adapter.js';
 import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { oneLine, printable, refusalLine } from './log-line.js';
+import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -96,7 +96,7 @@ export class Provider {
       );
       if (settings.adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored (contract §6).
-      return { ...identity, subject: null, session: null, idToken: null };
+      return { ...identity, subject: null, session: null, authTime: null, idToken: null };
     };
     return this.ask('exchange', work, this.deadlineMs, secrets);
   }
@@ -221,7 +221,7 @@ export class Provider {
       return await inSpan(`provider ${operation}`, attributes, () => within(deadlineMs, work));
     } catch (cause) {
       this.warn(operation, cause, secrets);
-      throw (error = this.mapError(cause));
+      throw (error = this.mapError(cause, secrets));
     } finally {
       const seconds = (performance.now() - began) / 1000;
       this.events?.emit('provider.asked', { provider, operation, error: error?.error, seconds });
@@ -230,18 +230,28 @@ export class Provider {
 
   /** Logs a warning that names the settings to look at; the client receives none of it (contract §6). */
   private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[], log?: Logger): void {
-    const isCustom = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
-    if (!isOfProvider(cause) && !isCustom) return;
+    if (!this.isRefusal(cause)) return;
     const { error } = cause as { readonly error?: unknown };
     (log ?? (error === 'invalid_grant' ? codeLogger : logger)).warn(
       `provider ${this.settings.name} failed (${operation}): ${refusalLine(cause, this.latest, secrets)}`,
     );
   }
 
-  private mapError(cause: unknown): OAuthError {
+  /** Whether the provider caused an error, or an integrator's adapter says so. */
+  private isRefusal(cause: unknown): boolean {
+    const isCustom = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
+    return isCustom || isOfProvider(cause);
+  }
+
+  /** The audit trail gets the provider's own words. */
+  private mapError(cause: unknown, secrets: readonly string[]): OAuthError {
     const refusal = REFUSALS.get((cause as { error?: unknown } | null | undefined)?.error);
-    if (refusal) return new OAuthError(...refusal, { cause });
-    return new OAuthError('server_error', 'the identity provider cannot be used right now', { cause });
+    const reason = this.isRefusal(cause) ? ownWords(cause, this.latest, secrets) : undefined;
+    if (refusal) return new OAuthError(...refusal, { cause, reason });
+    return new OAuthError('server_error', 'the identity provider cannot be used right now', {
+      cause,
+      reason,
+    });
   }
 }
 

@@ -1,4 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Origin } from '../audit/audit-event.js';
+import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -7,7 +9,6 @@ import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
 import { Turns } from '../database/statements/turns.js';
-import { Events } from '../events.js';
 import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type UserClaims } from './claims.js';
 
 /** Source of claims (contract §5). */
@@ -24,7 +25,7 @@ const FIND = {
   text: `SELECT user_id AS "userId", ${COLUMNS} FROM users WHERE user_id = ANY ($1::uuid[])`,
 };
 
-const LOCK = `SELECT ${COLUMNS} FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+const LOCK = `SELECT ${COLUMNS}, provider AS name, suspended_at IS NOT NULL AS suspended FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 // Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
 // With a new version, too: another instance must not take its old claims of a source for the current ones.
@@ -33,6 +34,9 @@ const KEEP = `
 const CHANGE = `
   UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4, claims = $5, claims_changed_at = $6
   WHERE user_id = $1`;
+
+/** Row of a locked user; `name` is the provider's. */
+type Held = UserClaims & { readonly name: string; readonly suspended: boolean };
 
 /** Claims of users. The statement that stores a token compares their version, so kept claims may be old. */
 @Injectable()
@@ -47,7 +51,7 @@ export class ClaimsStore {
     private readonly sql: Sql,
     private readonly history: ChannelHistory,
     private readonly clock: Clock,
-    private readonly events: Events,
+    private readonly audit: AuditStore,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
     const turns = (): Turns => new Turns('too many changes of claims', Math.ceil(databasePoolSize / 4));
@@ -69,12 +73,12 @@ export class ClaimsStore {
   }
 
   /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */
-  async atSignIn(userId: string, provider: Claims): Promise<UserClaims> {
+  async atSignIn(userId: string, provider: Claims, origin: Origin): Promise<UserClaims> {
     const known = this.known(userId);
     if (areSameClaims(known.provider, provider)) return known;
     const current = await this.find(userId);
     if (current && areSameClaims(current.provider, provider)) return current;
-    const replaced = current && (await this.replace(userId, 'provider', provider));
+    const replaced = current && (await this.replace(userId, 'provider', provider, origin));
     if (replaced) return replaced;
     const effective = effectiveClaims(provider, {});
     const version = Object.keys(effective).length > 0 ? Math.floor(this.clock.now()) : 0;
@@ -83,16 +87,21 @@ export class ClaimsStore {
 
   /**
    * Replaces the claims of one source. If the effective claims change, the same transaction appends `claims.changed` to the user's
-   * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins.
+   * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins. A suspended user who signs in
+   * keeps the claims.
    *
    * @returns the claims afterwards; undefined without such a user
    * @throws DatabaseBusy if too many changes wait
    */
-  async replace(userId: string, source: Source, claims: Claims): Promise<UserClaims | undefined> {
-    const { after, isChanged } = await this.turns[source].take(userId, () =>
-      this.history.transaction((transaction) => replaceIn(transaction, userId, source, claims)),
+  async replace(
+    userId: string,
+    source: Source,
+    claims: Claims,
+    origin: Origin,
+  ): Promise<UserClaims | undefined> {
+    const after = await this.turns[source].take(userId, () =>
+      this.history.transaction((transaction) => this.replaceIn(transaction, userId, source, claims, origin)),
     );
-    if (isChanged) this.events.emit('claims.replaced', { userId, by: source });
     return after && this.keep(userId, after);
   }
 
@@ -109,30 +118,38 @@ export class ClaimsStore {
     if (this.kept.size > MOST_KEPT) this.kept.delete(this.kept.keys().next().value!);
     return claims;
   }
-}
 
-async function replaceIn(
-  { manager, append }: ChannelTransaction,
-  userId: string,
-  source: Source,
-  claims: Claims,
-): Promise<{ readonly after: UserClaims | undefined; readonly isChanged: boolean }> {
-  const [before] = await manager.query<UserClaims[]>(LOCK, [userId]);
-  if (!before || areSameClaims(before[source], claims)) {
-    await manager.query(CONFIRM_READ.text);
-    return { after: before, isChanged: false };
+  private async replaceIn(
+    { manager, append }: ChannelTransaction,
+    userId: string,
+    source: Source,
+    claims: Claims,
+    origin: Origin,
+  ): Promise<UserClaims | undefined> {
+    const [held] = await manager.query<Held[]>(LOCK, [userId]);
+    if (!held) {
+      await manager.query(CONFIRM_READ.text);
+      return undefined;
+    }
+    const { name, suspended, ...before } = held;
+    if ((source === 'provider' && suspended) || areSameClaims(before[source], claims)) {
+      await manager.query(CONFIRM_READ.text);
+      return before;
+    }
+    const [time] = await manager.query<{ at: Date }[]>(TIME);
+    const { at } = time!;
+    const version = Math.max(before.version + 1, at.getTime());
+    const replaced = { ...before, [source]: claims, version };
+    const effective = effectiveClaims(replaced.provider, replaced.application);
+    const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
+    if (areSameClaims(effective, before.effective)) {
+      await manager.query(KEEP, values);
+      return replaced;
+    }
+    await manager.query(CHANGE, [...values, jsonOf(effective), at]);
+    await append(userId, 'claims.changed', [{ claims: effective }]);
+    const from = source === 'application' ? origin : { ...origin, actor: { type: source, name } };
+    await this.audit.write(manager, [{ event: 'claims_changed', userId, provider: name, origin: from }]);
+    return { ...replaced, effective };
   }
-  const [time] = await manager.query<{ at: Date }[]>(TIME);
-  const { at } = time!;
-  const version = Math.max(before.version + 1, at.getTime());
-  const replaced = { ...before, [source]: claims, version };
-  const effective = effectiveClaims(replaced.provider, replaced.application);
-  const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
-  if (areSameClaims(effective, before.effective)) {
-    await manager.query(KEEP, values);
-    return { after: replaced, isChanged: false };
-  }
-  await manager.query(CHANGE, [...values, jsonOf(effective), at]);
-  await append(userId, 'claims.changed', [{ claims: effective }]);
-  return { after: { ...replaced, effective }, isChanged: true };
 }

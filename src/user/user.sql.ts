@@ -1,4 +1,7 @@
-const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url';
+import type { Claims } from './claims.js';
+import type { User } from './user.entity.js';
+
+const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key';
 /** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
 const CLAIMS = 'provider_claims, claims, claims_version';
 
@@ -7,27 +10,30 @@ const COMMIT_TIME = '10 seconds';
 
 // A field that the provider leaves out is cleared (contract §6). Unchanged users are not written again.
 const replaceProfile = (from: string): string => `
-        username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url`;
+        username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url,
+        username_key = ${from}.username_key, email_key = ${from}.email_key`;
 const isReplaced = (from: string): string => `
         (users.username, users.email, users.avatar_url) IS DISTINCT FROM (${from}.username, ${from}.email, ${from}.avatar_url)`;
 
-/** Locks a user; selects the `version` of the claims. */
-export const HOLD_CLAIMS =
-  'SELECT claims_version::float8 AS version FROM users WHERE user_id = $1 FOR NO KEY UPDATE';
+/** Locks a user who signs in; selects the `version` of the claims, and whether the user is suspended. */
+export const HOLD_CLAIMS = `
+      SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
+      WHERE user_id = $1 FOR NO KEY UPDATE`;
 
 /** Inserts a user unless they exist; the parameters are the columns and those of the claims. */
 export const INSERT_USER = `
-      INSERT INTO users (${COLUMNS}, ${CLAIMS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      INSERT INTO users (${COLUMNS}, ${CLAIMS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT DO NOTHING RETURNING user_id`;
 
-/** Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture). */
+/** Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture), `$5` and `$6` (keys of the search). */
 export const UPDATE_USER = `
-      UPDATE users SET username = $2, email = $3, avatar_url = $4
+      UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
       WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
 
 /**
  * Upserts several users in the order of their ids, against deadlocks; as four members of a `WITH`. The last one has the ids of those
- * users whose claims have the version `claims_version`, as the token says; nothing is written of the others. All users are locked.
+ * users whose claims have the version `claims_version`, as the token says, and who are not suspended; nothing is written of the others.
+ * All users are locked; `held_user` has their `suspended_at`.
  * A token with claims of the application makes no user: they were those of a user who was removed.
  *
  * @param from member of the `WITH` with the columns of the table, and no user twice
@@ -36,7 +42,7 @@ export const UPDATE_USER = `
 export function upsertUsers(from: string, last: string): string {
   return `
     held_user AS MATERIALIZED (
-      SELECT user_id, claims_version FROM users WHERE user_id IN (SELECT user_id FROM ${from})
+      SELECT user_id, claims_version, suspended_at FROM users WHERE user_id IN (SELECT user_id FROM ${from})
       ORDER BY user_id FOR NO KEY UPDATE
     ), new_user AS (
       INSERT INTO users (${COLUMNS}, ${CLAIMS}) SELECT ${COLUMNS}, ${CLAIMS} FROM ${from}
@@ -45,11 +51,11 @@ export function upsertUsers(from: string, last: string): string {
     ), ${last} AS MATERIALIZED (
       SELECT user_id FROM new_user
       UNION ALL
-      SELECT user_id FROM held_user JOIN ${from} USING (user_id, claims_version)
+      SELECT user_id FROM held_user JOIN ${from} USING (user_id, claims_version) WHERE suspended_at IS NULL
     ), known_user AS (
       UPDATE users SET ${replaceProfile('s')}
       FROM ${from} AS s JOIN held_user USING (user_id, claims_version)
-      WHERE users.user_id = s.user_id AND ${isReplaced('s')}
+      WHERE users.user_id = s.user_id AND held_user.suspended_at IS NULL AND ${isReplaced('s')}
     )`;
 }
 
@@ -92,3 +98,26 @@ export function selectChanges(limit: number): string {
 export const SELECT_CHANGED_CLAIMS = `
     SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
     FROM users WHERE user_id = ANY ($1::uuid[])`;
+
+/** A user as the support sees them; `claims` are the effective ones. */
+export type DescribedUser = Pick<
+  User,
+  | 'userId'
+  | 'provider'
+  | 'providerUserId'
+  | 'username'
+  | 'email'
+  | 'avatarUrl'
+  | 'suspendedAt'
+  | 'createdAt'
+  | 'lastSeenAt'
+> & { readonly claims: Claims };
+
+/** Selects DescribedUsers. @param more makes further columns from the user's id */
+export function describeUsers(which: string, more: (userId: string) => string): string {
+  return `
+    SELECT user_id AS "userId", provider, provider_user_id AS "providerUserId", username, email, avatar_url AS "avatarUrl",
+      coalesce(claims, '{}') AS claims, suspended_at AS "suspendedAt", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+      ${more('users.user_id')}
+    FROM users WHERE ${which}`;
+}

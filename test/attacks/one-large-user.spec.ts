@@ -421,7 +421,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       expectRefused(await exchange());
       expectRefused(await exchangeAsClient({ device_id: randomUUID() }));
       expect(await rowsOf(mine)).toEqual(before);
-      const refused = service.log.slice(logged).filter((line) => line.includes('"audit":"sign_in_refused"'));
+      const refused = service.log.slice(logged).filter((line) => line.includes('"event":"sign_in_refused"'));
       expect(refused).toHaveLength(3);
       for (const line of refused)
         expect(JSON.parse(line)).toMatchObject({ error: 'slow_down', provider: 'stub' });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
-import { beginSignIn, signIn } from '../support/sign-in.js';
+import { signIn } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -19,30 +19,6 @@ describe('the stored audit trail (contract §9)', () => {
   });
 
   const during = (count: number, work: () => Promise<unknown>) => eventsOf(service.databaseUrl, count, work);
-
-  it('has the error that a client reports of its callback, with the words of the provider', async () => {
-    const state = await beginSignIn(service.url);
-    const events = await during(1, () =>
-      asBrowser(service.url)
-        .post('/oauth2/callback-error', {
-          state,
-          error: 'access_denied',
-          error_description: `The user\u0007said no to ${state}`,
-        })
-        .expect(204),
-    );
-    expect(events).toEqual([
-      {
-        event: 'sign_in_refused',
-        result: 'refused',
-        error: 'access_denied',
-        reason: 'The user said no to ***',
-        provider: 'stub',
-        actor: { type: 'user' },
-        ...HERE,
-      },
-    ]);
-  });
 
   it('has a renaming, written with it or not at all', async () => {
     const deviceId = randomUUID();

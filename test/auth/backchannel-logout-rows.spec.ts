@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
@@ -53,7 +54,8 @@ describe('the rows of a logout by the provider', () => {
       [reported, counted, warned] = [[], [], []];
       events.on('provider_logout.obeyed', (event) => void reported.push(event));
       const sql = new Sql(dataSource, false, events);
-      signIns = new BatchedSignIns(sql, { channelHistory: 1000 });
+      const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+      signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       signOuts = new SignOutService(history, events);
       logout = new BackchannelLogout(

@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import type { RecordedEvent } from '../../src/audit/audit-event.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
@@ -21,7 +23,8 @@ const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof w
 describe('the store of sign-ins', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
-  let started: unknown[];
+  /** Events of the audit trail that were published. */
+  let started: RecordedEvent[];
   let appended: ChannelEvent[];
   /** How many sign-ins each shared statement had. */
   let batches: number[];
@@ -33,7 +36,7 @@ describe('the store of sign-ins', () => {
   beforeEach(async () => {
     [started, appended, batches] = [[], [], []];
     await dataSource.query(
-      'TRUNCATE users, devices, refresh_tokens, access_tokens, channels, channel_events',
+      'TRUNCATE users, devices, refresh_tokens, access_tokens, channels, channel_events, audit_events',
     );
   });
   afterEach(() => {
@@ -45,15 +48,17 @@ describe('the store of sign-ins', () => {
     await database.drop();
   });
 
+  const auditOf = (events = new Events(), isDistributed = false): AuditStore =>
+    new AuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
-    events.on('session.started', (event) => void started.push(event));
+    events.on('audit.recorded', (recorded) => void started.push(...recorded));
     events.on('channel.appended', (event) => void appended.push(event));
     events.on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
     const writer = isDistributed
-      ? new StepwiseSignIns(dataSource, settings)
-      : new BatchedSignIns(new Sql(dataSource, false, events), settings);
+      ? new StepwiseSignIns(dataSource, settings, auditOf(events, isDistributed))
+      : new BatchedSignIns(new Sql(dataSource, false, events), settings, auditOf(events));
     return new SignInStore(writer, dataSource, events);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
@@ -74,11 +79,13 @@ describe('the store of sign-ins', () => {
           username: `${name} of Lovelace`,
           email: `${name}@example.org`,
           avatar_url: `https://example.org/${name}.png`,
+          auth_time: 1_700_000_000,
         }),
         providerSubject: randomBytes(32),
         providerSession: randomBytes(32),
         deviceName: `Laptop of ${name}`,
         userAgent: `Browser of ${name}`,
+        origin: { address: '192.0.2.7', userAgent: 'curl', requestId: randomUUID(), actor: { type: 'user' } },
         jkt: randomBytes(32),
         refreshTokenTtl: 86_400,
       },
@@ -86,9 +93,11 @@ describe('the store of sign-ins', () => {
     );
 
   async function expectWritten(signIn: SignIn): Promise<void> {
-    const { session, identity, accessToken, deviceName, userAgent } = signIn;
+    const { session, identity, accessToken, deviceName, userAgent, origin } = signIn;
     const { userId, sessionId, deviceId } = session;
-    const user = 'provider, provider_user_id, username, email, avatar_url FROM users';
+    const user =
+      'provider, provider_user_id, username, email, avatar_url, username_key, email_key FROM users';
+    const { address } = origin;
     expect(await rowsOf(user, userId)).toEqual([
       {
         provider: 'corp',
@@ -96,13 +105,16 @@ describe('the store of sign-ins', () => {
         username: identity.username,
         email: identity.email,
         avatar_url: identity.avatarUrl,
+        username_key: identity.username?.toUpperCase() ?? null,
+        email_key: identity.email?.toUpperCase() ?? null,
       },
     ]);
-    expect(await rowsOf('device_id, device_name, user_agent FROM devices', userId)).toEqual(
-      deviceId === null ? [] : [{ device_id: deviceId, device_name: deviceName, user_agent: userAgent }],
+    const device = { device_id: deviceId, device_name: deviceName, user_agent: userAgent, address };
+    expect(await rowsOf('device_id, device_name, user_agent, address FROM devices', userId)).toEqual(
+      deviceId === null ? [] : [device],
     );
     const refreshToken = `session_id, device_id, token_hash, jkt, provider_subject, provider_session, signed_out_at,
-      extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens`;
+      address, user_agent, extract(epoch FROM auth_time)::int AS auth_time, extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens`;
     const [{ left, ...token }] = (await rowsOf(refreshToken, userId)) as [{ left: number }];
     expect(token).toEqual({
       session_id: sessionId,
@@ -112,11 +124,34 @@ describe('the store of sign-ins', () => {
       provider_subject: signIn.providerSubject,
       provider_session: signIn.providerSession,
       signed_out_at: null,
+      address,
+      user_agent: userAgent,
+      auth_time: identity.authTime,
     });
     expect(Math.abs(left - signIn.refreshTokenTtl)).toBeLessThan(60);
     const { jti, token: text, expiresAt } = accessToken;
     expect(await rowsOf('session_id, jti, token, expires_at FROM access_tokens', userId)).toEqual([
       { session_id: sessionId, jti, token: text, expires_at: new Date(expiresAt * 1000) },
+    ]);
+    expect(await rowsOf('* FROM audit_events', userId)).toEqual([
+      {
+        user_id: userId,
+        at: expect.any(Date),
+        id: expect.any(String),
+        event: 'sign_in',
+        result: 'ok',
+        error: null,
+        reason: null,
+        session_id: sessionId,
+        device_id: deviceId,
+        provider: 'corp',
+        provider_user_id: identity.providerUserId,
+        address,
+        user_agent: userAgent,
+        actor_type: 'user',
+        actor_name: null,
+        request_id: origin.requestId,
+      },
     ]);
   }
 
@@ -138,7 +173,21 @@ describe('the store of sign-ins', () => {
       const store = storeOf(isDistributed);
       await store.record(ada);
       await store.record(bo);
-      expect(started).toEqual([ada, bo].map(({ session }) => ({ ...session, provider: 'corp' })));
+      expect(started).toEqual(
+        [ada, bo].map(({ session, identity, userAgent, origin }) => ({
+          id: expect.any(String),
+          event: 'sign_in',
+          result: 'ok',
+          user_id: session.userId,
+          session_id: session.sessionId,
+          ...(session.deviceId !== null && { device_id: session.deviceId }),
+          provider: 'corp',
+          provider_user_id: identity.providerUserId,
+          ...(origin.address !== null && { address: origin.address, user_agent: userAgent }),
+          ...(origin.requestId !== null && { request_id: origin.requestId }),
+          actor: { type: 'user', name: session.userId },
+        })),
+      );
       const [{ left, ...stored }] = (await query(
         database.url,
         'SELECT *, extract(epoch FROM expires_at - now())::int AS left FROM channel_events',
@@ -212,6 +261,24 @@ describe('the store of sign-ins', () => {
       expect([started, appended, await sessions()]).toEqual([[], [], 1]);
       await store.record(again(ada, 'bo'));
       expect(started).toHaveLength(1);
+    });
+
+    it('of a suspended user is refused, and writes nothing', async () => {
+      const store = storeOf(isDistributed);
+      const ada = whole('ada');
+      await store.record(ada);
+      await query(database.url, 'UPDATE users SET suspended_at = now()');
+      const renamed = { ...ada.identity, username: 'New name' };
+      const later = { ...whole('ada'), identity: renamed };
+      const refused = { error: 'invalid_grant', reason: 'suspended' };
+      await expect(store.record(later)).rejects.toMatchObject(refused);
+      await expect(store.record({ ...later, claims: { ...later.claims, version: 9 } })).rejects.toMatchObject(
+        refused,
+      );
+      expect(started).toHaveLength(1);
+      await expectWritten(ada);
+      await query(database.url, 'UPDATE users SET suspended_at = NULL');
+      expect(await store.record(later)).toBe(true);
     });
 
     it('fails as the database does, and is not reported', async () => {
@@ -419,7 +486,7 @@ describe('the store of sign-ins', () => {
     await whileHeld(
       inOrder[1]!,
       async (holder) => {
-        const recorded = new BatchedSignIns(new Sql(dataSource), { channelHistory: 1000 }).execute(
+        const recorded = new BatchedSignIns(new Sql(dataSource), { channelHistory: 1000 }, auditOf()).execute(
           later,
           null,
         );

@@ -78,8 +78,11 @@ export async function isSignedIn(page: Page, name = 'Ada Lovelace'): Promise<voi
   await devices(page).getByText('This device').filter({ visible: true }).waitFor();
 }
 
-/** Chooses from the menu of sign-outs. */
-export async function chooseSignOut(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByRole('group', { name: 'Sign out' }).getByRole('button', { name }).click();
+/** Chooses from the user's menu. */
+export async function chooseFromMenu(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Account of Ada Lovelace' }).click();
+  await page
+    .getByRole('group', { name: 'Account of Ada Lovelace' })
+    .getByRole('button', { name, exact: true })
+    .click();
 }

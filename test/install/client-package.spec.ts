@@ -35,6 +35,11 @@ it('is at most 9.9 kB with keys, renewal, claims and channel, and the dialog ano
   expect(await gzipped('provider-buttons.js')).toBeLessThanOrEqual(1650);
 });
 
+it('has the components in files of their own, which are loaded when they are shown', async () => {
+  expect(await gzipped('components.js', 'user.js')).toBeLessThanOrEqual(3700);
+  expect(await gzipped('components.js', 'devices.js')).toBeLessThanOrEqual(6000);
+});
+
 it('has the sockets of the channel in a file of at most 1.3 kB without imports', async () => {
   expect(await gzipped('sockets.js')).toBeLessThanOrEqual(1300); // socket.io-client has 12.7 kB
   expect(await readFile(join(packed, 'dist/sockets.js'), 'utf8')).not.toMatch(/\bimport\b/);

@@ -39,9 +39,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const path = `/devices/${deviceId.toUpperCase()}`; // the log has lower case
 
     const begun = await auditOf(() => signIn(service.url, 'ada', { device_id: deviceId }));
-    expect(begun).toEqual([
-      { ...session, audit: 'sign_in', sessionId: expect.any(String), provider: 'stub' },
-    ]);
+    expect(begun).toEqual([expect.objectContaining({ event: 'sign_in', user_id: session.userId })]);
     expect(await auditOf(() => as.patch(path, { device_name: 'A secret name' }).expect(200))).toEqual([
       expect.objectContaining({ event: 'device_renamed', user_id: session.userId, device_id: deviceId }),
     ]);
@@ -66,7 +64,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const post = (path: string, body: object) =>
       auditOf(() => request(service.url).post(path).send(body).expect(401));
     const signIns = await post('/oauth2/token', { code: 'c', state });
-    expect(signIns).toEqual([{ audit: 'sign_in_refused', error: 'invalid_grant', provider: 'stub' }]);
+    expect(signIns).toEqual([expect.objectContaining({ event: 'sign_in_refused', error: 'invalid_grant' })]);
     provider.reset();
     const refused = { audit: 'refresh_refused', error: 'invalid_grant' };
     expect(await post('/oauth2/refresh', { refresh_token: 'x' })).toEqual([refused]);
@@ -81,7 +79,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const signInWith = (proof: string) =>
       request(service.url).post('/oauth2/token').set('DPoP', proof).send({ code: 'ada', state });
     expect(await auditOf(() => signInWith('x').expect(400))).toEqual([
-      { audit: 'sign_in_refused', error: 'invalid_dpop_proof' },
+      expect.objectContaining({ event: 'sign_in_refused', error: 'invalid_dpop_proof' }),
     ]);
     const { body } = await signInWith(key.proof(`${service.url}/oauth2/token`)).expect(200);
     const { refresh_token, access_token, user_id: userId } = body as Tokens;

@@ -79,12 +79,8 @@ describe('metrics', () => {
     await request(service.url).post('/oauth2/token').send({ code: 'c', state }).expect(401);
     provider.reset();
     await request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401);
-    service.app.get(Events).emit('session.started', {
-      userId: randomUUID(),
-      sessionId: randomUUID(),
-      deviceId: null,
-      provider: 'removed-since',
-    });
+    const event = { id: randomUUID(), event: 'sign_in', result: 'ok', actor: { type: 'user' } } as const;
+    service.app.get(Events).emit('audit.recorded', [{ ...event, provider: 'removed-since' }]);
     const after = await scrape();
     const more = (name: string, labels: Record<string, string>) =>
       (after.sum(name, labels) ?? 0) - (before.sum(name, labels) ?? 0);

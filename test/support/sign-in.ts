@@ -93,6 +93,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     refreshTokenTtl: 3600,
     accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
     claims: NO_CLAIMS,
+    origin: { address: null, userAgent: null, requestId: null, actor: { type: 'user' } },
     ...fields,
   };
 }

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../../src/config/settings/settings.js';
 import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events, type Session } from '../../src/events.js';
@@ -55,7 +56,8 @@ describe('stored access tokens', () => {
   function store(isDistributed = false): AccessTokenStore {
     const sql = new Sql(dataSource, isDistributed, events);
     const history = new ChannelHistory(dataSource, sql, events, settings);
-    const claims = new ClaimsStore(sql, history, clock, events, settings);
+    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+    const claims = new ClaimsStore(sql, history, clock, audit, settings);
     return new AccessTokenStore(sql, new AccessTokens(keys(), clock, settings), claims);
   }
   function verifier(): AccessTokenVerifier {

@@ -1,7 +1,8 @@
 import { createColumnHelper, tableFeatures, useTable, type ColumnDef } from '@tanstack/react-table';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 
 const features = tableFeatures({});
+type Columns<Row extends object> = ColumnDef<typeof features, Row>[];
 
 /** A column of a table; `cell` renders a row's value. */
 export interface Column<Row> {
@@ -11,30 +12,40 @@ export interface Column<Row> {
 }
 
 /** Makes the columns of `<Table>`, once for each table, outside of components. */
-export function columnsOf<Row extends object>(
-  columns: readonly Column<Row>[],
-): ColumnDef<typeof features, Row>[] {
+export function columnsOf<Row extends object>(columns: readonly Column<Row>[]): Columns<Row> {
   const helper = createColumnHelper<typeof features, Row>();
   return columns.map(({ id, title, cell }) =>
     helper.display({ id, header: title, cell: ({ row }) => cell(row.original) }),
   );
 }
 
-/** A table; on a narrow screen each row is a card. The roles stay although CSS changes `display`. */
+/**
+ * A table; on a narrow screen each row is a card. The roles stay although CSS changes `display`. With `details`, a button shows a
+ * second row.
+ */
 export function Table<Row extends object>({
   label,
   columns,
   rows,
   keyOf,
+  details,
   isOld = false,
 }: {
   label: string;
-  columns: ColumnDef<typeof features, Row>[];
+  columns: Columns<Row>;
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  details?: (row: Row) => ReactNode;
   isOld?: boolean;
 }): ReactNode {
   const table = useTable({ features, columns, data: rows, getRowId: keyOf });
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (id: string): void =>
+    setOpened((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
   return (
     <table role="table" aria-label={label} className="table" aria-busy={isOld}>
       <thead role="rowgroup">
@@ -45,12 +56,17 @@ export function Table<Row extends object>({
                 <table.FlexRender header={header} />
               </th>
             ))}
+            {details && (
+              <th role="columnheader" scope="col" data-column="actions">
+                <span className="visually-hidden">Details</span>
+              </th>
+            )}
           </tr>
         ))}
       </thead>
-      <tbody role="rowgroup">
-        {table.getRowModel().rows.map((row) => (
-          <tr key={row.id} role="row">
+      {table.getRowModel().rows.map((row) => (
+        <tbody key={row.id} role="rowgroup">
+          <tr role="row">
             {row.getAllCells().map((cell) => (
               <td
                 key={cell.id}
@@ -61,9 +77,28 @@ export function Table<Row extends object>({
                 <table.FlexRender cell={cell} />
               </td>
             ))}
+            {details && (
+              <td role="cell" data-column="actions">
+                <button
+                  type="button"
+                  className="link"
+                  aria-expanded={opened.has(row.id)}
+                  onClick={() => toggle(row.id)}
+                >
+                  Details
+                </button>
+              </td>
+            )}
           </tr>
-        ))}
-      </tbody>
+          {details && opened.has(row.id) && (
+            <tr role="row" className="details">
+              <td role="cell" colSpan={columns.length + 1}>
+                {details(row.original)}
+              </td>
+            </tr>
+          )}
+        </tbody>
+      ))}
     </table>
   );
 }

@@ -1,37 +1,46 @@
 import type { ReactNode } from 'react';
 import type { User } from '../api/types.js';
+import { LOCALE } from './locale.js';
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
+const exact = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' });
+const date = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
 const UNITS = [
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
 ] as const;
 
-/** Days after which a time is shown as a date. */
-const RECENT = 14;
+/** Days from now within which a time is shown as a distance. */
+const NEAR = 14;
 
-/** A time, as distance from now; exact in its title. */
-export function When({ at, never = 'never' }: { at: string | null; never?: string }): ReactNode {
+/** A time as its distance from now, exact in its title; or exact. */
+export function When({
+  at,
+  never = 'never',
+  isExact = false,
+}: {
+  at: string | null;
+  never?: string;
+  isExact?: boolean;
+}): ReactNode {
   if (at === null) return <span className="soft">{never}</span>;
   const time = new Date(at);
   return (
     <time dateTime={at} title={exact.format(time)}>
-      {distance(time)}
+      {isExact ? exact.format(time) : distance(time)}
     </time>
   );
 }
 
 function distance(time: Date): string {
   const seconds = (time.getTime() - Date.now()) / 1000;
-  if (Math.abs(seconds) > RECENT * 86_400) return date.format(time);
+  if (Math.abs(seconds) > NEAR * 86_400) return date.format(time);
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
-  return unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : 'just now';
+  return unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : 'just now';
 }
 
-/** A user's name in whatever script; without a name, the e-mail address or the provider's id. */
+/** A user's name in any script; without a name, the e-mail address or the provider's id. */
 export function nameOf({
   username,
   email,
@@ -42,11 +51,10 @@ export function nameOf({
 
 /** A picture, or the first letter of a name. */
 export function Avatar({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
-  const [letter = '?'] =
-    new Intl.Segmenter().segment(nameOf(user))[Symbol.iterator]().next().value?.segment ?? '?';
+  const [first] = new Intl.Segmenter().segment(nameOf(user));
   return (
     <span className={isLarge ? 'face large' : 'face'} aria-hidden="true">
-      {letter.toUpperCase()}
+      {first?.segment.toUpperCase()}
       {user.avatar_url && (
         <img
           src={user.avatar_url}
@@ -58,4 +66,9 @@ export function Avatar({ user, isLarge = false }: { user: User; isLarge?: boolea
       )}
     </span>
   );
+}
+
+/** Browser and operating system, as far as they are known. */
+export function programOf({ browser, os }: { browser: string | null; os: string | null }): string {
+  return browser && os ? `${browser} on ${os}` : (browser ?? os ?? 'Unknown browser');
 }

@@ -2,15 +2,19 @@ import { useCallback, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { User } from '../api/types.js';
 import { usePages } from '../api/use-pages.js';
+import { formatNumber } from '../parts/locale.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
 import { Avatar, nameOf, When } from '../parts/text.js';
+import { Value } from '../parts/value.js';
 import { useFilters, useTyped } from '../parts/use-filters.js';
 import { useProviders } from '../api/use-providers.js';
 import { Status } from './status.js';
 
 const LIMIT = 50;
+/** Roles that a row shows. */
+const ROLES = 4;
 
 const COLUMNS = columnsOf<User>([
   {
@@ -31,7 +35,7 @@ const COLUMNS = columnsOf<User>([
   { id: 'status', title: 'Status', cell: (user) => <Status user={user} /> },
   { id: 'provider', title: 'Provider', cell: ({ provider }) => provider },
   { id: 'roles', title: 'Roles', cell: ({ claims }) => <Roles roles={claims['roles']} /> },
-  { id: 'sessions', title: 'Sessions', cell: ({ live_sessions }) => live_sessions.toLocaleString() },
+  { id: 'sessions', title: 'Sessions', cell: ({ live_sessions }) => formatNumber(live_sessions) },
   { id: 'seen', title: 'Last seen', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
   { id: 'created', title: 'First sign-in', cell: ({ created_at }) => <When at={created_at} /> },
 ]);
@@ -133,9 +137,5 @@ export function Users(): ReactNode {
 
 function Roles({ roles }: { roles: unknown }): ReactNode {
   if (!Array.isArray(roles) || roles.length === 0) return <span className="soft">–</span>;
-  return roles.slice(0, 4).map((role) => (
-    <bdi key={String(role)} className="tag">
-      {String(role)}
-    </bdi>
-  ));
+  return <Value value={roles.slice(0, ROLES)} />;
 }

@@ -4,9 +4,9 @@ import type { Channel } from './channel/channel-events.js';
 import { openChannel } from './channel/channel.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
-import { LatchkeyError, rejecting } from './latchkey-error.js';
+import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
-import type { ClientOptions } from './options.js';
+import type { ClientOptions, DevicesOptions, UserOptions } from './options.js';
 import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
@@ -138,26 +138,38 @@ export function createClient<Events extends object = any>(options: ClientOptions
       signingIn.load(); // the network may be away when the session ends
     });
 
-  const signIn: Latchkey['signIn'] = rejecting(async (asked = {}) => {
-    if (!page) throw notInPage();
+  /** A function that needs a page. */
+  const inPage = <Parameters extends unknown[], Result>(work: (...given: Parameters) => Promise<Result>) =>
+    rejecting(async (...given: Parameters) => {
+      if (!page) throw new LatchkeyError('no_browser');
+      return work(...given);
+    });
+  const signIn: Latchkey['signIn'] = inPage(async (asked = {}) => {
     await signingIn.start(asked);
     return keeper.session()!;
   });
+  const show = (name: 'showDevices' | 'showUser') =>
+    inPage(async (...given: [Element, (DevicesOptions & UserOptions)?]) => {
+      const components = await orNetworkError(import('./components/components.js'));
+      await languageLoaded;
+      return components[name](client, api, texts, orNetworkError, ...given);
+    });
 
-  return {
+  const client: Latchkey<Events> = {
     get session() {
       return keeper.session();
     },
     on,
     signIn,
     providers: rejecting(requests.providers),
-    showProviders: rejecting(async (place, wanted = {}) => {
-      if (!page) throw notInPage();
-      const [{ showButtons }] = await Promise.all([loadButtons(), languageLoaded]);
-      await showButtons(place, requests.providers, texts, signIn, wanted);
+    showProviders: inPage(async (place, wanted = {}) => {
+      const { showButtons } = await loadButtons();
+      await languageLoaded;
+      return showButtons(place, requests.providers, texts, signIn, wanted);
     }),
-    handleCallback: rejecting(async () => {
-      if (!page) throw notInPage();
+    showDevices: show('showDevices'),
+    showUser: show('showUser'),
+    handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
       if (await (handling ??= handOn(memory, report))) signingIn.showText(texts.done);
     }),
@@ -179,8 +191,5 @@ export function createClient<Events extends object = any>(options: ClientOptions
       listening.abort();
     },
   };
-}
-
-function notInPage(): LatchkeyError {
-  return new LatchkeyError('no_browser', 'This needs a page');
+  return client;
 }

@@ -16,11 +16,13 @@ export type { ConnectOptions, Device, Latchkey, SignOutOptions, SignOutScope, Us
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type {
   ClientOptions,
+  DevicesOptions,
   Provider,
   ProviderButtonsOptions,
   SignInMode,
   SignInOptions,
   StorageChoice,
+  UserOptions,
 } from './options.js';
 export type {
   ClientEvents,
@@ -32,4 +34,5 @@ export type {
   SignInStep,
 } from './session.js';
 export type { UserClaims } from './tokens/claims.js';
+export type { AccountTexts } from './texts/account-texts.js';
 export type { Texts } from './texts/texts.js';

@@ -56,3 +56,9 @@ export function rejecting<Parameters extends unknown[], Result>(
     }
   };
 }
+
+/** Returns a module that is loaded when it is needed. @throws LatchkeyError `network` if it cannot be loaded */
+export const orNetworkError = <Module>(loading: Promise<Module>): Promise<Module> =>
+  loading.catch(() => {
+    throw new LatchkeyError('network');
+  });

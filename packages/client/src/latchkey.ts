@@ -1,5 +1,11 @@
 import type { Channel } from './channel/channel-events.js';
-import type { Provider, ProviderButtonsOptions, SignInOptions } from './options.js';
+import type {
+  DevicesOptions,
+  Provider,
+  ProviderButtonsOptions,
+  SignInOptions,
+  UserOptions,
+} from './options.js';
 import type { ClientEvents, Session } from './session.js';
 import type { UserClaims } from './tokens/claims.js';
 
@@ -17,6 +23,12 @@ export interface Device {
   readonly device_id: string;
   readonly device_name: string | null;
   readonly user_agent: string | null;
+  /** From the user agent, e.g. `Chrome 156`. */
+  readonly browser: string | null;
+  /** From the user agent, e.g. `Windows 11`. */
+  readonly os: string | null;
+  /** IP address of the last sign-in, as far as the service keeps addresses. */
+  readonly address: string | null;
   readonly created_at: string;
   /** To the minute. */
   readonly last_seen_at: string;
@@ -102,6 +114,28 @@ export interface Latchkey<Events extends object = any> {
    * latchkey.showProviders(document.querySelector('#sign-in'));
    */
   readonly showProviders: (place: Element, options?: ProviderButtonsOptions) => Promise<void>;
+
+  /**
+   * Shows the user's devices in an element, in place of its content: rename, sign out one or all others, with live updates. In the
+   * client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in.
+   * @returns a function that removes the list
+   * @throws LatchkeyError `network` if the code of the list cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * const remove = await latchkey.showDevices(document.querySelector('#devices'));
+   */
+  readonly showDevices: (place: Element, options?: DevicesOptions) => Promise<() => void>;
+
+  /**
+   * Shows a button with the user's picture or initials in an element, in place of its content. Its menu has the devices and the
+   * sign-outs. In the client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in.
+   * @returns a function that removes the button
+   * @throws LatchkeyError `network` if the code of the button cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showUser(document.querySelector('header .user'));
+   */
+  readonly showUser: (place: Element, options?: UserOptions) => Promise<() => void>;
 
   /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at

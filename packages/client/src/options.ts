@@ -1,5 +1,6 @@
 import type { SocketIo } from './channel/channel-events.js';
 import type { LatchkeyError } from './latchkey-error.js';
+import type { AccountTexts } from './texts/account-texts.js';
 import type { Texts } from './texts/texts.js';
 
 /**
@@ -48,6 +49,22 @@ export interface ProviderButtonsOptions extends Omit<SignInOptions, 'provider'> 
   readonly onError?: ((error: LatchkeyError) => void) | undefined;
 }
 
+/** Options of the list of devices. */
+export interface DevicesOptions {
+  /** Gets the error of a request or an action, which the list has shown. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
+/** Options of the user's button. */
+export interface UserOptions {
+  /** Whether a sign-out ends the provider's session as well: see `signOut()`. */
+  readonly provider?: boolean | undefined;
+  /** Page to which the provider returns, as of `signOut()`. */
+  readonly redirectUri?: string | undefined;
+  /** Gets the error of a sign-out that the service has not received. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
 /**
  * Storage of the tokens: `localStorage` (all tabs share a session, which lasts), `sessionStorage` (one session per tab), `memory`
  * (until the page is left), or an object with these three functions.
@@ -87,7 +104,7 @@ export interface ClientOptions {
   mode?: SignInMode | undefined;
   /** Name of this device in the user's list. Default: from the platform, e.g. `Firefox on macOS`. */
   deviceName?: string | undefined;
-  /** Language of the dialog: `en`, `de`, `es`, `fr`, `ja`, `zh`. Default: the document's, else the browser's; else English. */
+  /** Language of dialog and components: `en`, `de`, `es`, `fr`, `ja`, `zh`. Default: the document's, else the browser's; else English. */
   locale?: string | undefined;
   /**
    * Replaces single texts of the language.
@@ -95,7 +112,7 @@ export interface ClientOptions {
    * @example
    * texts: { signIn: 'Log in' }
    */
-  texts?: Partial<Texts> | undefined;
+  texts?: Partial<Texts & AccountTexts> | undefined;
   /**
    * Whether the dialog asks for a new login when a session ends without `signOut()`. Default true. With `false`, listen to
    * `signedOut`.

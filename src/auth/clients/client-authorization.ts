@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import type { OAuthError } from '../../errors/oauth-error.js';
@@ -10,6 +11,7 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
 import { providerParams } from '../provider-params.dto.js';
 import { checkAllowed } from '../service-endpoint.js';
+import { SignInRefusals, type Attempt } from '../sign-in/sign-in-refusals.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
 import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } from './client-request.js';
@@ -29,6 +31,7 @@ export class ClientAuthorization {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
+    private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -36,7 +39,11 @@ export class ClientAuthorization {
    * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
    */
-  async begin(request: ClientAuthorizeDto, query: Query): Promise<Next> {
+  begin(request: ClientAuthorizeDto, query: Query, origin: Origin): Promise<Next> {
+    return this.refusals.report(origin, (attempt) => this.next(request, query, attempt));
+  }
+
+  private async next(request: ClientAuthorizeDto, query: Query, attempt: Attempt): Promise<Next> {
     const client = this.trusted(request);
     const codeChallenge = this.codeChallengeOf(client, request);
     if (request.provider === undefined) {
@@ -46,6 +53,7 @@ export class ClientAuthorization {
     }
     const provider = this.providers.find(request.provider ?? this.providers.list()[0]!.name);
     if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
+    attempt.provider = provider.settings.name;
     return { address: await this.send(provider, { ...client, codeChallenge }, query) };
   }
 

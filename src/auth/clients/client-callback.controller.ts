@@ -1,16 +1,19 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimit } from '../../http/rate-limit.js';
+import { wordsOf } from '../../provider/log-line.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
-import { SignInRefusals } from '../auth.service.js';
+import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
@@ -55,9 +58,10 @@ export class ClientCallbackController {
     @Query() params: ClientCallbackDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
+    @From() origin: Origin,
   ): Promise<string> {
     refuseHead(request);
-    const address = await this.addressAfter(this.providerOf(name, params), params);
+    const address = await this.addressAfter(this.providerOf(name, params), params, origin);
     return sendNext({ address }, response);
   }
 
@@ -77,6 +81,7 @@ export class ClientCallbackController {
     @Param('name') name: string,
     @Body() params: ClientCallbackDto,
     @Res({ passthrough: true }) response: Response,
+    @From() origin: Origin,
   ): Promise<string> {
     const provider = this.providerOf(name, params);
     if (!postsCode(provider.settings)) {
@@ -89,7 +94,7 @@ export class ClientCallbackController {
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
     const address = isOfSpecification
       ? withQuery(signIn.redirectUri, answerIn(params))
-      : await this.addressAfter(provider, params);
+      : await this.addressAfter(provider, params, origin);
     sendNext({ address }, response);
     response.status(303); // a browser repeats a POST after some other redirects (RFC 9700 §4.12)
     return '';
@@ -105,9 +110,9 @@ export class ClientCallbackController {
   }
 
   /** Spends the state of a stock client's sign-in. @returns its redirect URI, with a code */
-  private async addressAfter(provider: Provider, params: ClientCallbackDto): Promise<string> {
+  private async addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
     const { name } = provider.settings;
-    return this.refusals.report(async (attempt) => {
+    return this.refusals.report(origin, async (attempt) => {
       const signIn = await this.states.consume(params.state);
       const { clientRequest: client } = signIn;
       if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
@@ -118,7 +123,7 @@ export class ClientCallbackController {
         return await this.finish(provider, client, signIn, params);
       } catch (cause) {
         if (cause instanceof ErrorForClient) throw cause;
-        throw this.refusal(client, clientErrorOf(cause), cause);
+        throw this.refusal(client, clientErrorOf(cause), { cause });
       }
     });
   }
@@ -132,9 +137,11 @@ export class ClientCallbackController {
   ): Promise<string> {
     if (error !== undefined) {
       await provider.checkIssuer(iss);
-      if (isForClient(error)) throw this.refusal(client, error);
+      const reason = wordsOf(error, description, [state]);
+      if (isForClient(error)) throw this.refusal(client, error, { reason });
       provider.warnOfCallback(error, description, [state]);
-      throw this.refusal(client, 'server_error', new ProviderRefusal(error, 'the callback says'));
+      const cause = new ProviderRefusal(error, 'the callback says');
+      throw this.refusal(client, 'server_error', { cause, reason });
     }
     const asked = this.clock.now();
     const request = {
@@ -149,8 +156,12 @@ export class ClientCallbackController {
     return addressOf(client, this.settings.publicUrl, { code: ours });
   }
 
-  private refusal(client: ClientRequest, error: ClientError, cause?: unknown): ErrorForClient {
-    return new ErrorForClient(client, this.settings.publicUrl, error, { cause });
+  private refusal(
+    client: ClientRequest,
+    error: ClientError,
+    options: { readonly cause?: unknown; readonly reason?: string },
+  ): ErrorForClient {
+    return new ErrorForClient(client, this.settings.publicUrl, error, options);
   }
 }
 

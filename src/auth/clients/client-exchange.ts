@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import { SignInRefusals, verifierMatches } from '../auth.service.js';
+import { otherRedirectUri, verifierMatches } from '../auth.service.js';
+import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 
 /** The end of a sign-in for a stock OAuth client (RFC 6749 §4.1.3; contract §4). */
@@ -24,15 +26,15 @@ export class ClientExchange {
   exchange(
     params: ClientTokenDto,
     call: DpopCall,
-    headers: Readonly<Record<'authorization' | 'userAgent', string | undefined>>,
+    { authorization, origin }: { readonly authorization: string | undefined; readonly origin: Origin },
   ): Promise<IssuedTokens> {
-    return this.refusals.report(async (attempt) => {
-      const named = basicClientId(headers.authorization);
+    return this.refusals.report(origin, async (attempt) => {
+      const named = basicClientId(authorization);
       const proof = await this.proofs.validate(call);
       const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
       attempt.provider = verified.provider;
       checkBinding({ clientId, redirectUri, codeChallenge }, params, named);
-      return this.tokens.issue(verified, params, { proof, userAgentHeader: headers.userAgent });
+      return this.tokens.issue(verified, params, { proof, origin, attempt });
     });
   }
 }
@@ -48,7 +50,7 @@ function checkBinding(
     throw new OAuthError('invalid_grant', 'the code was issued to another client');
   }
   if (params.redirect_uri !== bound.redirectUri) {
-    throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
+    throw otherRedirectUri(params.redirect_uri);
   }
   if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
     throw new OAuthError('invalid_grant', 'code_verifier is wrong');

@@ -43,26 +43,36 @@ export type ClientError =
   | 'temporarily_unavailable'
   | 'server_error';
 
+interface ErrorForClientOptions {
+  readonly description?: string;
+  readonly cause?: unknown;
+  readonly reason?: string;
+}
+
 /** Error that is sent to the client, at a redirect URI that was verified. */
 export class ErrorForClient extends Error {
   override readonly name = 'ErrorForClient';
   /** Redirect URI with the error. */
   readonly address: string;
+  /** For the audit trail. */
+  readonly reason: string | undefined;
 
   /**
    * @param issuer PUBLIC_URL (RFC 9207)
    * @param options.cause is logged, never sent
    * @param options.description fixed text in printable ASCII, for developers; never a provider's (contract §4)
+   * @param options.reason for the audit trail; default: that of the cause, or the description
    */
   constructor(
     client: ClientAddress,
     issuer: string,
     readonly error: ClientError,
-    { description, cause }: { readonly description?: string; readonly cause?: unknown } = {},
+    { description, cause, reason }: ErrorForClientOptions = {},
   ) {
     super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
     const answer = { error, ...(description !== undefined && { error_description: description }) };
     this.address = addressOf(client, issuer, answer);
+    this.reason = reason ?? (cause instanceof OAuthError ? cause.reason : description);
   }
 }
 

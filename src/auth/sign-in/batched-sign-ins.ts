@@ -1,7 +1,10 @@
+import { auditRowOf } from '../../audit/audit-event.js';
+import { insertSignInEvents } from '../../audit/audit.sql.js';
+import type { AuditStore } from '../../audit/audit.store.js';
 import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { errorCode } from '../../database/statements/error-facts.js';
-import type { Sql } from '../../database/statements/sql.js';
+import type { Sql, Statement } from '../../database/statements/sql.js';
 import { Turns } from '../../database/statements/turns.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {
@@ -12,7 +15,15 @@ import {
 } from '../../token/sessions/session.sql.js';
 import { jsonOf } from '../../user/claims.js';
 import { upsertUsers } from '../../user/user.sql.js';
-import { SignInWriter, type Refused, type SignedInRow, type SignIn, type Written } from './sign-in.store.js';
+import {
+  auditOf,
+  keyOf,
+  SignInWriter,
+  type Refused,
+  type SignedInRow,
+  type SignIn,
+  type Written,
+} from './sign-in.store.js';
 
 /** Columns of a batch: name, type and value. */
 const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])[] = [
@@ -22,11 +33,16 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['username', 'text', ({ identity }) => identity.username],
   ['email', 'text', ({ identity }) => identity.email],
   ['avatar_url', 'text', ({ identity }) => identity.avatarUrl],
+  ['username_key', 'text', ({ identity }) => keyOf(identity.username)],
+  ['email_key', 'text', ({ identity }) => keyOf(identity.email)],
   ['device_id', 'uuid', ({ session }) => session.deviceId],
   ['device_name', 'text', ({ deviceName }) => deviceName],
   ['user_agent', 'text', ({ userAgent }) => userAgent],
+  ['address', 'text', ({ origin }) => origin.address],
+  ['request_id', 'text', ({ origin }) => origin.requestId],
   ['session_id', 'uuid', ({ session }) => session.sessionId],
   ['token_hash', 'bytea', ({ refreshTokenHash }) => refreshTokenHash],
+  ['auth_time', 'float8', ({ identity }) => identity.authTime],
   ['ttl', 'float8', ({ refreshTokenTtl }) => refreshTokenTtl],
   ['jkt', 'bytea', ({ jkt }) => jkt],
   ['provider_subject', 'bytea', ({ providerSubject }) => providerSubject],
@@ -55,8 +71,8 @@ const LOCK_TIMEOUT = `$${COLUMNS.length + 2}`;
  * Locks are taken in one order, against deadlocks with removals (users.service.ts) and sign-outs (sign-out.service.ts): users,
  * devices, counters, tokens, each by key. The members of the `WITH` name each other, since PostgreSQL orders them by that alone.
  */
-const RECORD = {
-  name: 'sign-in',
+const recordOf = (isAudited: boolean): Statement => ({
+  name: isAudited ? 'sign-in' : 'sign-in-unaudited',
   text: `
     WITH given AS MATERIALIZED (
       SELECT s.*, CASE
@@ -78,14 +94,20 @@ const RECORD = {
       from: 'device',
     })}, refresh_token AS (${insertRefreshTokens('signed_in')}
     ), access_token AS (${insertAccessTokens('signed_in', 'counter')}
-    )
+    )${
+      isAudited
+        ? `, audit_event AS (${insertSignInEvents('signed_in')}
+    )`
+        : ''
+    }
     SELECT user_id AS "userId", id, event_offset, data, sent_at, NULL AS refused FROM channel_event
     UNION ALL
     SELECT user_id, NULL, NULL, NULL, NULL, CASE WHEN ${hasMostSessions('given.user_id')} THEN 'session' ELSE 'device' END
     FROM given WHERE has_room IS NULL
     UNION ALL
-    SELECT user_id, NULL, NULL, NULL, NULL, 'claims' FROM signing_in WHERE user_id NOT IN (SELECT user_id FROM signed_in_user)`,
-};
+    SELECT user_id, NULL, NULL, NULL, NULL, CASE WHEN suspended_at IS NULL THEN 'claims' ELSE 'suspended' END
+    FROM signing_in LEFT JOIN held_user USING (user_id) WHERE user_id NOT IN (SELECT user_id FROM signed_in_user)`,
+});
 
 type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null } & Record<
     string,
@@ -103,12 +125,15 @@ const SINGLE = Symbol('single');
 export class BatchedSignIns extends SignInWriter {
   private readonly batched: (signIn: SignIn) => Promise<Written | typeof SINGLE>;
   private readonly turns = new Turns('too many sign-ins of one user');
+  private readonly record: Statement;
 
   constructor(
     private readonly sql: Sql,
     private readonly settings: Pick<Settings, 'channelHistory'>,
+    private readonly audit: Pick<AuditStore, 'isOn' | 'publish'>,
   ) {
     super();
+    this.record = recordOf(audit.isOn);
     this.batched = sql.together('sign-in', (signIns: SignIn[]) => this.writeEach(signIns));
   }
 
@@ -152,7 +177,10 @@ export class BatchedSignIns extends SignInWriter {
   async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<Map<string, Written>> {
     const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
     const { channelHistory } = this.settings;
-    const rows = await this.sql.query<Row>(RECORD, [...columns, channelHistory, lockTimeout]);
-    return new Map(rows.map(({ userId, refused, ...row }) => [userId, refused ?? row]));
+    const rows = await this.sql.query<Row>(this.record, [...columns, channelHistory, lockTimeout]);
+    const written = new Map(rows.map(({ userId, refused, ...row }) => [userId, refused ?? row]));
+    const recorded = signIns.filter(({ session }) => typeof written.get(session.userId) !== 'string');
+    this.audit.publish(recorded.map((signIn) => auditRowOf(signIn.session.sessionId, auditOf(signIn))));
+    return written;
   }
 }

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import type { AuditFacts, Origin } from '../../audit/audit-event.js';
 import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { UserClaims } from '../../user/claims.js';
+import { searchKey } from '../../user/search-key.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
 /** What a sign-in writes. */
@@ -28,6 +30,19 @@ export interface SignIn {
   readonly accessToken: IssuedAccessToken;
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
+  readonly origin: Origin;
+}
+
+/** Returns the event of the audit trail. */
+export function auditOf({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {
+  const { userId } = session;
+  const from = { ...origin, userAgent, actor: { type: 'user', name: userId } } as const;
+  return { event: 'sign_in', ...session, provider, providerUserId: identity.providerUserId, origin: from };
+}
+
+/** Returns the key by which a name or an e-mail address is searched. */
+export function keyOf(text: string | null): string | null {
+  return text === null ? null : searchKey(text);
 }
 
 /** Event that announces a sign-in on a device; `data` is JSON. */
@@ -39,10 +54,10 @@ export interface SignedInRow {
 }
 
 /**
- * Why nothing was written: the bound of the user that the sign-in exceeds (contract §4, POST /oauth2/token), or the claims of the
- * user are not those of the token.
+ * Why nothing was written: the bound of the user that the sign-in exceeds (contract §4, POST /oauth2/token), the user is suspended,
+ * or the claims of the user are not those of the token.
  */
-export type Refused = 'session' | 'device' | 'claims';
+export type Refused = 'session' | 'device' | 'suspended' | 'claims';
 
 /** Result of a sign-in; a sign-in without a device has no event. */
 export type Written = SignedInRow | Refused | undefined;
@@ -68,21 +83,23 @@ export class SignInStore {
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `slow_down` if the user has too many sessions or
-   *   devices (contract §4)
+   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is suspended; `slow_down` if the
+   *   user has too many sessions or devices (contract §4)
    * @returns false if nothing was written, because the user has other claims than the token
    */
   async record(signIn: SignIn): Promise<boolean> {
-    const { session, provider } = signIn;
+    const { session } = signIn;
     let row = await this.write(signIn);
     for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(session.userId)); left--)
       row = await this.write(signIn);
     if (row === 'claims') return false;
+    if (row === 'suspended') {
+      throw new OAuthError('invalid_grant', 'the user is suspended', { reason: 'suspended' });
+    }
     if (typeof row === 'string') {
       const message = `the user has too many ${row}s: sign out of some of them first`;
       throw new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
     }
-    this.events.emit('session.started', { ...session, provider });
     if (!row) return true;
     this.events.emit('channel.appended', {
       id: row.id,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
+import type { AuditStore } from '../../audit/audit.store.js';
 import { appendInSteps } from '../../channel/append-in-steps.js';
 import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
@@ -11,7 +12,7 @@ import {
 } from '../../token/sessions/session.sql.js';
 import { jsonOf } from '../../user/claims.js';
 import { HOLD_CLAIMS, INSERT_USER, selectUser, UPDATE_USER } from '../../user/user.sql.js';
-import { SignInWriter, type SignIn, type Written } from './sign-in.store.js';
+import { auditOf, keyOf, SignInWriter, type SignIn, type Written } from './sign-in.store.js';
 
 // After the user's row is locked, so that concurrent sign-ins cannot exceed the bounds.
 const HAS_MOST_SESSIONS = selectUser('$1', hasMostSessions('$1'));
@@ -22,7 +23,8 @@ const FACTS = selectDeviceFacts('$1', '$2');
 export class StepwiseSignIns extends SignInWriter {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly settings: Settings,
+    private readonly settings: Pick<Settings, 'channelHistory'>,
+    private readonly audit: Pick<AuditStore, 'write'>,
   ) {
     super();
   }
@@ -34,13 +36,20 @@ export class StepwiseSignIns extends SignInWriter {
   private async writeIn(manager: EntityManager, signIn: SignIn): Promise<Written> {
     const { session, accessToken } = signIn;
     const { userId, sessionId, deviceId } = session;
-    if (!(await writeUser(manager, signIn))) return 'claims';
+    const refused = await writeUser(manager, signIn);
+    if (refused) return refused;
     const has = async (...query: [string, unknown[]]): Promise<boolean> =>
       (await manager.query<unknown[]>(...query)).length > 0;
     if (await has(HAS_MOST_SESSIONS, [userId])) return 'session';
     if (deviceId !== null && (await has(IS_DEVICE_BEYOND, [userId, deviceId]))) return 'device';
     if (deviceId !== null) {
-      await manager.query(UPSERT_DEVICE, [userId, deviceId, signIn.deviceName, signIn.userAgent]);
+      await manager.query(UPSERT_DEVICE, [
+        userId,
+        deviceId,
+        signIn.deviceName,
+        signIn.userAgent,
+        signIn.origin.address,
+      ]);
     }
     await manager.query(INSERT_REFRESH_TOKEN, [
       userId,
@@ -52,9 +61,13 @@ export class StepwiseSignIns extends SignInWriter {
       signIn.providerSubject,
       signIn.providerSession,
       signIn.idToken,
+      signIn.identity.authTime,
+      signIn.origin.address,
+      signIn.userAgent,
     ]);
     const { jti, expiresAt, token } = accessToken;
     await manager.query(INSERT_ACCESS_TOKEN, [userId, sessionId, jti, expiresAt, token]);
+    await this.audit.write(manager, [auditOf(signIn)]);
     if (deviceId === null) return undefined;
     const [facts] = await manager.query<{ data: string }[]>(FACTS, [userId, deviceId]);
     const { data } = facts!;
@@ -64,20 +77,22 @@ export class StepwiseSignIns extends SignInWriter {
   }
 }
 
-/** Writes and locks the user. @returns false if the user has other claims than the token */
+/** Writes and locks the user. @returns why nothing was written, see Refused */
 async function writeUser(
   manager: EntityManager,
   { session: { userId }, provider, identity, claims }: SignIn,
-): Promise<boolean> {
+): Promise<'suspended' | 'claims' | undefined> {
   const { providerUserId, username, email, avatarUrl } = identity;
-  const [held] = await manager.query<{ version: number }[]>(HOLD_CLAIMS, [userId]);
+  const keys = [keyOf(username), keyOf(email)];
+  const [held] = await manager.query<{ version: number; suspended: boolean }[]>(HOLD_CLAIMS, [userId]);
   if (!held) {
-    if (jsonOf(claims.application) !== null) return false; // of a removed user (upsertUsers)
-    const profile = [userId, provider, providerUserId, username, email, avatarUrl];
+    if (jsonOf(claims.application) !== null) return 'claims'; // of a removed user (upsertUsers)
+    const profile = [userId, provider, providerUserId, username, email, avatarUrl, ...keys];
     const values = [...profile, jsonOf(claims.provider), jsonOf(claims.effective), claims.version];
-    return (await manager.query<unknown[]>(INSERT_USER, values)).length > 0;
+    return (await manager.query<unknown[]>(INSERT_USER, values)).length > 0 ? undefined : 'claims';
   }
-  if (held.version !== claims.version) return false;
-  await manager.query(UPDATE_USER, [userId, username, email, avatarUrl]);
-  return true;
+  if (held.suspended) return 'suspended';
+  if (held.version !== claims.version) return 'claims';
+  await manager.query(UPDATE_USER, [userId, username, email, avatarUrl, ...keys]);
+  return undefined;
 }

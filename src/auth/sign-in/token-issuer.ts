@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { DatabaseBusy } from '../../database/database-busy.js';
@@ -13,6 +14,7 @@ import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-
 import { ClaimsStore } from '../../user/claims.store.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-id.js';
+import type { Attempt } from './sign-in-refusals.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 
@@ -24,11 +26,13 @@ export interface Verified {
   readonly asked: number;
 }
 
-/** Headers of the request. */
+/** Request, besides its parameters. */
 export interface Call {
   /** Validated; the session is bound to its key (contract §5). */
   readonly proof: DpopProof | undefined;
-  readonly userAgentHeader: string | undefined;
+  readonly origin: Origin;
+  /** For its refusal: receives who signs in. */
+  readonly attempt: Attempt;
 }
 
 /** Attempts to write a sign-in, while other instances change the claims of the user. */
@@ -51,7 +55,7 @@ export class TokenIssuer {
   async issue(
     { provider, identity, asked }: Verified,
     device: DeviceDto,
-    { proof, userAgentHeader }: Call,
+    { proof, origin, attempt }: Call,
   ): Promise<IssuedTokens> {
     const jkt = proof?.jkt ?? null;
     const session = {
@@ -59,17 +63,20 @@ export class TokenIssuer {
       sessionId: randomUUID(),
       deviceId: device.device_id?.toLowerCase() ?? null,
     };
+    const { userId, deviceId } = session;
+    Object.assign(attempt, { userId, deviceId, providerUserId: identity.providerUserId });
     const refreshToken = makeRefreshToken(session, jkt !== null);
     const accessToken = await this.record(proof, {
       session,
       provider,
       identity,
       deviceName: device.device_name ?? null,
-      userAgent: device.user_agent ?? fromHeader(userAgentHeader),
+      userAgent: device.user_agent ?? origin.userAgent,
       providerSubject: hashIfNamed(provider, identity.subject),
       providerSession: hashIfNamed(provider, identity.session),
       idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
       jkt,
+      origin,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,
     });
@@ -93,18 +100,11 @@ export class TokenIssuer {
   ): Promise<IssuedAccessToken> {
     const { session, identity } = signIn;
     for (let left = TRIES; left > 0; left--) {
-      const claims = await this.claims.atSignIn(session.userId, identity.claims);
+      const claims = await this.claims.atSignIn(session.userId, identity.claims, signIn.origin);
       const accessToken = this.accessTokens.issue(session, { proof, claims: claims.effective });
       if (await this.signIns.record({ ...signIn, accessToken, claims })) return accessToken;
       await this.claims.find(session.userId); // for the next one
     }
     throw new DatabaseBusy('the claims of the user change too often');
   }
-}
-
-const LONGEST_USER_AGENT = 1024;
-
-/** A header that is too long is cut, never refused (contract §3). Node allows neither NUL nor surrogates in it. */
-function fromHeader(userAgent?: string): string | null {
-  return userAgent?.slice(0, LONGEST_USER_AGENT) || null;
 }

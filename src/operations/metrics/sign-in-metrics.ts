@@ -34,7 +34,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   for (const provider of providers) signIns.inc({ provider }, 0); // a rate needs a value before the first sign-in
   const refused = meter.counter(
     'latchkey_sign_ins_refused_total',
-    'Sign-ins that failed on the way back, by provider (none: the state was not good) and error.',
+    'Sign-ins that were refused, by provider (none: not known yet) and error.',
     'provider',
     'reason',
   );
@@ -62,14 +62,13 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
     'outcome',
   );
 
-  events.on('session.started', ({ provider }) => signIns.inc({ provider: known(provider) }));
-  events.on('sign_in.refused', ({ provider, error: reason }) =>
-    refused.inc({ provider: known(provider), reason: REASONS.has(reason) ? reason : 'other' }),
-  );
   events.on('audit.recorded', (recorded) => {
-    for (const { event, provider, error: reason = 'server_error' } of recorded)
+    for (const { event, provider: name, error: reason = 'other' } of recorded) {
+      const provider = known(name);
+      if (event === 'sign_in') signIns.inc({ provider });
       if (event === 'sign_in_refused')
-        refused.inc({ provider: known(provider), reason: REASONS.has(reason) ? reason : 'other' });
+        refused.inc({ provider, reason: REASONS.has(reason) ? reason : 'other' });
+    }
   });
   events.on('refresh.refused', ({ error: reason }) => refreshes.inc({ reason }));
   events.on('sign_out.requested', ({ by = 'user', sessions }) => signedOut.inc({ by }, sessions));

@@ -35,7 +35,7 @@ interface Redeemed {
   /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
   readonly claims: Claims;
   /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'id_token'>;
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'id_token'>;
   readonly accessToken: string | undefined;
 }
 
@@ -163,7 +163,9 @@ export class OidcAdapter implements ProviderAdapter {
     const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
-      session: claims['sid'] as string, // parseIdentity validates it
+      // parseIdentity validates them
+      session: claims['sid'] as string,
+      auth_time: claims.auth_time as number,
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);

@@ -7,6 +7,7 @@ const NONE = {
   avatarUrl: null,
   subject: null,
   session: null,
+  authTime: null,
   idToken: null,
   claims: {},
 };
@@ -20,6 +21,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatar_url: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      auth_time: 1_700_000_000.5,
       id_token: 'x'.repeat(6144),
       claims: { roles: 'admin' },
     };
@@ -30,6 +32,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
       avatarUrl: 'https://x.example/a',
       subject: 'ada at x',
       session: 's',
+      authTime: 1_700_000_000.5,
       idToken: 'x'.repeat(6144),
       claims: { roles: ['admin'] },
     });
@@ -64,6 +67,9 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
         session: '\ud800',
       },
     ],
+    ['a time as text', { auth_time: '1700000000' }],
+    ['a time beyond the year 9999', { auth_time: 253_402_300_800 }],
+    ['a time before 1970', { auth_time: -1 }],
     ['an avatar of another scheme', { avatar_url: 'javascript:alert(1)' }],
     ['an avatar that is not a URL', { avatar_url: 'https://' }],
     ['an avatar with https in its path only', { avatar_url: 'data://x/https://y.example' }],

@@ -11,6 +11,8 @@ export interface Identity {
   /** Names of user and session in the provider's logout tokens (contract §6). */
   readonly subject: string | null;
   readonly session: string | null;
+  /** When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported. */
+  readonly authTime: number | null;
   /** ID token for `id_token_hint` (contract §2, `keep_id_token`). */
   readonly idToken: string | null;
   /** Claims of the user from the provider (contract §5); empty if there are none. */
@@ -31,7 +33,7 @@ const MAX_ID_TOKEN = 6144;
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
-  const { subject, session, id_token: idToken } = fields;
+  const { subject, session, auth_time: authTime, id_token: idToken } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
@@ -47,6 +49,7 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
+    authTime: isTime(authTime) ? authTime : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
     // APIs read the claim `email` of the token as they read the field.
     claims: isDoubtful && emailClaim !== undefined ? others : claims.kept,
@@ -71,6 +74,14 @@ export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean
 /** Whether a value is an http(s) URL of at most 2048 characters. */
 export function isHttpUrl(value: unknown): value is string {
   return isText(value, 2048) && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined;
+}
+
+/** The end of the year 9999. */
+const LATEST = 253_402_300_799;
+
+/** Whether a value is a time in seconds since the epoch. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LATEST;
 }
 
 /** Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not UTF-16 units. */

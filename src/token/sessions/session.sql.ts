@@ -4,12 +4,12 @@ import type { Retention } from '../../database/expires.js';
 const UNIQUE_VIOLATION = '23505';
 
 const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token';
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token, auth_time, address, user_agent';
 
-/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds. */
+/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds, `$10` is in seconds since the epoch. */
 export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
-      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9)`;
+      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9, to_timestamp($10), $11, $12)`;
 
 /** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
 export const INSERT_ACCESS_TOKEN = `
@@ -18,13 +18,14 @@ export const INSERT_ACCESS_TOKEN = `
 
 /**
  * Inserts several sessions.
- * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
+ * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`; `auth_time` in
+ *   seconds since the epoch
  */
 export function insertRefreshTokens(from: string): string {
   return `
       INSERT INTO refresh_tokens (${SESSION})
       SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
-        jkt, provider_subject, provider_session, id_token
+        jkt, provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent
       FROM ${from}`;
 }
 
@@ -58,7 +59,7 @@ export function isProofUsed(error: unknown): boolean {
  */
 export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
-/** With OPEN, since a session that ended during this transaction expires after its `now()`. */
+/** Condition: the session is live. With OPEN, since a session that ended during this transaction expires after its `now()`. */
 export const LIVING = `${OPEN} AND expires_at > now()`;
 
 // Order of the index, which PostgreSQL might not use otherwise.
@@ -79,6 +80,13 @@ export function hasMostSessions(userId: string): string {
   return `EXISTS (
     SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING}
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
+}
+
+/** Number of live sessions of a user, as an SQL expression. */
+export function countLiving(userId: string): string {
+  return `(SELECT count(*)::int FROM (
+      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${MOST_SESSIONS}
+    ) AS living)`;
 }
 
 /** Ended sessions of a user that are read at most. */

@@ -1,5 +1,5 @@
 import { advise, IS_DEVELOPMENT } from '../advice.js';
-import { LatchkeyError } from '../latchkey-error.js';
+import { LatchkeyError, orNetworkError } from '../latchkey-error.js';
 import type { ConnectOptions } from '../latchkey.js';
 import { signedOut } from '../tokens/refresher.js';
 import type { Channel, SocketIo } from './channel-events.js';
@@ -61,7 +61,5 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
 /** Loads this package's sockets, which need a WebSocket (Node.js ≥ 22). */
 export async function ownSockets(): Promise<SocketIo> {
   if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', MISSING);
-  return import('./sockets.js').catch(() => {
-    throw new LatchkeyError('network');
-  });
+  return orNetworkError(import('./sockets.js'));
 }

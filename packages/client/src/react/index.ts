@@ -1,6 +1,7 @@
 'use client';
 // `*`: an interface that is exported by name could not be extended by the application.
 export type * from './register.js';
+export { Devices, UserButton, useUser, type DevicesProps, type UserButtonProps } from './account.js';
 export { LatchkeyProvider, useLatchkey, type LatchkeyProviderProps } from './provider.js';
 export { ProviderButtons, type ProviderButtonsProps } from './provider-buttons.js';
 export { SignInButton, type SignInButtonProps } from './sign-in-button.js';

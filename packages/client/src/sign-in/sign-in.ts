@@ -1,4 +1,4 @@
-import { LatchkeyError } from '../latchkey-error.js';
+import { LatchkeyError, orNetworkError } from '../latchkey-error.js';
 import type { SignInMode, SignInOptions } from '../options.js';
 import { after } from '../service/timer.js';
 import type { SignInStep } from '../session.js';
@@ -54,9 +54,7 @@ export function makeSignIn(
 
   /** The dialog is a separate file, which most pages do not need. @throws LatchkeyError `network` */
   const load = async (): Promise<SignInDialog> => {
-    const { makeDialog } = await import('./dialog.js').catch(() => {
-      throw new LatchkeyError('network');
-    });
+    const { makeDialog } = await orNetworkError(import('./dialog.js'));
     return (dialog ??= makeDialog(texts, () => {
       reportError(report, begun.get()?.state, { error: 'cancelled' });
       leave();
@@ -104,7 +102,7 @@ export function makeSignIn(
     inDialog((open) => open.wait(false)).catch(() => undefined);
     try {
       const list = await providers();
-      if (!list.length) throw new LatchkeyError('invalid_request', 'The service offers no provider');
+      if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled');
       if (mine !== attempt) return;
       if (onlyProvider()) return withProvider(onlyProvider());
       const buttons = (await loadButtons()).makeButtons(list, texts, withProvider);
@@ -275,9 +273,7 @@ export function makeSignIn(
 
 /** Only applications with several providers need it. @throws LatchkeyError `network` */
 export function loadButtons(): Promise<typeof import('./provider-buttons.js')> {
-  return import('./provider-buttons.js').catch(() => {
-    throw new LatchkeyError('network');
-  });
+  return orNetworkError(import('./provider-buttons.js'));
 }
 
 function makeOutcome(): Outcome {

@@ -64,13 +64,13 @@ const ENGLISH: FirstTexts = {
 };
 
 /** Separate files: each user loads at most one. */
-const LOADERS = new Map<string, () => Promise<{ default: Texts }>>([
-  ['de', () => import('./de.js')],
-  ['es', () => import('./es.js')],
-  ['fr', () => import('./fr.js')],
-  ['ja', () => import('./ja.js')],
-  ['zh', () => import('./zh.js')],
-]);
+const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
+  de: () => import('./de.js'),
+  es: () => import('./es.js'),
+  fr: () => import('./fr.js'),
+  ja: () => import('./ja.js'),
+  zh: () => import('./zh.js'),
+};
 
 /**
  * Returns the texts, in English until another language is loaded, and a promise of that. The dialog adds its English texts.
@@ -82,7 +82,7 @@ export function textsFor(locale: string, own?: Partial<Texts>): [Texts, Promise<
   const words = Object.fromEntries(Object.entries(own ?? {}).filter(([, text]) => typeof text === 'string'));
   const texts = { ...ENGLISH, ...words } as Texts;
   const [, language = ''] = /^([a-z]{2})(?![a-z])/i.exec(locale) ?? [];
-  const loading = LOADERS.get(language.toLowerCase())?.().then(
+  const loading = LOADERS[language.toLowerCase()]?.().then(
     ({ default: others }) => Object.assign(texts, others, words),
     () => undefined,
   );

@@ -1,0 +1,18 @@
+/** Events of the audit trail (contract §9), for people. */
+export const EVENT_NAMES: Readonly<Record<string, string>> = {
+  sign_in: 'Signed in',
+  sign_in_refused: 'Sign-in refused',
+  sign_out: 'Signed out',
+  refresh_refused: 'Refresh refused',
+  session_lost: 'Session lost',
+  user_suspended: 'User suspended',
+  user_restored: 'User restored',
+  user_removed: 'User removed',
+  claims_changed: 'Claims changed',
+  device_renamed: 'Device renamed',
+  device_removed: 'Device removed',
+  key_made: 'Signing key made',
+  key_revoked: 'Signing key revoked',
+  service_key_refused: 'Service key refused',
+  webhook_paused: 'Webhook paused',
+};

@@ -1,0 +1,109 @@
+import type { ReactNode } from 'react';
+import useSWR from 'swr';
+import { Link } from 'wouter';
+import type { ApiError } from '../api/api.js';
+import { useMayChange } from '../api/session.js';
+import type { AuditEvent, UserDetail } from '../api/types.js';
+import { usePages } from '../api/use-pages.js';
+import { Events } from '../audit/events.js';
+import { Copyable } from '../parts/copy.js';
+import { Facts } from '../parts/facts.js';
+import { Heading } from '../parts/heading.js';
+import { formatNumber } from '../parts/locale.js';
+import { Empty, Failure, Loading, More } from '../parts/states.js';
+import { Avatar, nameOf, When } from '../parts/text.js';
+import { Claims, EffectiveClaims } from './claims.js';
+import { Devices } from './devices.js';
+import { Sessions } from './sessions.js';
+import { Status } from './status.js';
+import { UserActions } from './user-actions.js';
+
+/** A user, with everything that the service knows about them. */
+export function User({ userId }: { userId: string }): ReactNode {
+  const path = `/users/${encodeURIComponent(userId)}`;
+  const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
+  const mayChange = useMayChange();
+  const reload = (): void => void mutate();
+  if (!data)
+    return (
+      <>
+        <Heading title="User" />
+        <section className="card">
+          {error ? <Failure error={error} retry={reload} /> : <Loading what="the user" lines={8} />}
+          {error?.status === 404 && (
+            <p className="hint">
+              <Link href={`/audit?user_id=${userId}`}>What the audit trail has of this id</Link>
+            </p>
+          )}
+        </section>
+      </>
+    );
+  return (
+    <>
+      <div className="who">
+        <Avatar user={data} isLarge />
+        <div>
+          <Heading title={nameOf(data)}>
+            <bdi>{nameOf(data)}</bdi>
+          </Heading>
+          <Status user={data} />
+        </div>
+        <UserActions user={data} reload={reload} />
+      </div>
+      {error && <Failure error={error} retry={reload} />}
+      <div className="halves">
+        <section className="card" aria-labelledby="profile">
+          <h2 id="profile">Profile</h2>
+          <Profile user={data} />
+        </section>
+        <section className="card" aria-labelledby="claims">
+          <h2 id="claims">Claims</h2>
+          {mayChange ? (
+            <Claims path={path} name={nameOf(data)} reload={reload} />
+          ) : (
+            <EffectiveClaims claims={data.claims} />
+          )}
+        </section>
+      </div>
+      <Sessions path={path} user={data} reload={reload} />
+      <Devices path={path} user={data} reload={reload} />
+      <Trail userId={data.user_id} />
+    </>
+  );
+}
+
+function Profile({ user }: { user: UserDetail }): ReactNode {
+  return (
+    <Facts
+      rows={[
+        ['Name', user.username && <bdi>{user.username}</bdi>],
+        ['E-mail', user.email && <bdi>{user.email}</bdi>],
+        ['Provider', <bdi key="">{user.provider}</bdi>],
+        ['Id there', <Copyable key="" value={user.provider_user_id} what="the id at the provider" />],
+        ['User id', <Copyable key="" value={user.user_id} what="the user id" />],
+        ['First sign-in', <When key="" at={user.created_at} isExact />],
+        ['Last seen', <When key="" at={user.last_seen_at} />],
+        ['Live sessions', formatNumber(user.live_sessions)],
+        ['Suspended', user.suspended_at && <When at={user.suspended_at} isExact />],
+      ]}
+    />
+  );
+}
+
+/** The latest events about this user. */
+function Trail({ userId }: { userId: string }): ReactNode {
+  const pages = usePages<AuditEvent>(`/audit?user_id=${userId}&limit=20`, 'events', 10);
+  return (
+    <section className="card list" aria-labelledby="trail">
+      <div className="head">
+        <h2 id="trail">Audit</h2>
+        <Link href={`/audit?user_id=${userId}`}>With filters, live</Link>
+      </div>
+      {pages.rows.length > 0 && <Events events={pages.rows} isOfOneUser />}
+      {pages.error && <Failure error={pages.error} retry={pages.reload} />}
+      {pages.isLoading && pages.rows.length === 0 && <Loading what="events" />}
+      {!pages.isLoading && !pages.error && pages.rows.length === 0 && <Empty>No event is stored.</Empty>}
+      <More {...pages} />
+    </section>
+  );
+}

@@ -1,0 +1,89 @@
+import type { Device, Latchkey } from '../latchkey.js';
+import type { DevicesOptions, UserOptions } from '../options.js';
+import english from '../texts/account-en.js';
+import type { AccountTexts } from '../texts/account-texts.js';
+import type { Texts } from '../texts/texts.js';
+import type { Call } from '../service/service.js';
+import type { DevicePages, Kit } from './kit.js';
+
+/** What the client passes, as parameters rather than members: their names would be part of the main file. */
+type Given = [
+  client: Latchkey,
+  /** Calls the service with the token. */
+  api: Call,
+  /** The client's texts, which have the application's replacements. */
+  texts: Texts & Partial<AccountTexts>,
+  /** Loads a module. */
+  orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>,
+  place: Element,
+];
+
+/** Implements `showDevices`. */
+export const showDevices = (...given: [...Given, options?: DevicesOptions]): Promise<() => void> =>
+  show(import('./devices.js'), ...given);
+
+/** Implements `showUser`. */
+export const showUser = (...given: [...Given, options?: UserOptions]): Promise<() => void> =>
+  show(import('./user.js'), ...given);
+
+/** Separate files: each user loads at most one. */
+const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
+  de: () => import('../texts/account-de.js'),
+  es: () => import('../texts/account-es.js'),
+  fr: () => import('../texts/account-fr.js'),
+  ja: () => import('../texts/account-ja.js'),
+  zh: () => import('../texts/account-zh.js'),
+};
+
+async function show<Options extends object>(
+  loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,
+  ...[client, api, texts, orNetworkError, place, options]: [...Given, options?: Options]
+): Promise<() => void> {
+  const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
+  const [component, language] = await Promise.all([orNetworkError(loading), others]);
+  const words = { ...english, ...language?.default, ...texts };
+  const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
+  return component.show(
+    { client, pages, texts: words, make, icon, mount },
+    place,
+    options ?? ({} as Options),
+  );
+}
+
+async function loadPages(api: Call, most: number): Promise<DevicePages> {
+  const devices: Device[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : '';
+    const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', `/devices${query}`);
+    devices.push(...page.devices);
+    cursor = page.next_cursor;
+  } while (cursor && --most);
+  return { devices, isMore: Boolean(cursor) };
+}
+
+const make: Kit['make'] = (name, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+};
+
+const icon: Kit['icon'] = (path) => {
+  const [picture, line] = ['svg', 'path'].map((name) =>
+    document.createElementNS('http://www.w3.org/2000/svg', name),
+  ) as [SVGElement, SVGElement];
+  picture.setAttribute('viewBox', '0 0 24 24');
+  picture.setAttribute('aria-hidden', 'true');
+  line.setAttribute('d', path);
+  picture.append(line);
+  return picture;
+};
+
+const mount: Kit['mount'] = (place, style) => {
+  const root = document.createElement('div').attachShadow({ mode: 'open' });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(style);
+  root.adoptedStyleSheets = [sheet];
+  place.replaceChildren(root.host);
+  return root;
+};

@@ -1,0 +1,167 @@
+import type { LatchkeyError } from '../latchkey-error.js';
+import type { Device } from '../latchkey.js';
+import type { DevicesOptions } from '../options.js';
+import { fill, namesOf } from './device-names.js';
+import { makeRow, type Connection, type DeviceRow } from './device-row.js';
+import { STYLE } from './devices-style.js';
+import { followDevices } from './follow-devices.js';
+import type { DevicePages, Kit } from './kit.js';
+
+/** Errors after which the session ends, which the client reports itself. */
+const OF_SESSION: readonly string[] = ['signed_out', 'invalid_token'];
+
+/** Shows the devices in an element. @param options are read at each error @returns a function that removes them */
+export function show(kit: Kit, place: Element, options: DevicesOptions): () => void {
+  const { client, make, texts } = kit;
+  const rows = new Map<string, DeviceRow>();
+  let shown: DevicePages | undefined;
+  let connection: Connection = 'connecting';
+
+  const root = kit.mount(place, STYLE);
+  const status = make('p', { role: 'status' });
+  const retry = make('button', { type: 'button' }, texts.retry);
+  const problem = make('span', { role: 'alert' });
+  const trouble = make('div', { className: 'trouble', hidden: true }, problem, retry);
+  const list = make('ul', { role: 'list', ariaLabel: texts.devices }); // the style takes the role away in Safari
+  const more = make('button', { type: 'button', hidden: true }, texts.more);
+  const others = make('button', { type: 'button', className: 'danger', hidden: true }, texts.signOutOthers);
+  root.append(trouble, list, status, make('div', { className: 'below' }, more, others));
+
+  const say = (text: string): void => {
+    if (status.textContent !== text) status.textContent = text; // an equal text would be read out again
+  };
+  const fail = (error: LatchkeyError, text: string): void => {
+    if (OF_SESSION.includes(error.code)) return;
+    problem.textContent = text;
+    trouble.hidden = false;
+    retry.hidden = text !== texts.listFailed;
+    options.onError?.(error);
+  };
+
+  const render = (): void => {
+    if (!shown) return;
+    const { isMore } = shown;
+    const devices = [...shown.devices];
+    devices.sort((one, other) => rank(other) - rank(one)); // else by last use
+    const names = namesOf(devices, texts, Date.now());
+    const ids = devices.map(({ device_id }) => device_id);
+    for (const [id, row] of rows) {
+      if (ids.includes(id)) continue;
+      row.element.remove();
+      rows.delete(id);
+    }
+    const isUsed = list.contains(root.activeElement); // an element that is moved loses the focus
+    devices.forEach((device, index) => {
+      const row = rows.get(device.device_id) ?? add(device.device_id);
+      row.show(device, names[index]!, connection);
+      const before = list.children[index];
+      if (!row.element.parentNode || (!isUsed && before !== row.element))
+        list.insertBefore(row.element, before ?? null);
+    });
+    more.hidden = !isMore;
+    others.hidden = !isMore && !devices.some(({ current, signed_in: isIn }) => isIn && !current);
+    if (!devices.length) say(texts.noDevices);
+    else if (connection === 'away') say(texts.stale);
+  };
+
+  const add = (id: string): DeviceRow => {
+    const row = makeRow(kit, {
+      rename: async (name) => {
+        try {
+          const renamed = await client.renameDevice(id, name);
+          replace(id, (device) => ({ ...device, ...renamed }));
+          return true;
+        } catch (error) {
+          fail(error as LatchkeyError, texts.actionFailed);
+          return false;
+        }
+      },
+      signOut: async ({ signed_in: isIn }, { title }) => {
+        try {
+          await client.removeDevice(id).catch((error: LatchkeyError) => {
+            if (error.code !== 'not_found') throw error; // another device has removed it
+          });
+        } catch (error) {
+          return fail(error as LatchkeyError, texts.actionFailed);
+        }
+        trouble.hidden = true;
+        if (isIn) say(fill(texts.deviceIsOut, { device: title }));
+        const next = row.element.nextElementSibling ?? row.element.previousElementSibling;
+        replace(id, () => undefined);
+        for (const other of rows.values()) if (other.element === next) other.focus();
+        follower.load();
+      },
+    });
+    rows.set(id, row);
+    return row;
+  };
+  /** Shows a change at once; the list that is loaded next has it, too. */
+  const replace = (id: string, change: (device: Device) => Device | undefined): void => {
+    if (!shown) return;
+    const devices = shown.devices.flatMap((one) => (one.device_id === id ? (change(one) ?? []) : one));
+    shown = { ...shown, devices };
+    render();
+  };
+
+  const follower = followDevices(kit, {
+    onList: (pages) => {
+      shown = pages;
+      if ([texts.wait, texts.slowList, texts.noDevices].includes(status.textContent ?? '')) say('');
+      if (problem.textContent === texts.listFailed) trouble.hidden = true;
+      list.ariaBusy = null;
+      render();
+    },
+    onError: (error) => {
+      if (!shown) say('');
+      if (!shown || error.code !== 'network') fail(error, texts.listFailed); // else the list is marked as old
+    },
+    onSlow: () => {
+      if (!shown) say(texts.slowList);
+    },
+    onConnection: (now) => {
+      if (now === 'live' && status.textContent === texts.stale) say('');
+      connection = now;
+      render();
+    },
+    onUser: () => {
+      shown = undefined;
+      list.replaceChildren();
+      rows.clear();
+      more.hidden = others.hidden = trouble.hidden = true;
+      say(client.session ? texts.wait : '');
+    },
+  });
+  retry.addEventListener('click', () => {
+    trouble.hidden = true;
+    if (!shown) say(texts.wait);
+    follower.load(0);
+  });
+  more.addEventListener('click', () => {
+    say(texts.wait);
+    follower.loadMore();
+  });
+  const signOutOthers = async (): Promise<void> => {
+    if (others.ariaBusy) return;
+    others.ariaBusy = others.ariaDisabled = 'true';
+    try {
+      await client.signOut('others');
+      trouble.hidden = true;
+      say(texts.othersAreOut);
+      follower.load(0);
+    } catch (error) {
+      fail(error as LatchkeyError, texts.actionFailed);
+    }
+    others.ariaBusy = others.ariaDisabled = null;
+  };
+  others.addEventListener('click', () => void signOutOthers());
+
+  return () => {
+    follower.stop();
+    root.host.remove();
+  };
+}
+
+/** This device, devices that are signed in, all others. */
+function rank({ current, signed_in: isIn }: Device): number {
+  return current ? 2 : Number(isIn);
+}

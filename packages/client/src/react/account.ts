@@ -1,0 +1,116 @@
+import { createElement, useEffect, useRef, useState, type ReactElement } from 'react';
+import type { LatchkeyError } from '../latchkey-error.js';
+import type { User } from '../latchkey.js';
+import type { DevicesOptions, UserOptions } from '../options.js';
+import { useLatchkey } from './provider.js';
+import { useSession } from './session.js';
+import { useChannel } from './use-channel.js';
+
+/** Milliseconds until the next attempt to load the user. */
+const RETRY_DELAY = 5000;
+
+/** The properties of `<Devices>`: `onError`, and the class of the element around the list. */
+export interface DevicesProps extends DevicesOptions {
+  className?: string | undefined;
+}
+
+/** The properties of `<UserButton>`: the options of a sign-out at the provider, `onError`, and the class of the element around it. */
+export interface UserButtonProps extends UserOptions {
+  className?: string | undefined;
+}
+
+/**
+ * The user's devices: rename, sign out one or all others, with live updates, in the client's language. It needs no CSS; the CSS custom
+ * properties of the dialog style it. Empty while no user is signed in.
+ *
+ * @example
+ * <h2>Your devices</h2>
+ * <Devices />
+ */
+export function Devices({ className, onError }: DevicesProps): ReactElement {
+  // The list uses the channel; a listener keeps it open as long as the list is shown.
+  useChannel('device.signed_in', nothing);
+  return useShown('showDevices', className, { onError });
+}
+
+/**
+ * A button with the user's picture or initials. Its menu has the user's devices and the sign-outs. Empty while no user is signed in.
+ *
+ * @example
+ * <header>
+ *   <UserButton />
+ *   <SignedOut><SignInButton /></SignedOut>
+ * </header>
+ */
+export function UserButton({ className, provider, redirectUri, onError }: UserButtonProps): ReactElement {
+  return useShown('showUser', className, { provider, redirectUri, onError });
+}
+
+/**
+ * Returns the user as the service knows them, e.g. since when; `useSession()` has name, address and picture without a request. Loaded
+ * again if the claims change.
+ * @returns `null` if no user is signed in; `undefined` until the service has answered, and on a server
+ *
+ * @example
+ * const user = useUser();
+ * return user && <p>Member since {new Date(user.created_at).getFullYear()}</p>;
+ */
+export function useUser(): User | null | undefined {
+  const client = useLatchkey();
+  const session = useSession();
+  const [user, setUser] = useState<User>();
+  const { userId, claims } = session ?? {};
+  useEffect(() => {
+    if (!userId) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isLeft = false;
+    const load = (): void => {
+      client.me().then(
+        (loaded) => isLeft || setUser(loaded),
+        () => {
+          if (!isLeft) timer = setTimeout(load, RETRY_DELAY);
+        },
+      );
+    };
+    load();
+    return () => {
+      isLeft = true;
+      clearTimeout(timer);
+    };
+  }, [client, userId, claims]);
+  return session && (user?.user_id === userId ? user : undefined);
+}
+
+const nothing = (): void => undefined;
+
+/** An element in which the client shows something, with the latest options. */
+function useShown(
+  name: 'showDevices' | 'showUser',
+  className: string | undefined,
+  options: DevicesOptions & UserOptions,
+): ReactElement {
+  const client = useLatchkey();
+  const place = useRef<HTMLDivElement>(null);
+  const newest = useRef<DevicesOptions & UserOptions>({}); // is read at each use
+  useEffect(() => {
+    Object.assign(newest.current, options);
+  });
+  useEffect(() => {
+    let remove: (() => void) | undefined;
+    let isLeft = false;
+    const show = async (): Promise<void> => {
+      try {
+        remove = await client[name](place.current!, newest.current);
+        if (isLeft) remove();
+      } catch (error) {
+        newest.current.onError?.(error as LatchkeyError);
+      }
+    };
+    void show();
+    return () => {
+      isLeft = true;
+      remove?.();
+    };
+  }, [client, name]);
+  return createElement('div', { className, ref: place });
+}

@@ -1,0 +1,56 @@
+/** The texts of `showDevices()`, `showUser()` and their React components. */
+export interface AccountTexts {
+  /** Language of the texts (BCP 47): of dates and times, too. */
+  language: string;
+  close: string;
+  /** Shown while the list loads. */
+  wait: string;
+  retry: string;
+  /** Name of the list. */
+  devices: string;
+  thisDevice: string;
+  /** A device that says nothing about itself. */
+  unknownDevice: string;
+  /** `{browser}` is e.g. `Chrome 156`, `{system}` e.g. `Windows 11`. */
+  browserOnSystem: string;
+  online: string;
+  offline: string;
+  /** The device has no live session. */
+  notSignedIn: string;
+  /** `{when}` is e.g. `2 minutes ago`. */
+  lastUsed: string;
+  /** `{when}` is a date. */
+  firstUsed: string;
+  rename: string;
+  /** Name of the button for screen readers. `{device}` is its name, with browser and last use. It contains the text of the button. */
+  renameDevice: string;
+  deviceName: string;
+  save: string;
+  cancel: string;
+  signOut: string;
+  signOutDevice: string;
+  /** For a device without a live session. */
+  remove: string;
+  removeDevice: string;
+  deviceIsOut: string;
+  signOutOthers: string;
+  othersAreOut: string;
+  /** Loads the next 100 devices. */
+  more: string;
+  noDevices: string;
+  /** The list takes long. */
+  slowList: string;
+  listFailed: string;
+  /** A rename or a sign-out did not work. */
+  actionFailed: string;
+  /** The list may be old, since there is no connection. */
+  stale: string;
+  /** Name of the user's button. `{name}` is the name or the e-mail address. */
+  accountOf: string;
+  account: string;
+  yourDevices: string;
+  signOutEverywhere: string;
+  /** Question, and its explanation. */
+  everywhereQuestion: string;
+  everywhereEffect: string;
+}
