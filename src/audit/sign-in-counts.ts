@@ -22,8 +22,7 @@ const SHORTEST_MS = 1000;
 
 const CANCELED = '57014';
 
-// Of each hour, provider and event the most frequent errors: clients may report any code. Providers are compared after the counting,
-// since the array would cost as much for each event as all the rest; MATERIALIZED prevents a sort of all events.
+// Of each hour, provider and event the most frequent errors: clients may report any code. MATERIALIZED prevents a sort of all events.
 const COUNT = {
   name: 'audit-sign-ins',
   text: `
