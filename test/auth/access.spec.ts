@@ -72,6 +72,8 @@ const ACCESS: Record<string, Kind> = {
   'GET /users/:user_id/claims': 'users',
   'PUT /users/:user_id/claims': 'users',
   'DELETE /users/:user_id': 'users',
+  'GET /audit': 'read or support',
+  'GET /audit/stream': 'read',
   'POST /push': 'push',
   'GET /sessions/ended': 'read',
   'GET /docs': 'public',
