@@ -6,7 +6,7 @@ import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit
 import { StoredAuditEvent } from '../audit-event.entity.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
-export const WALK = 20_000;
+const WALK = 20_000;
 
 /** Conditions on events; all of them hold. */
 export interface AuditFilter {
