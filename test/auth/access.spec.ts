@@ -81,7 +81,6 @@ const ACCESS: Record<string, Kind> = {
   'GET /audit/stream': 'read',
   'POST /push': 'push',
   'GET /sessions/ended': 'read',
-  'GET /audit/stream': 'read',
   'GET /docs': 'public',
   'GET /docs/openapi.json': 'public',
   'GET /docs/swagger-ui-bundle.js': 'public',
