@@ -71,12 +71,13 @@ export const BODIES: Readonly<Record<string, Json>> = {
     },
   },
   signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
+  suspendUser: { 'a user who may not sign in any more': { suspended: true } },
   setClaims: { 'an editor': { claims: { roles: ['editor'], plan: 'pro' } } },
   testProvider: {
     'begin a test': {},
     'the callback': { code: EXAMPLE.code, state: EXAMPLE.testState },
   },
-  signOutProviderUser: {
+  signOutFoundUser: {
     'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
   },
 };

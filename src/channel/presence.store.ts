@@ -3,10 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
 import { Instance, Presence } from './presence.entity.js';
-import { GONE_AFTER_S } from './presence.sql.js';
-
-/** Stands for "no device" in the table's key. */
-const NO_DEVICE = '00000000-0000-0000-0000-000000000000';
+import { GONE_AFTER_S, NO_DEVICE } from './presence.sql.js';
 
 /** A user's device, or null: the user's sessions without a device. */
 export interface UserDevice {

@@ -5,7 +5,7 @@ import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
-import { DeviceList, DevicesDto, DeviceView, RenameDto } from './devices.dto.js';
+import { asListed, DevicesDto, OwnDevice, OwnDeviceList, RenameDto } from './devices.dto.js';
 import { DeviceService, noSuchDevice } from './device.service.js';
 import type { KnownDevice } from './device.store.js';
 import { UuidPipe } from '../http/parameters/uuid.js';
@@ -28,10 +28,10 @@ export class DeviceController {
    * @returns A page of devices.
    */
   @Get()
-  async listDevices(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
+  async listDevices(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<OwnDeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
     const { devices, next } = await this.devices.list(caller.userId, cursor);
-    return answer(DeviceList, {
+    return answer(OwnDeviceList, {
       devices: devices.map((device) => asSeen(device, caller)),
       next_cursor: next,
     });
@@ -51,10 +51,10 @@ export class DeviceController {
     @Param('device_id', deviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
     @From() origin: Origin,
-  ): Promise<DeviceView> {
+  ): Promise<OwnDevice> {
     await this.limits.countUser('write', caller.userId);
     const renamed = await this.devices.rename(caller.userId, deviceId, name, origin);
-    return answer(DeviceView, asSeen(renamed, caller));
+    return answer(OwnDevice, asSeen(renamed, caller));
   }
 
   /**
@@ -73,7 +73,7 @@ export class DeviceController {
   }
 }
 
-/** What a DeviceView is made from. */
+/** What an OwnDevice is made from. */
 function asSeen(device: KnownDevice, caller: Session): object {
-  return Object.assign({ current: device.deviceId === caller.deviceId }, device);
+  return Object.assign(asListed(device), { current: device.deviceId === caller.deviceId });
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { cursorOf, placeIn, placeOf } from '../http/parameters/cursor.js';
 import { isOnline } from '../channel/presence.sql.js';
 import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
 import { Device } from './device.entity.js';
@@ -9,14 +10,11 @@ export type KnownDevice = Device & { readonly signedIn: boolean; readonly online
 /** Devices that one call lists (contract §4, GET /devices). */
 const PAGE = 100;
 
-/** Last device of a page: its last use in microseconds since the epoch, and its id. */
-export const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-
-const PLACE = '(extract(epoch FROM last_seen_at) * 1000000)::bigint';
+const PLACE = placeOf('last_seen_at');
 
 // Each part names the user, so that Citus sends it to the user's node.
 const known = (from: string): string => `
-  SELECT user_id AS "userId", device_id AS "deviceId", device_name AS "deviceName", user_agent AS "userAgent",
+  SELECT user_id AS "userId", device_id AS "deviceId", device_name AS "deviceName", user_agent AS "userAgent", address,
     created_at AS "createdAt", last_seen_at AS "lastSeenAt", ${PLACE} AS place,
     device_id IN (${selectLivingDevices('$1')}) AS "signedIn", ${isOnline('$1', 'd.device_id')} AS online
   FROM (${from}) AS d`;
@@ -35,17 +33,17 @@ const DEVICES = `${known(`
 export async function findDevices(
   manager: EntityManager,
   userId: string,
-  cursor = '',
+  cursor?: string,
 ): Promise<{ devices: KnownDevice[]; next: string | undefined }> {
-  const [, lastSeen, deviceId] = CURSOR.exec(cursor) ?? [];
+  const after = placeIn(cursor);
   const rows = await manager.query<(KnownDevice & { place: string })[]>(DEVICES, [
     userId,
-    lastSeen,
-    deviceId,
+    after?.place,
+    after?.id,
   ]);
   const devices = rows.slice(0, PAGE);
   const end = rows.length > PAGE ? devices.at(-1) : undefined;
-  return { devices, next: end && `${end.place}-${end.deviceId}` };
+  return { devices, next: end && cursorOf({ place: end.place, id: end.deviceId }) };
 }
 
 export async function findDevice(

@@ -57,12 +57,13 @@ export class SignOutService {
    * sign-out that failed between two slices can be repeated.
    *
    * @param target the session, device and user that the scope refers to
+   * @returns number of sessions that have ended
    */
   async signOut(
     scope: SessionScope,
     target: ScopeOf,
     { by, reason, last }: SignOutOptions = {},
-  ): Promise<void> {
+  ): Promise<number> {
     let sessions = 0;
     let isDone = false;
     try {
@@ -75,6 +76,7 @@ export class SignOutService {
         sessions += ended;
         isDone = ended < SLICE;
       }
+      return sessions;
     } finally {
       // Slices that have ended are reported even if the next one fails.
       if (isDone || sessions > 0)

@@ -4,11 +4,12 @@ import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
 import { UserCount } from './user-count.js';
+import { UserSearch } from './user-search.js';
 
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore, UserCount],
-  exports: [ClaimsStore, ProfileStore, UserCount],
+  providers: [ClaimsStore, ProfileStore, UserCount, UserSearch],
+  exports: [ClaimsStore, ProfileStore, UserCount, UserSearch],
 })
 export class UserModule {}

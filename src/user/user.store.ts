@@ -30,6 +30,19 @@ export async function holdForAudit(manager: EntityManager, userId: string): Prom
   return held?.provider;
 }
 
+const SUSPEND = `
+  UPDATE users SET suspended_at = CASE WHEN $2 THEN now() END WHERE user_id = $1 AND (suspended_at IS NOT NULL) <> $2`;
+
+/** @returns whether the user exists and was not so before */
+export async function setSuspended(
+  manager: EntityManager,
+  userId: string,
+  suspended: boolean,
+): Promise<boolean> {
+  const [, changed] = await manager.query<[unknown, number]>(SUSPEND, [userId, suspended]);
+  return changed > 0;
+}
+
 /** Removes the row of the user only. */
 export async function removeUser(manager: EntityManager, userId: string): Promise<void> {
   await manager.delete(User, { userId });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { writeEvents } from '../support/audit-events.js';
 import { query, unhurried } from '../support/database.js';
@@ -151,6 +152,57 @@ describe('GET /audit/stream', () => {
       await until(() => has(one, others));
       expect(idsOf(one)).toEqual([late, ...others]);
     }
+  });
+
+  it('readers that come and go get every event of transactions of any length, in the order of each user', async () => {
+    const users = Array.from({ length: 8 }, (): string => randomUUID());
+    const written = new Map(users.map((user) => [user, [] as string[]]));
+    async function writeSlowly(user: string, i: number): Promise<void> {
+      const client = new Client({
+        connectionString: databaseUrl(),
+        ...(i % 2 && { application_name: 'latchkey' }), // as the service
+      });
+      await client.connect();
+      for (let n = 0; n < 12; n++) {
+        await client.query('BEGIN');
+        await delay(100 * Math.random());
+        for (let k = 0; k < 3; k++) {
+          const id = randomUUID();
+          await client.query(
+            `INSERT INTO audit_events (user_id, id, event, result, actor_type) VALUES ($1, $2, 'sign_in', 'ok', 'user')`,
+            [user, id],
+          );
+          written.get(user)!.push(id);
+        }
+        await delay(n % 4 === 0 ? 1500 * Math.random() : 20);
+        await client.query('COMMIT');
+      }
+      await client.end();
+    }
+    const got: string[] = [];
+    let isOver = false;
+    const reading = (async () => {
+      let cursor = (await read(0)).lastEventId;
+      for (let turn = 1; !isOver; turn++) {
+        const reader = await EventStreamReader.open(instances[turn % 2]!.url, KEY, cursor, { path });
+        await Promise.race([delay(700 * Math.random()), until(() => isOver)]);
+        reader.close();
+        got.push(...idsOf(reader));
+        cursor = reader.lastEventId || cursor;
+      }
+    })();
+    await until(() => readers.length > 0 && readers[0]!.lastEventId !== '');
+    try {
+      await Promise.all(users.map(writeSlowly));
+      await until(() => [...written.values()].flat().every((id) => got.includes(id)));
+    } finally {
+      isOver = true;
+      await reading;
+    }
+    const all = [...written.values()].flat();
+    const firsts = [...new Set(got)];
+    expect(firsts).toHaveLength(all.length);
+    for (const [, ids] of written) expect(firsts.filter((id) => ids.includes(id))).toEqual(ids);
   });
 
   it('100 streams of an instance; one more is refused', async () => {

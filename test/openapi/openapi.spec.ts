@@ -11,8 +11,9 @@ import { startTestService, type TestService } from '../support/service.js';
 
 const PUBLIC_URL = 'https://sign-in.example';
 
-/** Not in the document: the sample provider, which is an identity provider (spec §4.5), and the demo page. */
-const LEFT_OUT = /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|docs\/[^o].*|latchkey-client\/.*|callback|)$/;
+/** Not in the document: the sample provider, which is an identity provider (spec §4.5), the demo page and the administration page. */
+const LEFT_OUT =
+  /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\/(?!overview|providers|session).*)?|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });
 formats.default(ajv);

@@ -123,6 +123,7 @@ const SPANNING = [
   'auth/sign-in/batched-sign-ins.ts',
   'auth/sign-in/sign-in.store.ts',
   'auth/sign-in/stepwise-sign-ins.ts',
+  'auth/users/user-directory.ts',
   'auth/users/users.service.ts',
   'channel/channel.history.ts',
   'device/device.store.ts',
@@ -130,6 +131,7 @@ const SPANNING = [
   'realtime/push/push.store.ts',
   'token/access-tokens/access-token.store.ts',
   'token/revocation/ended-sessions.store.ts',
+  'token/sessions/session-list.ts',
 ];
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules

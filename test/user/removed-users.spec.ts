@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -22,10 +22,11 @@ import { Events } from '../../src/events.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
+import { UserSearch } from '../../src/user/user-search.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/sign-in.js';
 
-const NOT_FOUND = { error: 'not_found', description: 'there is no such user or device' };
+const NOT_FOUND = { error: 'not_found', description: 'there is no such user, device or session' };
 
 /** Remembers which statements were asked. */
 class WatchedSql extends Sql {
@@ -64,6 +65,7 @@ describe.each([
     events.on('sign_out.requested', (event) => void told.push(event));
     events.on('user.removed', (event) => void told.push(['removed', event]));
     sql = new WatchedSql(dataSource, isDistributed, events);
+    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     const presence = new PresenceStore(
       dataSource.getRepository(Instance),
@@ -73,13 +75,14 @@ describe.each([
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
     const signOuts = new SignOutService(history, events);
-    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     users = new UsersService(
       signOuts,
       history,
       channels,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
+      new UserSearch(dataSource, sql),
+      audit,
       sql,
       events,
     );
@@ -118,7 +121,8 @@ describe.each([
     ['on one device; a code may be for another one', 'device', [false, true]],
   ])('a user is signed out %s', async (_where, scope, alive) => {
     const code = await codeOf(ada);
-    await users.signOut(idOf(ada), scope === 'all' ? null : ada.session.deviceId);
+    const deviceId = scope === 'all' ? undefined : ada.session.deviceId!;
+    expect(await users.signOut(idOf(ada), { deviceId })).toBe(scope === 'all' ? 2 : 1);
     expect([await living(ada), await living(other)]).toEqual([alive, [true]]);
     const sessions = alive.filter((lives) => !lives).length;
     expect(told).toEqual([{ userId: idOf(ada), scope, sessions, by: 'service_key' }]);
@@ -140,12 +144,12 @@ describe.each([
   it('nobody knows a user or a device that is not there, which is confirmed', async () => {
     const nobody = randomUUID();
     for (const [userId, deviceId] of [
-      [nobody, null],
-      [nobody, ada.session.deviceId],
+      [nobody, undefined],
+      [nobody, ada.session.deviceId!],
       [idOf(other), randomUUID()],
     ] as const) {
       sql.asked.length = 0;
-      await expect(users.signOut(userId, deviceId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(users.signOut(userId, { deviceId })).rejects.toMatchObject(NOT_FOUND);
       expect(sql.asked.at(-1)).toBe('confirm-read');
     }
     expect([told, await living(ada), await living(other)]).toEqual([[], [true, true], [true]]);

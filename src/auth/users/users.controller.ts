@@ -1,114 +1,112 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { From } from '../../audit/origin.js';
+import { asListed as deviceView, DeviceList } from '../../device/devices.dto.js';
+import { answer } from '../../http/answer.js';
 import { Requires } from '../../token/guard/access.js';
-import { userIdOf } from '../../user/user-id.js';
-import type { UserClaims } from '../../user/claims.js';
+import { asListed as sessionView, SessionList } from '../../token/sessions/sessions.dto.js';
+import { UserDirectory, type KnownUser } from './user-directory.js';
+import { noSuchUser, userIdPipe } from './user-id.pipe.js';
+import {
+  filterOf,
+  SuspensionDto,
+  UserDetail,
+  UserList,
+  UserPartsDto,
+  UsersDto,
+  UserView,
+} from './users.dto.js';
 import { UsersService } from './users.service.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { AnyObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
 
-/** Body of POST /users/:user_id/sign-out; may be left out. */
-export class UserSignOutDto {
-  /** Only this device of the user. */
-  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
-  device_id?: string;
-}
+const PAGE = 50;
 
-/** Body of POST /users/sign-out: identity at the provider (contract §6). */
-export class ProviderUserDto {
-  /** Name of the provider, which need not be configured any more. */
-  @RequiredText({ max: 63 })
-  provider!: string;
-
-  /** Compared byte for byte. */
-  @RequiredText({ max: 255, mayBeBlank: true })
-  provider_user_id!: string;
-}
-
-/** Body of PUT /users/:user_id/claims. */
-export class SetClaimsDto {
-  /** All claims of the application, by name: 100 names of 64 characters, 4 KiB of JSON, at most. */
-  @AnyObject()
-  claims!: Record<string, unknown>;
-}
-
-/** Claims of a user (contract §5). */
-export class ClaimsOfUser {
-  /** Claims that the application has set. */
-  claims!: Record<string, unknown>;
-
-  /** Claims from the provider, as of the last sign-in. */
-  provider_claims!: Record<string, unknown>;
-
-  /** Claims that tokens carry: `roles`, `groups` and `entitlements` of both; else the value of the application. */
-  effective!: Record<string, unknown>;
-}
-
-const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
-
-/** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
-@Requires('users')
+/** Users, as the support sees and changes them (contract §9). */
+@Requires('support')
 @Controller('users')
 export class UsersController {
-  constructor(private readonly users: UsersService) {}
+  constructor(
+    private readonly directory: UserDirectory,
+    private readonly users: UsersService,
+  ) {}
 
   /**
-   * Sign a user out, everywhere or on one device
+   * Find users
    *
-   * @returns Signed out.
+   * Newest first. A page may have fewer users than `limit`, even none, and still have a `next_cursor`: one call reads a bounded part of the
+   * users, however many match.
+   *
+   * @returns A page of users.
+   */
+  @Get()
+  async listUsers(@Query() query: UsersDto): Promise<UserList> {
+    const filter = filterOf(query);
+    const { users, next } = await this.directory.search(filter, Number(query.limit ?? PAGE), query.cursor);
+    return { users: users.map(viewOf), ...(next !== undefined && { next_cursor: next }) };
+  }
+
+  /**
+   * A user, with devices and sessions
+   *
+   * @returns The user.
    * @throws OAuthError `not_found`
    */
-  @Requires('support')
-  @Post(':user_id/sign-out')
-  @HttpCode(204)
-  async signOutUser(
+  @Get(':user_id')
+  async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
+    const user = await this.known(userId);
+    const [{ devices }, { sessions }] = await Promise.all([this.devicesOf(userId), this.sessionsOf(user)]);
+    return Object.assign(viewOf(user), { devices, sessions });
+  }
+
+  /**
+   * Devices of a user
+   *
+   * Newest use first, 100 a page. A device that is used between two pages moves to the first one.
+   *
+   * @returns A page of devices.
+   * @throws OAuthError `not_found`
+   */
+  @Get(':user_id/devices')
+  async userDevices(
     @Param('user_id', userIdPipe) userId: string,
-    @Body() { device_id: deviceId }: UserSignOutDto,
-  ): Promise<void> {
-    await this.users.signOut(userId, deviceId);
+    @Query() { cursor }: UserPartsDto,
+  ): Promise<DeviceList> {
+    await this.known(userId);
+    return this.devicesOf(userId, cursor);
   }
 
   /**
-   * Sign out a user by the provider’s id
+   * Live sessions of a user
    *
-   * @returns Signed out.
+   * Newest use first, 100 a page. A session that is used between two pages moves to the first one.
+   *
+   * @returns A page of sessions.
    * @throws OAuthError `not_found`
    */
-  @Requires('support')
-  @Post('sign-out')
-  @HttpCode(204)
-  async signOutProviderUser(@Body() { provider, provider_user_id: id }: ProviderUserDto): Promise<void> {
-    await this.users.signOut(userIdOf(provider, id));
-  }
-
-  /**
-   * Claims of a user
-   *
-   * @returns The claims of both sources, and what tokens carry.
-   * @throws OAuthError `not_found`
-   */
-  @Get(':user_id/claims')
-  async claims(@Param('user_id', userIdPipe) userId: string): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.claims(userId));
-  }
-
-  /**
-   * Replace the claims that the application has set
-   *
-   * Within a second, all instances and readers of the session revocation feed use the new claims, also for tokens issued before.
-   *
-   * @returns The claims afterwards.
-   * @throws OAuthError `not_found`
-   */
-  @Put(':user_id/claims')
-  async setClaims(
+  @Get(':user_id/sessions')
+  async userSessions(
     @Param('user_id', userIdPipe) userId: string,
-    @Body() { claims }: SetClaimsDto,
+    @Query() { cursor }: UserPartsDto,
+  ): Promise<SessionList> {
+    return this.sessionsOf(await this.known(userId), cursor);
+  }
+
+  /**
+   * Suspend or restore a user
+   *
+   * A suspended user has no session, and cannot sign in. If the call fails, repeat it: the user is suspended first, then sessions end.
+   *
+   * @returns The user afterwards.
+   * @throws OAuthError `not_found`
+   */
+  @Requires('users')
+  @Patch(':user_id')
+  async suspendUser(
+    @Param('user_id', userIdPipe) userId: string,
+    @Body() { suspended }: SuspensionDto,
     @From() origin: Origin,
-  ): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.setClaims(userId, claims, origin));
+  ): Promise<UserView> {
+    await this.users.suspend(userId, suspended, origin);
+    return viewOf(await this.known(userId));
   }
 
   /**
@@ -119,13 +117,31 @@ export class UsersController {
    * @returns Removed.
    * @throws OAuthError `not_found`
    */
+  @Requires('users')
   @Delete(':user_id')
   @HttpCode(204)
   async removeUser(@Param('user_id', userIdPipe) userId: string): Promise<void> {
     await this.users.remove(userId);
   }
+
+  private async known(userId: string): Promise<KnownUser> {
+    const user = await this.directory.find(userId);
+    if (!user) throw noSuchUser();
+    return user;
+  }
+
+  private async devicesOf(userId: string, cursor?: string): Promise<DeviceList> {
+    const { devices, next } = await this.directory.devices(userId, cursor);
+    return answer(DeviceList, { devices: devices.map(deviceView), next_cursor: next });
+  }
+
+  private async sessionsOf({ userId, provider }: KnownUser, cursor?: string): Promise<SessionList> {
+    const { sessions, next } = await this.directory.sessions(userId, cursor);
+    const views = sessions.map((session) => sessionView(session, provider));
+    return answer(SessionList, { sessions: views, next_cursor: next });
+  }
 }
 
-function claimsOf({ application, provider, effective }: UserClaims): ClaimsOfUser {
-  return { claims: application, provider_claims: provider, effective };
+function viewOf(user: KnownUser): UserView {
+  return Object.assign(answer(UserView, user), { claims: user.claims });
 }

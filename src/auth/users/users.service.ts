@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
+import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { ChannelRemoval } from '../../channel/channel.removal.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
@@ -9,19 +10,27 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { keepClaims } from '../../provider/identity/kept-claims.js';
-import { endSessions, SLICE } from '../../token/sessions/session.store.js';
+import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { lockUser, removeUser } from '../../user/user.store.js';
+import { UserSearch } from '../../user/user-search.js';
+import { holdForAudit, lockUser, removeUser, setSuspended } from '../../user/user.store.js';
+import { noSuchUser } from './user-id.pipe.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { selectUser } from '../../user/user.sql.js';
 
 // It uses tables of several modules; each module offers the SQL of its tables (`*.sql.ts`).
 const TARGET = {
-  name: 'user-or-device',
+  name: 'user-and-device',
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
+
+/** What of a user is meant; nothing: everything. */
+interface Part {
+  readonly deviceId?: string | undefined;
+  readonly sessionId?: string | undefined;
+}
 
 /** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
 @Injectable()
@@ -32,20 +41,51 @@ export class UsersService {
     private readonly channels: ChannelRemoval,
     private readonly codes: AuthorizationCodes,
     private readonly userClaims: ClaimsStore,
+    private readonly search: UserSearch,
+    private readonly audit: AuditStore,
     private readonly sql: Sql,
     private readonly events: Events,
   ) {}
 
   /**
-   * Ends all sessions of a user, or of one of their devices. The user may sign in again unless suspended at the provider.
+   * Ends all sessions of a user, those of a device, or one. The user may sign in again unless suspended.
+   * @returns number of sessions that have ended
    * @throws OAuthError `not_found`
    */
-  async signOut(userId: string, deviceId: string | null = null): Promise<void> {
-    if (deviceId === null) await this.codes.forget(userId);
+  async signOut(userId: string, { deviceId, sessionId }: Part = {}): Promise<number> {
+    if (sessionId !== undefined) return this.endSession(userId, sessionId);
+    if (deviceId === undefined) await this.codes.forget(userId);
     const { length } = await this.sql.query(TARGET, [userId, deviceId]);
     if (length === 0) return this.notFound();
-    const scope = deviceId === null ? 'all' : 'device';
-    await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, { by: 'service_key' });
+    const target = { userId, sessionId: null, deviceId: deviceId ?? null };
+    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, { by: 'service_key' });
+  }
+
+  /** @throws OAuthError `invalid_request` unless one user has this e-mail address */
+  async findByEmail(email: string): Promise<string> {
+    const { userIds, next } = await this.search.find({ email }, 2);
+    const [userId] = userIds;
+    if (userId !== undefined && userIds.length === 1 && next === undefined) return userId;
+    const count = userId === undefined ? 'no user has' : 'several users have';
+    throw new OAuthError('invalid_request', `${count} this e-mail address`);
+  }
+
+  /**
+   * Suspends or restores a user. Suspending ends all sessions, after the commit: no other one can begin then.
+   * @throws OAuthError `not_found`
+   */
+  async suspend(userId: string, suspended: boolean, origin: Origin): Promise<void> {
+    const isKnown = await this.history.transaction(async ({ manager }) => {
+      const provider = await holdForAudit(manager, userId);
+      if (provider === undefined) return false;
+      const event = suspended ? 'user_suspended' : 'user_restored';
+      if (await setSuspended(manager, userId, suspended)) {
+        await this.audit.write(manager, [{ event, userId, provider, origin }]);
+      }
+      return true;
+    });
+    if (!isKnown) return this.notFound();
+    if (suspended) await this.signOut(userId);
   }
 
   /** @throws OAuthError `not_found` */
@@ -85,9 +125,18 @@ export class UsersService {
     this.events.emit('user.removed', { userId });
   }
 
+  private async endSession(userId: string, sessionId: string): Promise<number> {
+    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, [
+      userId,
+      sessionId,
+    ]);
+    if (!session) return this.notFound();
+    return this.signOuts.signOut('session', { userId, sessionId, ...session }, { by: 'service_key' });
+  }
+
   /** Confirmed first: a concurrent removal may not be on the standby yet (CONFIRM_READ). */
   private async notFound(): Promise<never> {
     await this.sql.query(CONFIRM_READ, []);
-    throw new OAuthError('not_found', 'there is no such user or device');
+    throw noSuchUser();
   }
 }

@@ -56,6 +56,17 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
   );
 }
 
+/** Requires `true` or `false`. */
+export function RequiredBoolean(): PropertyDecorator {
+  return ValidateBy({
+    name: 'boolean',
+    validator: {
+      validate: (value: unknown) => typeof value === 'boolean',
+      defaultMessage: (args) => `${args?.property} must be true or false`,
+    },
+  });
+}
+
 /** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
   const isObject = ValidateBy({

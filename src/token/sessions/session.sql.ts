@@ -59,7 +59,7 @@ export function isProofUsed(error: unknown): boolean {
  */
 export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
-/** With OPEN, since a session that ended during this transaction expires after its `now()`. */
+/** Condition: the session is live. With OPEN, since a session that ended during this transaction expires after its `now()`. */
 export const LIVING = `${OPEN} AND expires_at > now()`;
 
 // Order of the index, which PostgreSQL might not use otherwise.
@@ -80,6 +80,13 @@ export function hasMostSessions(userId: string): string {
   return `EXISTS (
     SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING}
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
+}
+
+/** Number of live sessions of a user, as an SQL expression. */
+export function countLiving(userId: string): string {
+  return `(SELECT count(*)::int FROM (
+      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${MOST_SESSIONS}
+    ) AS living)`;
 }
 
 /** Ended sessions of a user that are read at most. */

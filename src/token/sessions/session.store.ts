@@ -8,6 +8,12 @@ export type SessionScope = 'session' | 'device' | 'others' | 'all';
 /** Session that a scope refers to; without `sessionId` if the caller is not the user. */
 export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
 
+/** Selects the device of session `$2` of user `$1`, live or not. */
+export const DEVICE_OF_SESSION = {
+  name: 'session-device',
+  text: 'SELECT device_id AS "deviceId" FROM refresh_tokens WHERE user_id = $1 AND session_id = $2',
+};
+
 /** Sessions that one statement ends, well within its timeout. */
 export const SLICE = 1000;
 

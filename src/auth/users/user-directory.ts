@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { isUserOnline } from '../../channel/presence.sql.js';
+import { Sql } from '../../database/statements/sql.js';
+import { findDevices } from '../../device/device.store.js';
+import { UUID } from '../../http/parameters/uuid.js';
+import { countLiving } from '../../token/sessions/session.sql.js';
+import { findSessions } from '../../token/sessions/session-list.js';
+import { UserSearch, type UserFilter, type UserPage } from '../../user/user-search.js';
+import { describeUsers, type DescribedUser } from '../../user/user.sql.js';
+
+/** A user with their live state. */
+export type KnownUser = DescribedUser & {
+  /** An open socket on some instance. */
+  readonly online: boolean;
+  readonly liveSessions: number;
+};
+
+// It uses tables of several modules; each module offers the SQL of its tables.
+const liveState = (userId: string): string =>
+  `${countLiving(userId)} AS "liveSessions", ${isUserOnline(userId)} AS online`;
+const USERS = { name: 'users-known', text: describeUsers('user_id = ANY ($1::uuid[])', liveState) };
+// One node of a Citus cluster has all of it.
+const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState) };
+
+/** Users as the support sees them (contract §9). */
+@Injectable()
+export class UserDirectory {
+  constructor(
+    private readonly users: UserSearch,
+    private readonly dataSource: DataSource,
+    private readonly sql: Sql,
+  ) {}
+
+  /** @param filter its prefix may be a whole `user_id` */
+  async search(
+    filter: UserFilter,
+    limit: number,
+    cursor?: string,
+  ): Promise<{ users: KnownUser[]; next: string | undefined }> {
+    const { userIds, next } = await this.page(filter, limit, cursor);
+    const found = await this.findEach(userIds);
+    const byId = new Map(found.map((user) => [user.userId, user]));
+    return { users: userIds.flatMap((id) => byId.get(id) ?? []), next }; // one may have been removed since
+  }
+
+  async find(userId: string): Promise<KnownUser | undefined> {
+    return (await this.findEach([userId]))[0];
+  }
+
+  /** Devices of a user, a page, newest use first. @param cursor `next` of the page before */
+  devices(userId: string, cursor?: string): ReturnType<typeof findDevices> {
+    return findDevices(this.dataSource.manager, userId, cursor);
+  }
+
+  /** Live sessions of a user, a page, newest use first. @param cursor `next` of the page before */
+  sessions(userId: string, cursor?: string): ReturnType<typeof findSessions> {
+    return findSessions(this.dataSource.manager, userId, cursor);
+  }
+
+  private async page(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
+    const { prefix } = filter;
+    if (prefix !== undefined && UUID.test(prefix)) {
+      const one = await this.users.find({ ...filter, prefix: undefined, userId: prefix }, limit, cursor);
+      if (one.userIds.length > 0) return one;
+    }
+    return this.users.find(filter, limit, cursor);
+  }
+
+  private async findEach(userIds: readonly string[]): Promise<KnownUser[]> {
+    if (!this.sql.distributed) return this.sql.query<KnownUser>(USERS, [userIds]);
+    return (await Promise.all(userIds.map((userId) => this.sql.query<KnownUser>(USER, [userId])))).flat();
+  }
+}

@@ -1,0 +1,142 @@
+import { Expose, Type } from 'class-transformer';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { DeviceView } from '../../device/devices.dto.js';
+import { OptionalCursor } from '../../http/parameters/cursor.js';
+import { OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
+import type { UserFilter } from '../../user/user-search.js';
+import { userIdOf } from '../../user/user-id.js';
+import { SessionView } from '../../token/sessions/sessions.dto.js';
+
+/** Query of GET /users. Each parameter that is given restricts the result. */
+export class UsersDto {
+  /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
+  @OptionalText({ max: 255 })
+  q?: string;
+
+  /** E-mail address, in any case. */
+  @OptionalText({ max: 255 })
+  email?: string;
+
+  @OptionalText({ max: 63 })
+  provider?: string;
+
+  /** Id of the user at the provider, byte for byte; only with `provider`. */
+  @OptionalText({ max: 255, mayBeBlank: true })
+  provider_user_id?: string;
+
+  /** One of the effective `roles`. */
+  @OptionalText({ max: 255 })
+  role?: string;
+
+  @OptionalText({ matches: { pattern: /^(?:true|false)$/, as: 'true or false' } })
+  suspended?: string;
+
+  /** Users on a page, 200 at most; default 50. */
+  @OptionalText({ matches: { pattern: /^(?:[1-9]\d?|1\d\d|200)$/, as: 'a whole number from 1 to 200' } })
+  limit?: string;
+
+  /** `next_cursor` of the page before; left out: the first page. */
+  @OptionalCursor()
+  cursor?: string;
+}
+
+/** Query of GET /users/:user_id/devices and /sessions. */
+export class UserPartsDto {
+  /** `next_cursor` of the page before; left out: the first page. */
+  @OptionalCursor()
+  cursor?: string;
+}
+
+/** Body of PATCH /users/:user_id. */
+export class SuspensionDto {
+  /** `true` ends all sessions, and the user cannot sign in until it is `false`. */
+  @RequiredBoolean()
+  suspended!: boolean;
+}
+
+/** A user (contract §9), made from a KnownUser. */
+export class UserView {
+  /** UUID. */
+  @Expose({ name: 'userId' })
+  user_id!: string;
+
+  /** Name of the provider, which need not be configured any more. */
+  @Expose()
+  provider!: string;
+
+  /** Id of the user at the provider. */
+  @Expose({ name: 'providerUserId' })
+  provider_user_id!: string;
+
+  /** Null if the provider sent none. */
+  @Expose()
+  username!: string | null;
+
+  /** Null if the provider sent none. */
+  @Expose()
+  email!: string | null;
+
+  /** Null if the provider sent none. */
+  @Expose({ name: 'avatarUrl' })
+  avatar_url!: string | null;
+
+  /** Effective claims now, by name (contract §5); not exposed, since class-transformer changes nested data. */
+  claims!: Record<string, unknown>;
+
+  /** When the user was suspended; null: not suspended. In JSON RFC 3339, UTC, with milliseconds. */
+  @Expose({ name: 'suspendedAt' })
+  @Type(() => Date)
+  suspended_at!: Date | null;
+
+  /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose({ name: 'createdAt' })
+  @Type(() => Date)
+  created_at!: Date;
+
+  /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose({ name: 'lastSeenAt' })
+  @Type(() => Date)
+  last_seen_at!: Date;
+
+  /** Whether the user has an open socket on some instance; advisory (contract §7). */
+  @Expose()
+  online!: boolean;
+
+  /** Sessions that are neither signed out nor expired. */
+  @Expose({ name: 'liveSessions' })
+  live_sessions!: number;
+}
+
+/** Users, a page. */
+export class UserList {
+  /** Newest first. A page may have fewer than `limit`, even none, before the last one. */
+  users!: UserView[];
+
+  /** For the next page; left out on the last one. */
+  next_cursor?: string;
+}
+
+/** A user with devices and sessions. */
+export class UserDetail extends UserView {
+  /** Newest use first; 100 at most, more by GET /users/:user_id/devices. */
+  devices!: DeviceView[];
+
+  /** Live ones, newest use first; 100 at most, more by GET /users/:user_id/sessions. */
+  sessions!: SessionView[];
+}
+
+/** @throws OAuthError `invalid_request` for an id at the provider without the provider */
+export function filterOf(query: UsersDto): UserFilter {
+  const { provider, provider_user_id: id, suspended } = query;
+  if (id !== undefined && (id === '' || !provider)) {
+    throw new OAuthError('invalid_request', 'provider_user_id needs provider, and must not be empty');
+  }
+  return {
+    ...(id !== undefined && provider && { userId: userIdOf(provider, id) }),
+    prefix: query.q?.trim() || undefined,
+    email: query.email?.trim() || undefined,
+    role: query.role || undefined,
+    suspended: suspended === undefined ? undefined : suspended === 'true',
+    provider: provider || undefined,
+  };
+}

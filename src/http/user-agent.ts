@@ -1,0 +1,50 @@
+import Bowser from 'bowser';
+
+/** What people recognise a device by. */
+export interface Browser {
+  /** Name and main version: `Chrome 156`; null if the user agent is unknown. */
+  readonly browser: string | null;
+  /** Name, and the version if the user agent tells it: `Windows 8.1`; null if the user agent is unknown. */
+  readonly os: string | null;
+}
+
+/** Characters that are read. */
+const LONGEST = 512;
+
+/** Versions that browsers send whatever the version is: they are left out, or named with those that they stand for. */
+const FROZEN: Readonly<Record<string, string>> = {
+  'Windows 10': 'Windows 10/11',
+  'macOS 10.15': 'macOS',
+  'Android 10': 'Android',
+};
+
+/** Longer names are no names of browsers. */
+const LONGEST_NAME = 64;
+
+/** Reads a user agent, as clients send it: it may be anything. */
+export function browserOf(userAgent: string | null): Browser {
+  const text = userAgent?.slice(0, LONGEST).trim();
+  if (!text) return { browser: null, os: null };
+  const parser = Bowser.getParser(text, true); // only what is asked for is parsed
+  const browser = parser.getBrowser();
+  const os = parser.getOS();
+  const named = nameOf(os.name, os.name === 'Windows' ? os.versionName : shortVersion(os.version, 2));
+  return {
+    browser: nameOf(browser.name, shortVersion(browser.version, 1)),
+    os: named && (FROZEN[named] ?? named),
+  };
+}
+
+function nameOf(name: string | undefined, version: string | undefined): string | null {
+  if (!name || name.length > LONGEST_NAME) return null;
+  return version ? `${name} ${version}` : name;
+}
+
+/** Returns the first numbers of a version. */
+function shortVersion(version: string | undefined, count: number): string | undefined {
+  return /^[\d.]{1,20}/
+    .exec(version ?? '')?.[0]
+    .split('.')
+    .slice(0, count)
+    .join('.');
+}
