@@ -39,7 +39,7 @@ describe('kills inside a request', () => {
       missed += left.length;
       if (missed > most) throw new Error(`not reached: ${left.map(({ name }) => name).join('; ')}`);
       for (const point of round) shown.set(point, (shown.get(point) ?? 0) + Number(!left.includes(point)));
-      if (left.length > 0) rounds.push(...inRounds(left));
+      rounds.push(...left.map((point) => [point])); // each alone: a busy machine brings few there within a second
     }
     const halves = (await halfSignIns(world.databaseUrl())) as { user_id: string }[];
     expect(halves.filter(({ user_id }) => !pushedTo.has(user_id))).toEqual([]);

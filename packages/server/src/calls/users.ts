@@ -18,7 +18,8 @@ export interface User {
   /** Null: the user may sign in. */
   readonly suspended_at: string | null;
   readonly created_at: string;
-  readonly last_seen_at: string | null;
+  /** The last use of a session, to the minute. */
+  readonly last_seen_at: string;
   /** Whether a device is connected to the channel; up to a minute late. */
   readonly online: boolean;
   readonly live_sessions: number;
@@ -36,6 +37,7 @@ export interface DeviceOfUser {
   /** IP address of the last sign-in, as the service's `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;
   readonly created_at: string;
+  /** To the minute. */
   readonly last_seen_at: string;
   /** Whether it has a live session. */
   readonly signed_in: boolean;
@@ -49,7 +51,8 @@ export interface SessionOfUser {
   readonly device_id: string | null;
   readonly provider: string;
   readonly created_at: string;
-  readonly last_used_at: string | null;
+  /** To the minute. */
+  readonly last_used_at: string;
   readonly expires_at: string;
   /** Whether the refresh token is bound to a key of the device. */
   readonly bound: boolean;
@@ -93,6 +96,7 @@ export interface UserQuery {
   readonly q?: string | undefined;
   readonly email?: string | undefined;
   readonly provider?: string | undefined;
+  /** The provider's id; needs `provider`. */
   readonly providerUserId?: string | undefined;
   readonly role?: string | undefined;
   readonly suspended?: boolean | undefined;
