@@ -38,7 +38,7 @@ export function usePages<Row>(path: string | null, list: List, enough = 20): Pag
       if (!before?.next_cursor) return null;
       return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(before.next_cursor)}`;
     },
-    { revalidateFirstPage: false, keepPreviousData: true },
+    { revalidateFirstPage: false, revalidateOnMount: true, keepPreviousData: true },
   );
   const loaded = data ?? [];
   const rows = loaded.flatMap((page) => page[list] ?? []);
