@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useCallback, type ReactNode } from 'react';
 import useSWR from 'swr';
 import { Link } from 'wouter';
 import type { ApiError } from '../api/api.js';
@@ -24,10 +24,11 @@ export function User({ userId }: { userId: string }): ReactNode {
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
   const trail = usePages<AuditEvent>(data ? `/audit?user_id=${data.user_id}&limit=20` : null, 'events', 10);
-  const reload = (): void => {
+  const { reload: reloadTrail } = trail;
+  const reload = useCallback(() => {
     void mutate();
-    trail.reload();
-  };
+    reloadTrail();
+  }, [mutate, reloadTrail]);
   if (!data)
     return (
       <>

@@ -123,6 +123,28 @@ describe('users and audit', () => {
     expect((await verifier.users.get(id)).suspended_at).toBeNull();
   });
 
+  it('finds audit events, with the name of the key that caused them', async () => {
+    const { user_id: id } = await signedIn('margaret');
+    await verifier.users.suspend(id);
+    const { events } = await support.audit.find({ userId: id });
+    expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(['user_suspended', 'sign_in']));
+    expect(events.find(({ event }) => event === 'user_suspended')).toMatchObject({
+      result: 'ok',
+      user_id: id,
+      actor: { type: 'service_key', name: 'team' },
+    });
+    const signIns: string[] = [];
+    for await (const { event } of verifier.audit.find({
+      userId: id,
+      event: 'sign_in',
+      limit: 1,
+      since: new Date(0),
+    }))
+      signIns.push(event);
+    expect(signIns).toEqual(['sign_in']);
+    expect((await verifier.audit.find({ userId: id, until: new Date(0) })).events).toEqual([]);
+  });
+
   it('streams audit events, and continues where it ended', async () => {
     const { user_id: id } = await signedIn('katherine');
     const seen: AuditStreamEvent[] = [];
