@@ -240,6 +240,19 @@ describe('GET /audit/stream', () => {
     await until(() => has(slow, later));
   });
 
+  it('a user with the longest user agents stops no reader', async () => {
+    const reader = await read(0);
+    const ids = Array.from({ length: 400 }, () => randomUUID());
+    await query(
+      databaseUrl(),
+      `INSERT INTO audit_events (user_id, id, event, result, actor_type, user_agent, provider_user_id)
+       SELECT $1, id, 'sign_in', 'ok', 'user', repeat(chr(1), 1024), repeat(chr(1), 255) FROM unnest($2::uuid[]) AS new (id)`,
+      [randomUUID(), ids],
+    );
+    await until(() => has(reader, ids));
+    expect(idsOf(reader)).toEqual(ids);
+  });
+
   it('while the database is unavailable, streams stay open and silent; then they continue without a gap', async () => {
     const reader = await read(2);
     await proxy.refuse();
