@@ -183,12 +183,12 @@ describe('GET /audit/stream', () => {
       await client.end();
     }
     const got: string[] = [];
-    let isOver = false;
+    const writing = { isOver: false };
     const reading = (async () => {
       let cursor = (await read(0)).lastEventId;
-      for (let turn = 1; !isOver; turn++) {
+      for (let turn = 1; !writing.isOver; turn++) {
         const reader = await EventStreamReader.open(instances[turn % 2]!.url, KEY, cursor, { path });
-        await Promise.race([delay(700 * Math.random()), until(() => isOver)]);
+        await Promise.race([delay(700 * Math.random()), until(() => writing.isOver)]);
         reader.close();
         got.push(...idsOf(reader));
         cursor = reader.lastEventId || cursor;
@@ -199,7 +199,7 @@ describe('GET /audit/stream', () => {
       await Promise.all(users.map(writeSlowly));
       await until(() => [...written.values()].flat().every((id) => got.includes(id)));
     } finally {
-      isOver = true;
+      writing.isOver = true;
       await reading;
     }
     const all = [...written.values()].flat();
