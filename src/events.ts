@@ -83,29 +83,8 @@ export interface DomainEvents {
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];
-  /** Sessions of a user were ended on request. `by`: undefined for the user. */
-  'sign_out.requested': [
-    {
-      readonly userId: string;
-      readonly scope: string;
-      readonly sessions: number;
-      readonly by?: 'service_key';
-      readonly reason?: RevokeReason;
-    },
-  ];
-  /** Sessions were ended on request of a provider. */
-  'provider_logout.obeyed': [
-    { readonly provider: string; readonly userIds: readonly string[]; readonly sessions: number },
-  ];
-  /** A refresh was refused. `session`: the session that the token claims to belong to. */
-  'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];
   /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
-  'device.removed': [{ readonly userId: string; readonly deviceId: string }];
-  /** A user was removed, with all stored data. */
-  'user.removed': [{ readonly userId: string }];
-  /** A signing key was made. Emitted on every instance. */
-  'key.made': [{ readonly kid: string; readonly activeAt: Date }];
   /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
   'key.revoked': [{ readonly kid: string }];
   /** An address or user has reached a limit. Emitted once a minute and limit. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { request } from 'undici';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { Clock } from '../../src/database/clock.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
@@ -137,7 +138,7 @@ export class World {
   /** What the command `npm run keys` works with. */
   keyStore(at: At): KeyStore {
     const { app, settings } = this.instances[at]!;
-    return new KeyStore(app.get(DataSource), settings);
+    return new KeyStore(app.get(DataSource), app.get(AuditStore), settings);
   }
 
   private refuseIfBusy(): void {

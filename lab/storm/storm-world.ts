@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { DataSource } from 'typeorm';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { launchChromium } from '../../test/support/chromium.js';
@@ -128,7 +129,7 @@ export class StormWorld {
 
   get keys(): KeyStore {
     const { app, settings } = this.services[0]!;
-    return new KeyStore(app.get(DataSource), settings);
+    return new KeyStore(app.get(DataSource), app.get(AuditStore), settings);
   }
 
   /** Withdraws the key by which a token is signed. */

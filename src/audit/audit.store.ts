@@ -7,6 +7,7 @@ import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
 import {
   auditRowOf,
+  NO_USER,
   recordedEventOf,
   type AuditFacts,
   type AuditRow,
@@ -34,6 +35,21 @@ const COLUMNS: readonly (readonly [string, string, keyof AuditRow])[] = [
 const INSERT = `INSERT INTO audit_events (${COLUMNS.map(([name]) => name).join(', ')})`;
 const INSERT_MANY = `
   ${INSERT} SELECT * FROM unnest(${COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+
+/** Events of a user that one statement reads. */
+const SLICE = 1000;
+
+/** Time from which events of a removal in progress are read again: one may be committed late. */
+const BEGIN = `SELECT (clock_timestamp() - interval '1 minute')::text AS at`;
+// The time is a text, since a Date would lose the microseconds.
+const SLICE_END = `
+  SELECT at::text AS at, id FROM (
+    SELECT at, id FROM audit_events WHERE user_id = $1 AND (at, id) > ($2::timestamptz, $3::uuid)
+    ORDER BY user_id, at, id LIMIT ${SLICE}
+  ) AS slice ORDER BY slice.at DESC, id DESC LIMIT 1`;
+const FORGET = `
+  UPDATE audit_events SET provider_user_id = NULL, address = NULL, user_agent = NULL
+  WHERE user_id = $1 AND (at, id) > ($2::timestamptz, $3::uuid) AND (at, id) <= ($4::timestamptz, $5::uuid)`;
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 @Injectable()
@@ -63,6 +79,21 @@ export class AuditStore implements EntitySubscriberInterface {
     const runner = manager.queryRunner!;
     const earlier = this.uncommitted.get(runner) ?? [];
     this.uncommitted.set(runner, [...earlier, ...rows.map(recordedEventOf)]);
+  }
+
+  /**
+   * Clears what the events of a removed user hold beside ids, slice by slice.
+   * @param from as an earlier call returned it; default: all events
+   * @returns time from which later events are to be cleared
+   */
+  async forget(manager: EntityManager, userId: string, from = '-infinity'): Promise<string> {
+    const [begin] = await manager.query<{ at: string }[]>(BEGIN);
+    for (let [at, id] = [from, NO_USER]; ;) {
+      const [end] = await manager.query<{ at: string; id: string }[]>(SLICE_END, [userId, at, id]);
+      if (!end) return begin!.at;
+      await manager.query(FORGET, [userId, at, id, end.at, end.id]);
+      ({ at, id } = end);
+    }
   }
 
   /** Publishes events that a committed statement has written itself. */

@@ -17,7 +17,7 @@ export const From = createParamDecorator((_data: unknown, context: ExecutionCont
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );
 
-/** Returns where a request came from. Without a guard that knows the actor, it is a user, whose id the caller may add. @public */
+/** Returns where a request came from. Without a guard that knows the actor, it is a user, whose id the caller may add. */
 export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {

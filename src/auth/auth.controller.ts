@@ -85,7 +85,7 @@ export class AuthController {
     @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
-    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call);
+    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, origin);
     if (body instanceof ClientTokenDto) {
       return this.clientExchange.exchange(body, call, { authorization, origin });
     }
@@ -104,7 +104,11 @@ export class AuthController {
   @Post('refresh')
   @RateLimit('refresh')
   @HttpCode(200)
-  refresh(@Body() body: RefreshDto, @Headers('dpop') header?: string): Promise<RefreshedToken> {
-    return this.tokens.refresh(body.refresh_token, { header, path: '/oauth2/refresh' });
+  refresh(
+    @Body() body: RefreshDto,
+    @From() origin: Origin,
+    @Headers('dpop') header?: string,
+  ): Promise<RefreshedToken> {
+    return this.tokens.refresh(body.refresh_token, { header, path: '/oauth2/refresh' }, origin);
   }
 }

@@ -68,8 +68,9 @@ export class DeviceController {
   async removeDevice(
     @Caller() caller: Session,
     @Param('device_id', deviceIdPipe) deviceId: string,
+    @From() origin: Origin,
   ): Promise<void> {
-    await this.devices.remove(caller, deviceId); // not limited: a stolen token must not keep the owner from it
+    await this.devices.remove(caller, deviceId, origin); // not limited: a stolen token must not keep the owner from it
   }
 }
 

@@ -7,7 +7,7 @@ import { ChannelHistory } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events, type Session } from '../events.js';
+import type { Session } from '../events.js';
 import { Device } from './device.entity.js';
 import { deviceFacts } from './device.sql.js';
 import { findDevice, findDevices, type KnownDevice } from './device.store.js';
@@ -23,7 +23,6 @@ export class DeviceService {
     private readonly signOuts: SignOutService,
     private readonly sql: Sql,
     private readonly audit: AuditStore,
-    private readonly events: Events,
   ) {}
 
   list(userId: string, cursor?: string): ReturnType<typeof findDevices> {
@@ -47,21 +46,18 @@ export class DeviceService {
    * Signs the device out and deletes it. The sign-out locks its row first: a concurrent sign-in waits, then inserts the device anew.
    * @throws OAuthError `not_found`
    */
-  async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {
+  async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
     let isThere = await this.devices.existsBy({ userId, deviceId });
     if (isThere) {
-      await this.signOuts.signOut(
-        'device',
-        { userId, sessionId, deviceId },
-        {
-          last: async ({ manager }) => {
-            isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
-          },
+      await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
+        last: async ({ manager }, provider) => {
+          isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
+          const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
+          if (isThere) await this.audit.write(manager, [event]);
         },
-      );
+      });
     } else await this.sql.query(CONFIRM_READ, []); // it may have been removed before
     if (!isThere) throw noSuchDevice();
-    this.events.emit('device.removed', { userId, deviceId });
   }
 }
 

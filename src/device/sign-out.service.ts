@@ -1,17 +1,21 @@
 import { Injectable } from '@nestjs/common';
+import type { AuditFacts, Origin } from '../audit/audit-event.js';
+import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
-import { Events, type DomainEvents, type RevokeReason } from '../events.js';
+import type { RevokeReason } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
   endSessions,
   endSessionsAtProvider,
   SLICE,
   usersAtProvider,
+  type Ended,
   type NamesAtProvider,
   type ScopeOf,
   type SessionScope,
 } from '../token/sessions/session.store.js';
+import { holdForAudit } from '../user/user.store.js';
 import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
 
 // Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
@@ -28,19 +32,33 @@ const SIGNED_OUT_DEVICES = `
   ORDER BY device_id`;
 
 interface SignOutOptions {
-  /** Default: the user. */
-  readonly by?: DomainEvents['sign_out.requested'][0]['by'];
   /** As the client reports it. */
   readonly reason?: RevokeReason | undefined;
-  /** Runs in the transaction of the last slice. */
-  readonly last?: (transaction: ChannelTransaction) => Promise<unknown>;
+  /** Runs in the transaction of the last slice; `provider` as for `signOutEvents`. */
+  readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
 }
 
 /** Slice of a provider's logout. */
 interface ProviderSlice {
-  readonly userIds: readonly string[];
-  readonly sessions: number;
   readonly isLast: boolean;
+}
+
+/** Reasons of a client that has lost its session, and did not sign out. */
+const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'storage_lost']);
+
+/**
+ * Returns the events of ended sessions.
+ * @param common `provider` of the user; undefined if the user was removed
+ */
+export function signOutEvents(
+  common: Pick<AuditFacts, 'provider' | 'origin'> & {
+    readonly userId: string;
+    readonly reason?: RevokeReason | undefined;
+  },
+  ended: readonly Ended[],
+): AuditFacts[] {
+  const event = LOSSES.has(common.reason) ? 'session_lost' : 'sign_out';
+  return ended.map((session) => ({ event, ...common, ...session }));
 }
 
 /** Ends sessions, and announces signed-out devices on the user's channel. */
@@ -48,7 +66,7 @@ interface ProviderSlice {
 export class SignOutService {
   constructor(
     private readonly history: ChannelHistory,
-    private readonly events: Events,
+    private readonly audit: AuditStore,
   ) {}
 
   /**
@@ -62,70 +80,71 @@ export class SignOutService {
   async signOut(
     scope: SessionScope,
     target: ScopeOf,
-    { by, reason, last }: SignOutOptions = {},
+    origin: Origin,
+    { reason, last }: SignOutOptions = {},
   ): Promise<number> {
     let sessions = 0;
-    let isDone = false;
-    try {
-      while (!isDone) {
-        const ended = await this.history.transaction(async (transaction) => {
-          const count = await this.signOutSlice(scope, target, transaction);
-          if (count < SLICE) await last?.(transaction);
-          return count;
-        });
-        sessions += ended;
-        isDone = ended < SLICE;
-      }
-      return sessions;
-    } finally {
-      // Slices that have ended are reported even if the next one fails.
-      if (isDone || sessions > 0)
-        this.events.emit('sign_out.requested', {
-          userId: target.userId,
-          scope,
-          sessions,
-          ...(by && { by }),
-          ...(reason && { reason }),
-        });
+    for (let isDone = false; !isDone;) {
+      const ended = await this.history.transaction(async (transaction) => {
+        const slice = await this.signOutSlice(scope, target, transaction, origin, reason);
+        if (slice.count < SLICE) await last?.(transaction, slice.provider);
+        return slice.count;
+      });
+      sessions += ended;
+      isDone = ended < SLICE;
     }
+    return sessions;
   }
 
   /** Ends one slice. @returns number of sessions; fewer than SLICE: it was the last slice */
-  async signOutSlice(scope: SessionScope, target: ScopeOf, within: ChannelTransaction): Promise<number> {
+  async signOutSlice(
+    scope: SessionScope,
+    target: ScopeOf,
+    within: ChannelTransaction,
+    origin: Origin,
+    reason?: RevokeReason,
+  ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { manager } = within;
     const { userId, deviceId } = target;
+    const provider = await holdForAudit(manager, userId);
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
     const ended = await endSessions(manager, scope, target);
     if (ended.length === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
     await this.announce(within, userId, ended);
-    return ended.length;
+    await this.audit.write(manager, signOutEvents({ userId, provider, origin, reason }, ended));
+    return { count: ended.length, provider };
   }
 
   /**
    * Signs out a slice of the sessions with these names at the provider. Users are locked in one order, against deadlocks.
    * @throws TooManyUsers if one name belongs to too many users: the caller must roll back
    */
-  async signOutAtProvider(names: NamesAtProvider, within: ChannelTransaction): Promise<ProviderSlice> {
+  async signOutAtProvider(
+    names: NamesAtProvider,
+    within: ChannelTransaction,
+    origin: Origin,
+  ): Promise<ProviderSlice> {
     const { manager } = within;
     const { userIds, known } = await usersAtProvider(manager, names);
     let sessions = 0;
-    for (const [i, userId] of userIds.entries()) {
+    for (const userId of userIds) {
+      const provider = await holdForAudit(manager, userId);
       await manager.query(LOCK_DEVICES, [userId, 'all', null]);
       const ended = await endSessionsAtProvider(manager, userId, known);
       await this.announce(within, userId, ended);
+      await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
       sessions += ended.length;
-      if (sessions >= SLICE) return { userIds: userIds.slice(0, i + 1), sessions, isLast: false };
+      if (sessions >= SLICE) return { isLast: false };
     }
-    return { userIds, sessions, isLast: true };
+    return { isLast: true };
   }
 
-  /** @param ended device of each session that was ended */
   private async announce(
     { manager, append }: ChannelTransaction,
     userId: string,
-    ended: readonly (string | null)[],
+    ended: readonly Ended[],
   ): Promise<void> {
-    const devices = [...new Set(ended)].filter((device) => device !== null);
+    const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
     if (devices.length === 0) return;
     const signedOut = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
     await append(

@@ -1,7 +1,10 @@
 import type { DataSource } from 'typeorm';
+import { AuditStore } from '../audit/audit.store.js';
 import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
+import { isDistributed } from '../database/citus.js';
 import { Sql } from '../database/statements/sql.js';
+import { Events } from '../events.js';
 import type { KeyLife } from '../token/keys/key-life.js';
 import { KeyStore, KeyReader } from '../token/keys/key.store.js';
 import type { Command } from './command.js';
@@ -12,7 +15,13 @@ export async function run(command: Command, settings: Settings, dataSource: Data
     const keys = await new KeyReader(new Sql(dataSource)).list();
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
-  const store = new KeyStore(dataSource, settings);
+  const audit = new AuditStore(
+    dataSource,
+    new Sql(dataSource, await isDistributed(dataSource)),
+    new Events(),
+    settings,
+  );
+  const store = new KeyStore(dataSource, audit, settings);
   if (command.name === 'reencrypt') {
     const count = await store.reencrypt(oldSecretKey());
     if (count === 0) return 'Nothing to do: the keys are encrypted with this SECRET_KEY already.\n';

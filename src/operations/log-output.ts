@@ -30,7 +30,7 @@ export function hasColors(): boolean {
 }
 
 /** Fields that the line begins with, or that only programs need. */
-const LEFT_OUT = new Set(['level', 'time', 'msg', 'audit', 'context', 'err']);
+const LEFT_OUT = new Set(['level', 'time', 'msg', 'event', 'context', 'err']);
 const PLAIN = /^[\w.:/@+-]+$/;
 
 /**
@@ -38,8 +38,8 @@ const PLAIN = /^[\w.:/@+-]+$/;
  * error has lines of its own.
  */
 export function readableLine(entry: Record<string, unknown>): string {
-  const { msg, audit, context, err } = entry;
-  const head = msg ?? audit ?? (err === undefined ? context : '');
+  const { msg, event, context, err } = entry;
+  const head = msg ?? event ?? (err === undefined ? context : '');
   const fields = Object.entries(entry)
     .filter(([name, value]) => !LEFT_OUT.has(name) && value !== undefined)
     .map(([name, value]) => `${name}=${fieldOf(value)}`);

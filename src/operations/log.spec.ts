@@ -78,7 +78,7 @@ it('an error that comes with every request is logged a hundred times per second,
     const log = new NestLog(createLog('trace', { write: (line) => void lines.push(line) }));
     for (let i = 0; i < 1000; i++) log.error({ err: new Error('the database is away') }, 'OAuthErrorFilter');
     log.error('something else', 'Removal');
-    log.log({ audit: 'sign_in' }, 'Audit');
+    log.log({ event: 'sign_in' }, 'Audit');
     expect(lines).toHaveLength(102);
     jest.advanceTimersByTime(1000);
     expect(JSON.parse(lines.at(-1)!)).toMatchObject({

@@ -1,6 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Settings } from '../config/settings/settings.js';
-import { Audit } from './audit.js';
 import { HealthController } from './health.controller.js';
 import { metricsController } from './metrics/metrics.controller.js';
 import { Metrics } from './metrics/metrics.js';
@@ -13,7 +12,7 @@ export class OperationsModule {
     return {
       module: OperationsModule,
       controllers: [HealthController, ...(metricsPort === undefined ? [metricsController(!production)] : [])],
-      providers: [Audit, Metrics, MetricsServer, Readiness],
+      providers: [Metrics, MetricsServer, Readiness],
     };
   }
 }

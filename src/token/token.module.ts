@@ -17,6 +17,7 @@ import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyReader, KeyStore } from './keys/key.store.js';
 import { LiveSessions } from './sessions/live-sessions.js';
+import { KnownTokens } from './refresh/known-tokens.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
@@ -39,6 +40,7 @@ import { TokenService } from './refresh/token.service.js';
     KeyRing,
     KeyService,
     KeyStore,
+    KnownTokens,
     LiveSessions,
     EndedSessionStore,
     ServiceKeys,

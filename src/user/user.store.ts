@@ -8,14 +8,15 @@ export function findAccount(manager: EntityManager, userId: string): Promise<Acc
   return manager.findOneBy(User, { userId });
 }
 
-const LOCK = 'SELECT FROM users WHERE user_id = $1 FOR UPDATE';
+const LOCK = 'SELECT provider FROM users WHERE user_id = $1 FOR UPDATE';
 
 /**
  * Locks a user for removal, before all other rows of the user: sign-ins and pushes wait until the transaction ends.
- * @returns whether the user exists
+ * @returns name of the user's provider; undefined without such a user
  */
-export async function lockUser(manager: EntityManager, userId: string): Promise<boolean> {
-  return (await manager.query<unknown[]>(LOCK, [userId])).length > 0;
+export async function lockUser(manager: EntityManager, userId: string): Promise<string | undefined> {
+  const [locked] = await manager.query<{ provider: string }[]>(LOCK, [userId]);
+  return locked?.provider;
 }
 
 const HOLD = 'SELECT provider FROM users WHERE user_id = $1 FOR NO KEY UPDATE';

@@ -8,6 +8,7 @@ import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
 import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LogoutTokens } from '../../src/provider/logout/logout-tokens.js';
+import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase, query, unhurried } from '../support/database.js';
 import { Endings } from '../support/endings.js';
@@ -185,11 +186,12 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     return devices;
   }
 
-  /** How many sessions each sign-out has ended, as the audit trail has it. */
+  /** How many sessions each slice of a sign-out has ended, as the audit trail has it. */
   function audited({ user_id }: Tokens): number[] {
     const sessions: number[] = [];
-    service.app.get(Events).on('sign_out.requested', (signOut) => {
-      if (signOut.userId === user_id) sessions.push(signOut.sessions);
+    service.app.get(Events).on('audit.recorded', (recorded) => {
+      const ended = recorded.filter((one) => one.event === 'sign_out' && one.user_id === user_id);
+      if (ended.length > 0) sessions.push(ended.length);
     });
     return sessions;
   }
@@ -285,7 +287,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     jest
       .spyOn(service.app.get(LogoutTokens), 'verify')
       .mockResolvedValue({ jti, until, subject: null, session: null, ...names });
-    await service.app.get(BackchannelLogout).obey('stub', 'a token', undefined);
+    await service.app.get(BackchannelLogout).obey('stub', 'a token', NOWHERE, undefined);
   }
   /** The database goes away before the third transaction that is begun from now on. */
   function failBetweenSlices(): void {
@@ -481,8 +483,9 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       for (const ended of [early, late]) await as(ended).get('/me').expect(401);
 
       const heard: string[] = [];
-      service.app.get(Events).on('device.removed', ({ userId, deviceId }) => {
-        if (userId === mine.user_id) heard.push(deviceId);
+      service.app.get(Events).on('audit.recorded', (recorded) => {
+        const removed = recorded.filter(({ event }) => event === 'device_removed');
+        heard.push(...removed.map(({ device_id }) => device_id!));
       });
       const added: string[] = [];
       for (const exchangeWith of [exchange, exchangeAsClient, exchange]) {

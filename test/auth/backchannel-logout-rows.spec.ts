@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
+import type { RecordedEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -16,6 +17,7 @@ import { Events } from '../../src/events.js';
 import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { NOWHERE } from '../support/audit.js';
 import { signInOf } from '../support/sign-in.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
@@ -44,7 +46,8 @@ describe('the rows of a logout by the provider', () => {
     let signIns: BatchedSignIns;
     let signOuts: SignOutService;
     let logout: BackchannelLogout;
-    let reported: unknown[];
+    /** The recorded sign-outs. */
+    let reported: RecordedEvent[];
     let counted: unknown[];
     let warned: unknown[];
     /** What the token says; an error: it is bad. */
@@ -52,12 +55,14 @@ describe('the rows of a logout by the provider', () => {
 
     beforeEach(() => {
       [reported, counted, warned] = [[], [], []];
-      events.on('provider_logout.obeyed', (event) => void reported.push(event));
+      events.removeAllListeners('audit.recorded').on('audit.recorded', (recorded) => {
+        reported.push(...recorded.filter(({ event }) => event === 'sign_out'));
+      });
       const sql = new Sql(dataSource, false, events);
       const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
       signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-      signOuts = new SignOutService(history, events);
+      signOuts = new SignOutService(history, audit);
       logout = new BackchannelLogout(
         {
           verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),
@@ -66,7 +71,6 @@ describe('the rows of a logout by the provider', () => {
         history,
         signOuts,
         { count: (...what: unknown[]) => Promise.resolve(void counted.push(what)) } as never,
-        events,
       );
       jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void warned.push(line));
     });
@@ -74,7 +78,7 @@ describe('the rows of a logout by the provider', () => {
     const obey = (what: Names | Error): Promise<void> => {
       const rest = { jti: randomUUID(), until: Date.now() / 1000 + 120 };
       verified = what instanceof Error ? what : { ...rest, ...what };
-      return logout.obey('corp', 'a token', '192.0.2.1');
+      return logout.obey('corp', 'a token', NOWHERE, '192.0.2.1');
     };
     const userOf = (name: string): string => signInOf(name).session.userId;
 
@@ -125,11 +129,13 @@ describe('the rows of a logout by the provider', () => {
       });
       await obey(names);
       expect(await ended()).toEqual(sessions);
-      expect(reported).toEqual([
-        { provider: 'corp', userIds: users.map(userOf).toSorted(), sessions: sessions.length },
-      ]);
+      expect(reported).toHaveLength(sessions.length);
+      expect(new Set(reported.map(({ user_id }) => user_id))).toEqual(new Set(users.map(userOf)));
+      for (const { actor, provider } of reported) {
+        expect([actor, provider]).toEqual([{ type: 'provider', name: 'corp' }, 'corp']);
+      }
       await obey(names);
-      expect(reported[1]).toEqual({ provider: 'corp', userIds: [], sessions: 0 });
+      expect(reported).toHaveLength(sessions.length);
       expect(counted).toEqual([]);
     });
 
@@ -166,10 +172,10 @@ describe('the rows of a logout by the provider', () => {
         warnings ? [expect.stringMatching(/logout token of provider corp was refused: .*100 users/)] : [],
       );
       expect(counted).toHaveLength(warnings);
-      expect(reported).toHaveLength(1 - warnings);
+      expect(reported).toHaveLength((1 - warnings) * users);
     });
 
-    it('reports sessions that began meanwhile together with the others', async () => {
+    it('records sessions that began meanwhile as well', async () => {
       await store({ first: ['ada', of('u')] });
       const look = signOuts.signOutAtProvider.bind(signOuts);
       jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(async (...call) => {
@@ -178,7 +184,7 @@ describe('the rows of a logout by the provider', () => {
         return slice;
       });
       await obey(of('u'));
-      expect(reported).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 2 }]);
+      expect(reported.map(({ user_id }) => user_id)).toEqual([userOf('ada'), userOf('ada')]);
     });
 
     it('is done, with a warning, if the database goes away before the second look', async () => {
@@ -188,7 +194,7 @@ describe('the rows of a logout by the provider', () => {
       jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockRejectedValueOnce(away);
       await obey(of('u'));
       expect(await ended()).toEqual(['first']);
-      expect(reported).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 1 }]);
+      expect(reported.map(({ user_id }) => user_id)).toEqual([userOf('ada')]);
       expect(warned).toEqual([{ err: away, msg: expect.stringContaining('could not be ended') }]);
     });
   });

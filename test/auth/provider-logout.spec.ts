@@ -3,6 +3,7 @@ import request from 'supertest';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { hashOfName } from '../../src/provider/logout/logged-out.js';
+import { NOWHERE } from '../support/audit.js';
 import { authorization, bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { dump, query } from '../support/database.js';
@@ -154,7 +155,7 @@ describe('POST /sign-out with provider_logout', () => {
           const names = { session: null, subjects: [hashOfName('corp', 'corp-user')] };
           const signOuts = service.app.get(SignOutService);
           const history = service.app.get(ChannelHistory);
-          await history.transaction((transaction) => signOuts.signOutAtProvider(names, transaction));
+          await history.transaction((transaction) => signOuts.signOutAtProvider(names, transaction, NOWHERE));
         }
         expect((await kept()).filter(({ idToken }) => idToken !== null)).toEqual([]);
       },

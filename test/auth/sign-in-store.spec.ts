@@ -59,7 +59,7 @@ describe('the store of sign-ins', () => {
     const writer = isDistributed
       ? new StepwiseSignIns(dataSource, settings, auditOf(events, isDistributed))
       : new BatchedSignIns(new Sql(dataSource, false, events), settings, auditOf(events));
-    return new SignInStore(writer, dataSource, events);
+    return new SignInStore(writer, dataSource, auditOf(events, isDistributed), events);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
   const sessions = async (): Promise<number> =>

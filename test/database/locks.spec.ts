@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { StateService } from '../../src/auth/states/state.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
+import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -249,7 +250,7 @@ describe('locks', () => {
       await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
       const sessionId = claimsOf(last.access_token)['sid'] as string;
       const session = { userId: last.user_id, sessionId, deviceId: device };
-      await service.app.get(SignOutService).signOutSlice('session', session, transaction);
+      await service.app.get(SignOutService).signOutSlice('session', session, transaction, NOWHERE);
     });
     expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
   });

@@ -48,7 +48,8 @@ describe('metrics', () => {
     await service.app.get(Removal).run();
     const events = service.app.get(Events); // which one instance without traffic does not emit
     events.emit('notification.received', { kind: 'event' });
-    events.emit('sign_out.requested', { userId: randomUUID(), scope: 'all', sessions: 2 });
+    const signOut = { event: 'sign_out', result: 'ok', actor: { type: 'user' } } as const;
+    events.emit('audit.recorded', [{ ...signOut, id: randomUUID() }]);
     events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' });
   });
   afterAll(async () => {

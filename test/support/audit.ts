@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { auditEventOf, type AuditEvent } from '../../src/audit/audit-event.js';
+import { auditEventOf, type AuditEvent, type Origin } from '../../src/audit/audit-event.js';
 import type { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { query } from './database.js';
 import { until } from './waiting.js';
@@ -31,6 +31,14 @@ export async function eventsOf(
   }, `${count} events`);
   return events.map(({ id: _id, at: _at, ...members }) => members);
 }
+
+/** Origin of changes without a request. */
+export const NOWHERE: Origin = {
+  address: null,
+  userAgent: null,
+  requestId: null,
+  actor: { type: 'user' },
+};
 
 /** User agent of the requests of `asBrowser`. */
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';

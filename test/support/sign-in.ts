@@ -5,6 +5,7 @@ import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { NO_CLAIMS } from '../../src/user/claims.js';
 import { userIdOf } from '../../src/user/user-id.js';
+import { NOWHERE } from './audit.js';
 import { query } from './database.js';
 
 export interface Tokens {
@@ -93,7 +94,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     refreshTokenTtl: 3600,
     accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
     claims: NO_CLAIMS,
-    origin: { address: null, userAgent: null, requestId: null, actor: { type: 'user' } },
+    origin: NOWHERE,
     ...fields,
   };
 }

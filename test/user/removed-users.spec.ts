@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
+import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
@@ -23,6 +24,7 @@ import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
 import { UserSearch } from '../../src/user/user-search.js';
+import { NOWHERE } from '../support/audit.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/sign-in.js';
 
@@ -37,6 +39,8 @@ class WatchedSql extends Sql {
   }
 }
 
+const BACKEND: Origin = { ...NOWHERE, actor: { type: 'service_key', name: 'backend' } };
+
 /** What an application's backend does about users (contract §4), on a database without a service. */
 describe.each([
   ['', false],
@@ -44,7 +48,8 @@ describe.each([
 ])('users who are signed out and removed%s', (_form, isDistributed) => {
   let database: TestDatabase;
   let dataSource: DataSource;
-  let told: unknown[];
+  /** Recorded events besides sign-ins. */
+  let told: RecordedEvent[];
   let sql: WatchedSql;
   let channels: ChannelRemoval;
   let codes: AuthorizationCodes;
@@ -62,8 +67,9 @@ describe.each([
     }).initialize();
     const events = new Events();
     told = [];
-    events.on('sign_out.requested', (event) => void told.push(event));
-    events.on('user.removed', (event) => void told.push(['removed', event]));
+    events.on('audit.recorded', (recorded) => {
+      told.push(...recorded.filter(({ event }) => event !== 'sign_in'));
+    });
     sql = new WatchedSql(dataSource, isDistributed, events);
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
@@ -74,7 +80,7 @@ describe.each([
     );
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
-    const signOuts = new SignOutService(history, events);
+    const signOuts = new SignOutService(history, audit);
     users = new UsersService(
       signOuts,
       history,
@@ -84,7 +90,7 @@ describe.each([
       new UserSearch(dataSource, sql),
       audit,
       sql,
-      events,
+      dataSource,
     );
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
@@ -122,10 +128,14 @@ describe.each([
   ])('a user is signed out %s', async (_where, scope, alive) => {
     const code = await codeOf(ada);
     const deviceId = scope === 'all' ? undefined : ada.session.deviceId!;
-    expect(await users.signOut(idOf(ada), { deviceId })).toBe(scope === 'all' ? 2 : 1);
+    expect(await users.signOut(idOf(ada), BACKEND, { deviceId })).toBe(scope === 'all' ? 2 : 1);
     expect([await living(ada), await living(other)]).toEqual([alive, [true]]);
     const sessions = alive.filter((lives) => !lives).length;
-    expect(told).toEqual([{ userId: idOf(ada), scope, sessions, by: 'service_key' }]);
+    expect(told).toHaveLength(sessions);
+    for (const one of told) {
+      const { actor } = BACKEND;
+      expect(one).toMatchObject({ event: 'sign_out', user_id: idOf(ada), provider: 'corp', actor });
+    }
     const redeemed = codes.redeem(code);
     if (scope === 'device') expect(await redeemed).toMatchObject({ provider: 'corp' });
     else await expect(redeemed).rejects.toMatchObject({ error: 'invalid_grant' });
@@ -136,7 +146,7 @@ describe.each([
   it('a code of a user who was never here is no good after a sign-out', async () => {
     const stranger = signInOf('stranger');
     const code = await codeOf(stranger);
-    await expect(users.signOut(idOf(stranger))).rejects.toMatchObject(NOT_FOUND);
+    await expect(users.signOut(idOf(stranger), BACKEND)).rejects.toMatchObject(NOT_FOUND);
     await expect(codes.redeem(code)).rejects.toMatchObject({ error: 'invalid_grant' });
   });
 
@@ -149,7 +159,7 @@ describe.each([
       [idOf(other), randomUUID()],
     ] as const) {
       sql.asked.length = 0;
-      await expect(users.signOut(userId, { deviceId })).rejects.toMatchObject(NOT_FOUND);
+      await expect(users.signOut(userId, BACKEND, { deviceId })).rejects.toMatchObject(NOT_FOUND);
       expect(sql.asked.at(-1)).toBe('confirm-read');
     }
     expect([told, await living(ada), await living(other)]).toEqual([[], [true, true], [true]]);
@@ -161,16 +171,17 @@ describe.each([
     jest
       .spyOn(channels, 'begin')
       .mockImplementationOnce(async () => void (await signIns.execute([late], null)));
-    await users.remove(idOf(ada));
+    await users.remove(idOf(ada), BACKEND);
     expect(await living(ada)).toEqual([false, false, false]);
     expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
     expect(await rowsOf(other)).toEqual([1, 1, 1, 1, 0]);
+    expect(told.map(({ event }) => event)).toEqual([...Array<string>(3).fill('sign_out'), 'user_removed']);
   });
 
   it('of two who remove the same user one is told, and the other one that there is none', async () => {
-    jest.spyOn(channels, 'begin').mockImplementationOnce(() => users.remove(idOf(ada)));
-    await expect(users.remove(idOf(ada))).rejects.toMatchObject(NOT_FOUND);
+    jest.spyOn(channels, 'begin').mockImplementationOnce(() => users.remove(idOf(ada), BACKEND));
+    await expect(users.remove(idOf(ada), BACKEND)).rejects.toMatchObject(NOT_FOUND);
     expect(sql.asked.at(-1)).toBe('confirm-read');
-    expect(told.filter((event) => Array.isArray(event))).toEqual([['removed', { userId: idOf(ada) }]]);
+    expect(told.filter(({ event }) => event === 'user_removed')).toHaveLength(1);
   });
 });

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { AuditFacts, Origin } from '../../audit/audit-event.js';
+import { AuditStore } from '../../audit/audit.store.js';
 import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { UserClaims } from '../../user/claims.js';
+import { holdForAudit } from '../../user/user.store.js';
 import { searchKey } from '../../user/search-key.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
@@ -78,6 +80,7 @@ export class SignInStore {
   constructor(
     private readonly writer: SignInWriter,
     private readonly dataSource: DataSource,
+    private readonly audit: AuditStore,
     private readonly events: Events,
   ) {}
 
@@ -90,7 +93,7 @@ export class SignInStore {
   async record(signIn: SignIn): Promise<boolean> {
     const { session } = signIn;
     let row = await this.write(signIn);
-    for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(session.userId)); left--)
+    for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(signIn)); left--)
       row = await this.write(signIn);
     if (row === 'claims') return false;
     if (row === 'suspended') {
@@ -123,9 +126,15 @@ export class SignInStore {
   }
 
   /** Removes the device that has been signed out the longest. @returns whether there is one */
-  private async makeRoom(userId: string): Promise<boolean> {
-    const room = await this.dataSource.transaction((manager) => removeSignedOutLongest(manager, userId));
-    if (room?.isRemoved) this.events.emit('device.removed', { userId, deviceId: room.deviceId });
-    return room !== undefined;
+  private makeRoom({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
+    return this.dataSource.transaction(async (manager) => {
+      await holdForAudit(manager, userId);
+      const room = await removeSignedOutLongest(manager, userId);
+      if (room?.isRemoved) {
+        const [event, reason, { deviceId }] = ['device_removed', 'too many devices', room] as const;
+        await this.audit.write(manager, [{ event, userId, deviceId, provider, reason, origin }]);
+      }
+      return room !== undefined;
+    });
   }
 }

@@ -81,7 +81,8 @@ export class TokenIssuer {
       refreshTokenTtl: this.settings.refreshTokenTtl,
     });
     if (await this.loggedOut.since(asked, provider, identity)) {
-      await this.signOuts.signOut('session', session);
+      const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;
+      await this.signOuts.signOut('session', session, byProvider);
       throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
     }
     return {

@@ -1,4 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { Public } from '../../token/guard/access.js';
 import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
@@ -24,9 +26,10 @@ export function backchannelLogoutOf(provider: string): Type {
     @HttpCode(200)
     async backchannelLogout(
       @Body() { logout_token: token }: BackchannelLogoutDto,
+      @From() origin: Origin,
       @Ip() address?: string,
     ): Promise<Record<string, never>> {
-      await this.logouts.obey(provider, token, address);
+      await this.logouts.obey(provider, token, origin, address);
       return {};
     }
   }

@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
 import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import {
   forgetLogout,
@@ -28,16 +28,16 @@ export class BackchannelLogout {
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly limits: RateLimits,
-    private readonly events: Events,
   ) {}
 
   /**
    * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused (contract §2).
    * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent again
    */
-  async obey(provider: string, token: string, address: string | undefined): Promise<void> {
+  async obey(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
     try {
-      await this.end(provider, await this.tokens.verify(provider, token));
+      const by = { ...origin, actor: { type: 'provider', name: provider } } as const;
+      await this.end(provider, await this.tokens.verify(provider, token), by);
     } catch (error) {
       if (error instanceof OAuthError && error.error === 'invalid_request') {
         await this.limits.count('bad_token', address);
@@ -46,41 +46,29 @@ export class BackchannelLogout {
     }
   }
 
-  private async end(provider: string, logout: Logout): Promise<void> {
+  private async end(provider: string, logout: Logout, origin: Origin): Promise<void> {
     const { subject, session } = logout;
     const names = {
       session: hashIfNamed(provider, session),
       subjects: subject === null ? [] : [hashOfName(provider, subject)],
     };
-    const userIds = new Set<string>();
-    let [sessions, isObeyed] = [0, false];
     const endSlices = async (endSlice: (within: ChannelTransaction) => Promise<Slice>): Promise<void> => {
-      for (let isLast = false; !isLast;) {
-        const slice = await this.history.transaction(endSlice);
-        for (const userId of slice.userIds) userIds.add(userId);
-        sessions += slice.sessions;
-        ({ isLast } = slice);
-      }
+      while (!(await this.history.transaction(endSlice)).isLast);
     };
     try {
-      await endSlices((within) => this.endSlice(within, provider, logout, names));
-      isObeyed = true;
+      await endSlices((within) => this.endSlice(within, provider, logout, names, origin));
       // Sign-ins that were committed before they could see the logout. The token is used, so a failure is only logged.
-      await endSlices((within) => this.signOuts.signOutAtProvider(names, within)).catch((error: unknown) =>
-        this.logger.warn({
-          err: error,
-          msg: 'sessions that began during a provider logout could not be ended',
-        }),
+      await endSlices((within) => this.signOuts.signOutAtProvider(names, within, origin)).catch(
+        (error: unknown) =>
+          this.logger.warn({
+            err: error,
+            msg: 'sessions that began during a provider logout could not be ended',
+          }),
       );
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       this.logger.warn(`a logout token of provider ${provider} was refused: ${error.message}`);
       throw new OAuthError('invalid_request', 'the logout token names too many users');
-    } finally {
-      // Slices that have ended are reported even if the next one fails.
-      if (isObeyed || sessions > 0) {
-        this.events.emit('provider_logout.obeyed', { provider, userIds: [...userIds], sessions });
-      }
     }
   }
 
@@ -93,13 +81,14 @@ export class BackchannelLogout {
     provider: string,
     logout: Logout,
     names: NamesAtProvider,
+    origin: Origin,
   ): Promise<Slice> {
     const { manager } = within;
     if (!(await rememberLogout(manager, provider, logout))) {
       throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
     }
     await this.loggedOut.remember(manager, provider, logout);
-    const slice = await this.signOuts.signOutAtProvider(names, within);
+    const slice = await this.signOuts.signOutAtProvider(names, within, origin);
     if (!slice.isLast) await forgetLogout(manager, provider, logout);
     return slice;
   }

@@ -1,4 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
@@ -42,9 +44,13 @@ export class RevokeController {
   @Public()
   @Post('revoke')
   @HttpCode(200)
-  async revoke(@Body() { token, reason }: RevokeDto, @Ip() address?: string): Promise<Record<string, never>> {
+  async revoke(
+    @Body() { token, reason }: RevokeDto,
+    @From() origin: Origin,
+    @Ip() address?: string,
+  ): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
-    if (inspected) await this.signOuts.signOut('session', inspected.session, { reason });
+    if (inspected) await this.signOuts.signOut('session', inspected.session, origin, { reason });
     else {
       await this.limits.count('bad_token', address); // never refuses a valid token (contract §2, RATE_LIMIT)
       await this.sql.query(CONFIRM_READ, []); // its session may have been ended before

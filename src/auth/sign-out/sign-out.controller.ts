@@ -1,6 +1,8 @@
 import { Body, Controller, HttpCode, Logger, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { DataSource } from 'typeorm';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { isRedirectUri } from '../../config/urls/urls.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -68,6 +70,7 @@ export class SignOutController {
   async signOut(
     @Caller() caller: Session,
     @Body() { scope = 'current', provider_logout: logout }: SignOutDto,
+    @From() origin: Origin,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SignedOut | undefined> {
     if (logout && scope === 'others') {
@@ -77,7 +80,7 @@ export class SignOutController {
     const account = logout && (await findAccount(this.dataSource.manager, caller.userId));
     const idToken = logout ? await this.idTokens.find(caller) : null;
     const current = caller.deviceId === null ? 'session' : 'device';
-    await this.signOuts.signOut(scope === 'current' ? current : scope, caller);
+    await this.signOuts.signOut(scope === 'current' ? current : scope, caller, origin);
     // Latchkey's sessions have ended by now, so an error of the provider is no error of the request.
     const url = account && (await this.logoutUrl(account, logout.redirect_uri, idToken));
     if (!url) return undefined;

@@ -1,4 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { From } from '../../audit/origin.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { OptionalText } from '../../http/parameters/parameter.js';
 import { UUID } from '../../http/parameters/uuid.js';
@@ -58,11 +60,12 @@ export class UserSignOutController {
   async signOutUser(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { device_id: deviceId, session_id: sessionId }: UserSignOutDto,
+    @From() origin: Origin,
   ): Promise<UserSignedOut> {
     if (deviceId !== undefined && sessionId !== undefined) {
       throw new OAuthError('invalid_request', 'device_id and session_id exclude each other');
     }
-    return { sessions: await this.users.signOut(userId, { deviceId, sessionId }) };
+    return { sessions: await this.users.signOut(userId, origin, { deviceId, sessionId }) };
   }
 
   /**
@@ -77,11 +80,14 @@ export class UserSignOutController {
   @HttpCode(200)
   async signOutFoundUser(
     @Body() { provider, provider_user_id: id, email }: FoundUserDto,
+    @From() origin: Origin,
   ): Promise<UserSignedOut> {
     const isPair = provider !== undefined && id !== undefined;
     const isAddress = email !== undefined && provider === undefined && id === undefined;
-    if (isPair && email === undefined) return { sessions: await this.users.signOut(userIdOf(provider, id)) };
-    if (isAddress) return { sessions: await this.users.signOut(await this.users.findByEmail(email)) };
+    if (isPair && email === undefined) {
+      return { sessions: await this.users.signOut(userIdOf(provider, id), origin) };
+    }
+    if (isAddress) return { sessions: await this.users.signOut(await this.users.findByEmail(email), origin) };
     throw new OAuthError('invalid_request', 'give provider and provider_user_id, or email alone');
   }
 }

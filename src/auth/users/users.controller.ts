@@ -120,8 +120,8 @@ export class UsersController {
   @Requires('users')
   @Delete(':user_id')
   @HttpCode(204)
-  async removeUser(@Param('user_id', userIdPipe) userId: string): Promise<void> {
-    await this.users.remove(userId);
+  async removeUser(@Param('user_id', userIdPipe) userId: string, @From() origin: Origin): Promise<void> {
+    await this.users.remove(userId, origin);
   }
 
   private async known(userId: string): Promise<KnownUser> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
@@ -6,9 +7,8 @@ import { ChannelRemoval } from '../../channel/channel.removal.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { removeDevices } from '../../device/device.store.js';
-import { SignOutService } from '../../device/sign-out.service.js';
+import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
 import { keepClaims } from '../../provider/identity/kept-claims.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
@@ -44,7 +44,7 @@ export class UsersService {
     private readonly search: UserSearch,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
-    private readonly events: Events,
+    private readonly dataSource: DataSource,
   ) {}
 
   /**
@@ -52,13 +52,13 @@ export class UsersService {
    * @returns number of sessions that have ended
    * @throws OAuthError `not_found`
    */
-  async signOut(userId: string, { deviceId, sessionId }: Part = {}): Promise<number> {
-    if (sessionId !== undefined) return this.endSession(userId, sessionId);
+  async signOut(userId: string, origin: Origin, { deviceId, sessionId }: Part = {}): Promise<number> {
+    if (sessionId !== undefined) return this.endSession(userId, sessionId, origin);
     if (deviceId === undefined) await this.codes.forget(userId);
     const { length } = await this.sql.query(TARGET, [userId, deviceId]);
     if (length === 0) return this.notFound();
     const target = { userId, sessionId: null, deviceId: deviceId ?? null };
-    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, { by: 'service_key' });
+    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin);
   }
 
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address */
@@ -85,7 +85,7 @@ export class UsersService {
       return true;
     });
     if (!isKnown) return this.notFound();
-    if (suspended) await this.signOut(userId);
+    if (suspended) await this.signOut(userId, origin);
   }
 
   /** @throws OAuthError `not_found` */
@@ -105,33 +105,40 @@ export class UsersService {
 
   /**
    * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only, stay for the
-   * revocation feed. A failed removal may be repeated: the user is removed last.
+   * revocation feed, and so does the audit trail, with ids only. A failed removal may be repeated: the user is removed last.
    * @throws OAuthError `not_found`
    */
-  async remove(userId: string): Promise<void> {
-    await this.signOut(userId);
+  async remove(userId: string, origin: Origin): Promise<void> {
+    await this.signOut(userId, origin);
+    const forgotten = await this.audit.forget(this.dataSource.manager, userId);
     await this.channels.begin(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
     const isRemoved = await this.history.transaction(async ({ manager }) => {
-      if (!(await lockUser(manager, userId))) return false;
+      const provider = await lockUser(manager, userId);
+      if (provider === undefined) return false;
       await removeDevices(manager, userId);
       const everySession = { userId, sessionId: null, deviceId: null };
-      while ((await endSessions(manager, 'all', everySession)).length === SLICE); // begun since the sign-out
+      for (let count = SLICE; count === SLICE;) {
+        const ended = await endSessions(manager, 'all', everySession); // begun since the sign-out
+        await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
+        count = ended.length;
+      }
       await this.channels.remove(manager, userId);
       await removeUser(manager, userId);
+      await this.audit.forget(manager, userId, forgotten);
+      await this.audit.write(manager, [{ event: 'user_removed', userId, provider, origin }]);
       return true;
     });
     if (!isRemoved) return this.notFound();
-    this.events.emit('user.removed', { userId });
   }
 
-  private async endSession(userId: string, sessionId: string): Promise<number> {
+  private async endSession(userId: string, sessionId: string, origin: Origin): Promise<number> {
     const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, [
       userId,
       sessionId,
     ]);
     if (!session) return this.notFound();
-    return this.signOuts.signOut('session', { userId, sessionId, ...session }, { by: 'service_key' });
+    return this.signOuts.signOut('session', { userId, sessionId, ...session }, origin);
   }
 
   /** Confirmed first: a concurrent removal may not be on the standby yet (CONFIRM_READ). */

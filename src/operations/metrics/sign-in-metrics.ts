@@ -69,17 +69,16 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   );
 
   events.on('audit.recorded', (recorded) => {
-    for (const { event, provider: name, error: reason = 'other' } of recorded) {
+    for (const { event, provider: name, error: reason = 'other', actor } of recorded) {
       const provider = known(name);
       recordings.inc({ event });
       if (event === 'sign_in') signIns.inc({ provider });
       if (event === 'sign_in_refused')
         refused.inc({ provider, reason: REASONS.has(reason) ? reason : 'other' });
+      if (event === 'refresh_refused') refreshes.inc({ reason });
+      if (event === 'sign_out' || event === 'session_lost') signedOut.inc({ by: actor.type });
     }
   });
-  events.on('refresh.refused', ({ error: reason }) => refreshes.inc({ reason }));
-  events.on('sign_out.requested', ({ by = 'user', sessions }) => signedOut.inc({ by }, sessions));
-  events.on('provider_logout.obeyed', ({ sessions }) => signedOut.inc({ by: 'provider' }, sessions));
   events.on('rate_limit.exceeded', ({ limit }) => limits.inc({ limit }));
   events.on('provider.asked', ({ provider, operation, error: outcome = 'ok', seconds }) =>
     asked.observe({ provider: known(provider), operation, outcome }, seconds),

@@ -6,6 +6,7 @@ import type { Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';
+import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
 import { OrAsPassword, Public, Requires, ServiceKeyOnly } from './access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
@@ -31,8 +32,9 @@ describe('authentication (contract §4)', () => {
   let counted: [limit: string, address: string | undefined][];
   let isOverLimit: boolean;
   let roles: unknown;
+  let refused: Refusal[];
   beforeEach(() => {
-    [used, counted, isOverLimit, roles] = [[], [], false, undefined];
+    [used, counted, isOverLimit, roles, refused] = [[], [], false, undefined, []];
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
     const find = (token: string): Promise<VerifiedToken | undefined> =>
@@ -63,6 +65,7 @@ describe('authentication (contract §4)', () => {
       events,
       limits as RateLimits,
       { find: () => Promise.resolve({ effective: { roles } }) } as unknown as ClaimsStore,
+      { refused: (refusal) => void refused.push(refusal) } as Pick<AuditTrail, 'refused'> as AuditTrail,
       { adminRole: 'an admin', supportRole: 'a supporter' },
     );
   });
@@ -82,12 +85,15 @@ describe('authentication (contract §4)', () => {
   interface Asked {
     readonly headers: { readonly authorization?: string };
     readonly ip: string;
+    readonly id: string;
+    readonly app: { readonly get: () => string };
     session?: Session;
     actor?: object;
   }
   function ask(route: Route, authorization?: string): { request: Asked; decision: true | Promise<true> } {
     const controller = routes() as { prototype: Record<Route, () => void> };
-    const request: Asked = { headers: authorization === undefined ? {} : { authorization }, ip: '192.0.2.1' };
+    const headers = authorization === undefined ? {} : { authorization };
+    const request: Asked = { headers, ip: '192.0.2.1', id: 'r', app: { get: () => 'full' } };
     const context = {
       getHandler: () => controller.prototype[route],
       getClass: () => controller,
@@ -188,6 +194,40 @@ describe('authentication (contract §4)', () => {
     for (const route of ['read', 'introspect'] as const) {
       expect(await answer(route, `Bearer ${GOOD}`)).toBe(TOO_LITTLE); // for service keys only
     }
+  });
+
+  it('a refused credential for rights is recorded, a missing one is not', async () => {
+    await answer('read');
+    await answer('user', 'Bearer bad');
+    await answer('read', 'Bearer reader');
+    expect(refused).toEqual([]);
+    await answer('read', 'Bearer bad');
+    await answer('read', 'Bearer pusher');
+    await answer('help', `Bearer ${GOOD}`);
+    const from = { address: '192.0.2.1', userAgent: null, requestId: 'r' };
+    const event = { event: 'service_key_refused', userId: null };
+    const scope = 'this call needs a service key with the right';
+    expect(refused).toEqual([
+      {
+        ...event,
+        error: 'invalid_token',
+        reason: 'read needed: x',
+        origin: { ...from, actor: { type: 'service_key' } },
+      },
+      {
+        ...event,
+        error: 'insufficient_scope',
+        reason: `read needed: ${scope}: read`,
+        origin: { ...from, actor: { type: 'service_key', name: 'the pusher' } },
+      },
+      {
+        ...event,
+        userId: 'u',
+        error: 'insufficient_scope',
+        reason: `support needed: ${scope}, or a role with it: support`,
+        origin: { ...from, actor: { type: 'user', name: 'u' } },
+      },
+    ]);
   });
 
   it('the request knows who acts', async () => {

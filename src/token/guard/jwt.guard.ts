@@ -2,6 +2,8 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
+import { AuditTrail } from '../../audit/audit.trail.js';
+import { originOf } from '../../audit/origin.js';
 import { GRANTS, type ServiceRight } from '../../config/secrets/service-key.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
@@ -41,6 +43,7 @@ export class JwtGuard implements CanActivate {
     private readonly events: Events,
     private readonly limits: RateLimits,
     private readonly claims: ClaimsStore,
+    private readonly audit: AuditTrail,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'adminRole' | 'supportRole'>,
   ) {}
 
@@ -52,7 +55,7 @@ export class JwtGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request>();
     if (access === 'user') return this.admit(request, this.requireUser(request));
     const asPassword = this.reflector.get<boolean | undefined>(KEY_AS_PASSWORD, route);
-    return this.admit(request, this.requireRight(request, access, asPassword));
+    return this.admit(request, this.requireRight(request, access, asPassword), access);
   }
 
   /**
@@ -68,15 +71,27 @@ export class JwtGuard implements CanActivate {
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
 
-  private async admit(request: Request, required: Promise<unknown>): Promise<true> {
+  /** @param needed rights of the route, unless it is for users */
+  private async admit(request: Request, required: Promise<unknown>, needed?: RightsNeeded): Promise<true> {
     try {
       await required;
       return true;
     } catch (error) {
+      if (needed && error instanceof OAuthError) this.report(request, error, needed);
       // Only failures count, so a limit rejects no valid token (contract §2, RATE_LIMIT).
       if (isBadToken(request, error)) await this.limits.count('bad_token', request.ip);
       throw error;
     }
+  }
+
+  /** Records a refused credential for rights; a request without any presented none. */
+  private report(request: Request, { error, reason }: OAuthError, { rights }: RightsNeeded): void {
+    if (request.headers.authorization === undefined) return;
+    const from = originOf(request);
+    const origin = request.actor ? from : { ...from, actor: { type: 'service_key' } as const };
+    const needed = `${rights.join(' or ')} needed: ${reason}`;
+    const userId = request.session?.userId ?? null;
+    this.audit.refused({ event: 'service_key_refused', userId, error, reason: needed, origin });
   }
 
   private async requireUser(request: Request): Promise<string> {

@@ -7,7 +7,7 @@ import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
-import { KeyStore, KeyReader } from './key.store.js';
+import { KeyStore, KeyReader, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';
@@ -51,7 +51,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
     await this.read();
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
-    if (made) this.events.emit('key.made', made);
+    if (made) this.logMade(made);
     this.readLater(READ_EVERY_MS);
     this.rotation = setInterval(() => void this.rotateIfDue(), CHECK_AGE_EVERY_MS).unref();
   }
@@ -160,11 +160,21 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
         );
       this.invalidKids.add(kid);
     }
-    for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
+    for (const key of made) this.logMade(key);
     for (const { kid, endsAt } of revoked) {
       const wait = endsAt!.getTime() - this.clock.now();
-      setTimeout(() => this.events.emit('key.revoked', { kid }), Math.max(0, wait)).unref();
+      setTimeout(() => this.reject(kid), Math.max(0, wait)).unref();
     }
+  }
+
+  /** Each instance logs it: the audit event is of the instance, or of the command, that made the key. */
+  private logMade({ kid, activeAt }: NewKey): void {
+    this.logger.log(`Signing key ${kid} was made: it signs from ${activeAt.toISOString()} on.`);
+  }
+
+  private reject(kid: string): void {
+    this.logger.log(`Signing key ${kid} was revoked: its tokens are rejected from now on.`);
+    this.events.emit('key.revoked', { kid });
   }
 
   private privateKeyOf(key: StoredKey): KeyObject | undefined {

@@ -1,6 +1,8 @@
 import { generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, LessThan, type EntityManager } from 'typeorm';
+import { systemOrigin, type Origin } from '../../audit/audit-event.js';
+import { AuditStore } from '../../audit/audit.store.js';
 import type { SecretKey } from '../../config/secrets/secret-key.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
@@ -44,6 +46,9 @@ const ROTATE_AFTER_S = 90 * 86_400;
 const SUCCESSION_S = 0.7;
 const WITHDRAWAL_S = 0.85;
 
+/** Only `npm run keys` rotates and revokes on request. */
+const BY_COMMAND = systemOrigin('keys');
+
 export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
 
 class UnknownKey extends Error {
@@ -62,6 +67,7 @@ export class KeyStore {
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly audit: AuditStore,
     @Inject(SETTINGS) settings: Pick<Settings, 'secretKey' | 'accessTokenTtl'>,
   ) {
     this.cipher = new KeyCipher(settings.secretKey);
@@ -80,7 +86,7 @@ export class KeyStore {
       // An unreadable key must not take over later.
       const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
       if (unused.length > 0) await manager.delete(SigningKey, { kid: In(unused) });
-      return unreadable.length < usable.length ? undefined : this.make(manager, 0);
+      return unreadable.length < usable.length ? undefined : this.make(manager, 0, systemOrigin());
     });
   }
 
@@ -93,7 +99,7 @@ export class KeyStore {
     return this.change(async (manager, keys) => {
       const waiting = keys.find(({ state }) => state === 'next');
       if (waiting) return { kid: waiting.kid, activeAt: waiting.activeAt, made: false };
-      return { ...(await this.makeNext(manager, keys)), made: true };
+      return { ...(await this.makeNext(manager, keys, BY_COMMAND)), made: true };
     });
   }
 
@@ -104,7 +110,9 @@ export class KeyStore {
   rotateIfDue(): Promise<NewKey | undefined> {
     return this.change(async (manager, keys) => {
       const newest = keys.find(isUsable);
-      return newest && newest.age >= ROTATE_AFTER_S ? this.makeNext(manager, keys) : undefined;
+      return newest && newest.age >= ROTATE_AFTER_S
+        ? this.makeNext(manager, keys, systemOrigin())
+        : undefined;
     });
   }
 
@@ -125,9 +133,10 @@ export class KeyStore {
         [anotherSigns ? 0 : WITHDRAWAL_S],
       );
       await manager.query('UPDATE signing_keys SET revoked_at = $2 WHERE kid = $1', [kid, revoked!.at]);
+      await this.record(manager, 'key_revoked', kid, BY_COMMAND);
       if (anotherSigns) return undefined;
       this.requireSameSecret(keys);
-      return this.make(manager, SUCCESSION_S);
+      return this.make(manager, SUCCESSION_S, BY_COMMAND);
     });
   }
 
@@ -186,9 +195,9 @@ export class KeyStore {
     });
   }
 
-  private makeNext(manager: EntityManager, keys: StoredKey[]): Promise<NewKey> {
+  private makeNext(manager: EntityManager, keys: StoredKey[], origin: Origin): Promise<NewKey> {
     this.requireSameSecret(keys);
-    return this.make(manager, LEAD_S);
+    return this.make(manager, LEAD_S, origin);
   }
 
   /** @throws UnreadableKey if the newest key has another SECRET_KEY: no instance could use a key that is made now */
@@ -198,7 +207,7 @@ export class KeyStore {
   }
 
   /** @param delay seconds until the first use */
-  private async make(manager: EntityManager, delay: number): Promise<NewKey> {
+  private async make(manager: EntityManager, delay: number, origin: Origin): Promise<NewKey> {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const kid = randomUUID();
     const [key] = await manager.query<NewKey[]>(
@@ -207,6 +216,16 @@ export class KeyStore {
        RETURNING kid, active_at AS "activeAt"`,
       [kid, publicKey.export({ format: 'jwk' }), this.cipher.encrypt(privateKey, kid), delay, this.tokenTtl],
     );
+    await this.record(manager, 'key_made', kid, origin);
     return key!;
+  }
+
+  private record(
+    manager: EntityManager,
+    event: 'key_made' | 'key_revoked',
+    kid: string,
+    origin: Origin,
+  ): Promise<void> {
+    return this.audit.write(manager, [{ event, userId: null, reason: `key ${kid}`, origin }]);
   }
 }

@@ -1,8 +1,11 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type DomainEvents, type Session } from '../../events.js';
+import { Events, type Session } from '../../events.js';
+import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
+import { systemOrigin } from '../../audit/audit-event.js';
 import type { AccessTokenStore, Refresh } from '../access-tokens/access-token.store.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { DpopProofs } from '../dpop/dpop-proofs.js';
+import type { KnownTokens } from './known-tokens.js';
 import { makeRefreshToken } from './refresh-token.js';
 import type { InspectedToken, TokenInspector } from '../access-tokens/token-inspector.js';
 import { TokenService } from './token.service.js';
@@ -12,6 +15,7 @@ const session: Session = {
   sessionId: '00000000-0000-4000-8000-00000000000b',
   deviceId: null,
 };
+const ORIGIN = systemOrigin();
 const proof: DpopProof = { jkt: Buffer.alloc(32), jti: 'p' };
 const call = { header: undefined, path: '/oauth2/refresh' } as const;
 const issued = { token: 'access', jti: 'j', expiresAt: 1, expiresIn: 3600 };
@@ -21,7 +25,7 @@ const away = new Error('away');
 describe('a refresh (spec §4.4)', () => {
   let asked: Refresh[];
   let used: Session[];
-  let refused: DomainEvents['refresh.refused'][0][];
+  let refused: Refusal[];
   beforeEach(() => {
     [asked, used, refused] = [[], [], []];
   });
@@ -52,14 +56,17 @@ describe('a refresh (spec §4.4)', () => {
     };
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
-    events.on('refresh.refused', (one) => void refused.push(one));
+    const audit: Pick<AuditTrail, 'refused'> = { refused: (one) => void refused.push(one) };
+    const known: Pick<KnownTokens, 'has'> = { has: () => Promise.resolve(true) };
     const service = new TokenService(
       store as AccessTokenStore,
       proofs as DpopProofs,
       inspector as TokenInspector,
+      known as KnownTokens,
+      audit as AuditTrail,
       events,
     );
-    return service.refresh(token ?? makeRefreshToken(session, bound), call);
+    return service.refresh(token ?? makeRefreshToken(session, bound), call, ORIGIN);
   }
 
   it.each<[string, Given, DpopProof | undefined]>([
@@ -98,12 +105,17 @@ describe('a refresh (spec §4.4)', () => {
     const found = await refresh(given).catch((thrown: unknown) => thrown);
     expect(found).toMatchObject({ name: 'OAuthError', error, description: expect.stringMatching(/./) });
     expect(asked).toHaveLength(isAsked ? 1 : 0);
-    expect([used, refused]).toEqual([[], [{ error, session }]]);
+    const recorded = { event: 'refresh_refused', error, reason: expect.stringMatching(/./), origin: ORIGIN };
+    const isProven = expect.any(Function);
+    expect([used, refused]).toEqual([[], [{ ...recorded, claimed: session, isProven }]]);
   });
 
   it('of what was never a token is refused before the database is asked', async () => {
     await expect(refresh({ stored: issued }, 'x')).rejects.toMatchObject({ error: 'invalid_grant' });
-    expect([asked, refused]).toEqual([[], [{ error: 'invalid_grant', session: undefined }]]);
+    expect([asked, refused]).toEqual([
+      [],
+      [expect.objectContaining({ error: 'invalid_grant', claimed: undefined })],
+    ]);
   });
 
   it('that the database could not answer was not refused', async () => {

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { AuditTrail } from '../../audit/audit.trail.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
+import { Events, type Session } from '../../events.js';
 import { AccessTokenStore } from '../access-tokens/access-token.store.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
+import { KnownTokens } from './known-tokens.js';
 import { parseRefreshToken, type HeldToken } from './refresh-token.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 
@@ -23,6 +26,8 @@ export class TokenService {
     private readonly store: AccessTokenStore,
     private readonly proofs: DpopProofs,
     private readonly inspector: TokenInspector,
+    private readonly known: KnownTokens,
+    private readonly audit: AuditTrail,
     private readonly events: Events,
   ) {}
 
@@ -31,17 +36,33 @@ export class TokenService {
    * @param call is used if the session is bound to a key (contract §5)
    * @throws OAuthError `invalid_grant` if the token is unknown or expired, `invalid_dpop_proof` if only the proof is invalid
    */
-  async refresh(refreshToken: string, call: DpopCall): Promise<RefreshedToken> {
+  async refresh(refreshToken: string, call: DpopCall, origin: Origin): Promise<RefreshedToken> {
     const held = parseRefreshToken(refreshToken);
     try {
       if (!held) throw unknown();
       return await this.renew(refreshToken, held, call);
     } catch (error) {
-      if (error instanceof OAuthError) {
-        this.events.emit('refresh.refused', { error: error.error, session: held?.session });
-      }
+      if (error instanceof OAuthError) this.report(error, refreshToken, held?.session, origin);
       throw error;
     }
+  }
+
+  /** The event has the ids in the token if the token is ours. */
+  private report(
+    { error, reason }: OAuthError,
+    refreshToken: string,
+    claimed: Session | undefined,
+    origin: Origin,
+  ): void {
+    const isProven = claimed && (() => this.known.has(refreshToken, claimed));
+    this.audit.refused({
+      event: 'refresh_refused',
+      error,
+      reason,
+      origin,
+      claimed,
+      ...(isProven && { isProven }),
+    });
   }
 
   private async renew(

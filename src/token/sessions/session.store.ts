@@ -8,6 +8,9 @@ export type SessionScope = 'session' | 'device' | 'others' | 'all';
 /** Session that a scope refers to; without `sessionId` if the caller is not the user. */
 export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
 
+/** Session that has ended. */
+export type Ended = Pick<Session, 'sessionId' | 'deviceId'>;
+
 /** Selects the device of session `$2` of user `$1`, live or not. */
 export const DEVICE_OF_SESSION = {
   name: 'session-device',
@@ -18,11 +21,12 @@ export const DEVICE_OF_SESSION = {
 export const SLICE = 1000;
 
 // A sign-out expires the session (spec §2.2: a refresh token "ends only by expiry") and marks it as signed out. The ID token goes
-// at once, since the row stays for the feed.
+// at once, as do address and user agent, since the row stays for the feed: it then holds ids only.
 const end = (which: string): string => `
-  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()), id_token = NULL
+  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()), id_token = NULL, address = NULL,
+    user_agent = NULL
   WHERE user_id = $1 AND ${which}
-  RETURNING device_id`;
+  RETURNING session_id AS "sessionId", device_id AS "deviceId"`;
 
 /**
  * Makes the statement that ends a slice of the sessions of user `$1` for which a condition holds. `FOR UPDATE` locks in one order,
@@ -45,25 +49,21 @@ const END = ending(`
  * Ends a slice of sessions, device by device. After the commit their access tokens are rejected, since verification reads the
  * session; EndedSessions notifies the instances that hold their sockets.
  *
- * @returns the device of each ended session, null for none; fewer than SLICE after the last slice
+ * @returns the ended sessions; fewer than SLICE after the last slice
  */
 export function endSessions(
   manager: EntityManager,
   scope: SessionScope,
   { userId, sessionId, deviceId }: ScopeOf,
-): Promise<(string | null)[]> {
+): Promise<Ended[]> {
   return scope === 'session'
-    ? devicesOf(manager, END_ONE, [userId, sessionId])
-    : devicesOf(manager, END, [userId, scope, sessionId, deviceId]);
+    ? endedBy(manager, END_ONE, [userId, sessionId])
+    : endedBy(manager, END, [userId, scope, sessionId, deviceId]);
 }
 
-async function devicesOf(
-  manager: EntityManager,
-  text: string,
-  values: unknown[],
-): Promise<(string | null)[]> {
-  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(text, values);
-  return ended.map((row) => row.device_id);
+async function endedBy(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {
+  const [ended] = await manager.query<[Ended[], number]>(text, values);
+  return ended;
 }
 
 /** Names of sessions at a provider, as hashes (see RefreshToken). At least one is present. */
@@ -121,6 +121,6 @@ export function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
   { session, subjects }: NamesAtProvider,
-): Promise<(string | null)[]> {
-  return devicesOf(manager, END_AT_PROVIDER, [userId, session, subjects]);
+): Promise<Ended[]> {
+  return endedBy(manager, END_AT_PROVIDER, [userId, session, subjects]);
 }

@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
+import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
+import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
+import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { Events } from '../../src/events.js';
+import { storedEvents } from '../support/audit.js';
+import { createDatabase, query } from '../support/database.js';
+import { signIn } from '../support/sign-in.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
+
+const refusal = (event: Refusal['event'], i = 0): Refusal => ({
+  event,
+  error: 'invalid_grant',
+  reason: `refusal ${i}`,
+  origin: systemOrigin(),
+});
+const LEFT_OUT = /^(\d+) events left out$/;
+/** Numbers of stored and of left out events with a name. */
+function counts(events: readonly AuditEvent[], name: Refusal['event']): [stored: number, leftOut: number] {
+  const own = events.filter(({ event }) => event === name);
+  const left = own.flatMap(({ reason }) => LEFT_OUT.exec(reason ?? '')?.[1] ?? []);
+  return [own.length - left.length, left.reduce((sum, count) => sum + Number(count), 0)];
+}
+
+describe('refusals in the audit trail (contract §9)', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info' });
+  });
+  beforeEach(() => query(service.databaseUrl, 'TRUNCATE audit_events'));
+  afterEach(() => void jest.restoreAllMocks());
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  const stored = () => storedEvents(service.databaseUrl);
+  /** A trail of its own, on the database of the service. */
+  function trailOf(auditRetentionDays = 90): { trail: AuditTrail; published: () => number } {
+    const dataSource = service.app.get(DataSource);
+    const events = new Events();
+    let published = 0;
+    events.on('audit.recorded', (recorded) => void (published += recorded.length));
+    const { sql } = service.app.get(AuditStore) as unknown as {
+      sql: ConstructorParameters<typeof AuditStore>[1];
+    };
+    const store = new AuditStore(dataSource, sql, events, { auditRetentionDays });
+    return { trail: new AuditTrail(store, dataSource, events), published: () => published };
+  }
+
+  it('of one second 1,000 are stored, none of their names hides the others, and the rest is counted', async () => {
+    const { trail, published } = trailOf();
+    for (let i = 0; i < 5000; i++) trail.refused(refusal('refresh_refused', i));
+    for (let i = 0; i < 3000; i++) trail.refused(refusal('sign_in_refused', i));
+    for (let i = 0; i < 100; i++) trail.refused(refusal('service_key_refused', i));
+    expect(published()).toBe(8100); // for metrics and the log, at once
+    await trail.beforeApplicationShutdown();
+    const events = await stored();
+    expect(counts(events, 'refresh_refused')).toEqual([800, 4200]);
+    expect(counts(events, 'sign_in_refused')).toEqual([100, 2900]);
+    expect(counts(events, 'service_key_refused')).toEqual([100, 0]);
+    expect(events).toHaveLength(1002);
+    expect(events.find(({ reason }) => LEFT_OUT.test(reason!))).toMatchObject({
+      result: 'refused',
+      actor: { type: 'system' },
+    });
+  });
+
+  it('the next second has its own thousand', async () => {
+    const { trail } = trailOf();
+    for (let i = 0; i < 900; i++) trail.refused(refusal('refresh_refused'));
+    await until(async () => counts(await stored(), 'refresh_refused')[1] === 100, 'the rest is counted');
+    trail.refused(refusal('refresh_refused'));
+    await trail.beforeApplicationShutdown();
+    expect(counts(await stored(), 'refresh_refused')).toEqual([801, 100]);
+  });
+
+  it('are written after an outage of the database, and not again after another error', async () => {
+    const { trail, published } = trailOf();
+    const insert = jest.spyOn(AuditStore.prototype, 'insert');
+    insert.mockRejectedValueOnce(new DatabaseBusy('away'));
+    trail.refused(refusal('refresh_refused'));
+    await until(async () => (await stored()).length === 1, 'written');
+    insert.mockClear().mockRejectedValueOnce(Object.assign(new Error('no'), { code: '22021' }));
+    trail.refused(refusal('refresh_refused'));
+    await trail.beforeApplicationShutdown();
+    await trail.beforeApplicationShutdown();
+    expect([insert.mock.calls.length, (await stored()).length, published()]).toEqual([1, 1, 2]);
+  });
+
+  it('with AUDIT_RETENTION_DAYS=0 nothing is stored, of changes neither; the log stays', async () => {
+    const database = await createDatabase();
+    const here = await startTestService({
+      ...provider.env(),
+      DATABASE_URL: database.url,
+      AUDIT_RETENTION_DAYS: '0',
+      LOG_LEVEL: 'info',
+    });
+    try {
+      const tokens = await signIn(here.url);
+      await request(here.url).post('/oauth2/revoke').send({ token: tokens.refresh_token }).expect(200);
+      await request(here.url).post('/oauth2/refresh').send(tokens).expect(401);
+      const logged = here.log
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .flatMap(({ context, event }) => (context === 'Audit' ? [event] : []));
+      expect(logged).toEqual(['key_made', 'sign_in', 'sign_out', 'refresh_refused']);
+      await here.app.get(AuditTrail).beforeApplicationShutdown();
+      expect(await storedEvents(database.url)).toEqual([]);
+    } finally {
+      await here.close();
+      await database.drop();
+    }
+  });
+
+  it('that wait are written before the service stops', async () => {
+    const database = await createDatabase();
+    const here = await startTestService({ DATABASE_URL: database.url });
+    await request(here.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401);
+    await here.close();
+    expect((await storedEvents(database.url)).map(({ event }) => event)).toEqual([
+      'key_made',
+      'refresh_refused',
+    ]);
+    await database.drop();
+  });
+
+  it.each([
+    ['network', /^(127\.0\.0\.0\/24|0:0:0::\/48)$/],
+    ['off', undefined],
+  ])('AUDIT_ADDRESSES=%s: addresses of events, sessions and devices', async (AUDIT_ADDRESSES, expected) => {
+    const database = await createDatabase();
+    const here = await startTestService({ ...provider.env(), DATABASE_URL: database.url, AUDIT_ADDRESSES });
+    try {
+      await signIn(here.url, 'ada', { device_id: '7d444840-9dc0-41d1-b245-5ffdce74fad2' });
+      const rows = await query<{ address: string | null }>(
+        database.url,
+        `SELECT address FROM audit_events WHERE event = 'sign_in' UNION ALL SELECT address FROM refresh_tokens
+         UNION ALL SELECT address FROM devices`,
+      );
+      const address = expected ? (expect.stringMatching(expected) as unknown) : null;
+      expect(rows).toEqual(Array(3).fill({ address }));
+    } finally {
+      await here.close();
+      await database.drop();
+    }
+  });
+
+  it('a flood of refused requests is limited and counted in the log, and hides no other line', async () => {
+    type Line = { event?: string; msg?: string; left_out?: number };
+    const before = service.log.length;
+    const count = (is: (line: Line) => boolean) => {
+      const lines = service.log.slice(before).map((line) => JSON.parse(line) as Line);
+      const leftOut = lines.filter(is).reduce((sum, { left_out = 0 }) => sum + left_out, 0);
+      const written = lines.filter((line) => is(line) && line.left_out === undefined).length;
+      return { leftOut, all: leftOut + written };
+    };
+    const audited = () => count(({ event }) => event === 'refresh_refused');
+    const requests = () => count(({ msg = '' }) => /^requests?$/.test(msg));
+    let sent = 0;
+    const flood = async () => {
+      const refresh = () => request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' });
+      await Promise.all(Array.from({ length: 300 }, () => refresh().expect(401)));
+      sent += 300;
+    };
+    while (audited().leftOut === 0 || requests().leftOut === 0) await flood(); // more than a hundred a second
+    await until(() => audited().all === sent && requests().all === sent, 'all are logged or counted');
+    const { user_id: userId } = await signIn(service.url);
+    expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
+    await until(async () => {
+      const [written, leftOut] = counts(await stored(), 'refresh_refused');
+      return written + leftOut === sent;
+    }, 'all are stored or counted');
+  });
+
+  it('a refused request is logged with its error and address', async () => {
+    const { headers } = await request(service.url).get('/me').expect(401);
+    const line = service.log
+      .map((text) => JSON.parse(text) as Record<string, unknown>)
+      .find(({ request_id }) => request_id === headers['x-request-id']);
+    const facts = { msg: 'request', method: 'GET', path: '/me', status: 401, error: 'invalid_token' };
+    expect(line).toMatchObject(facts);
+    expect(line!['address']).toMatch(/127\.0\.0\.1|::1/);
+  });
+
+  it('all events are in the table of the document', () => {
+    const document = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
+    const names = [...document.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name);
+    expect(names).toEqual([...AUDIT_NAMES]);
+  });
+});
