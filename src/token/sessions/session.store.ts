@@ -20,7 +20,8 @@ export const SLICE = 1000;
 // A sign-out expires the session (spec §2.2: a refresh token "ends only by expiry") and marks it as signed out. The ID token goes
 // at once, since the row stays for the feed.
 const end = (which: string): string => `
-  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()), id_token = NULL
+  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()), id_token = NULL,
+    address = NULL, user_agent = NULL
   WHERE user_id = $1 AND ${which}
   RETURNING device_id`;
 
