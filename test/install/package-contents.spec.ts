@@ -51,9 +51,9 @@ const CONTENTS: Record<Packed, Contents> = {
     peers: ['react'],
   },
   server: {
-    most: 95_000,
+    most: 140_000,
     files: [new RegExp(`^dist/(?:[a-z-]+/)?(?:${COMPILED}|${TYPES})$`)],
-    exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
+    exports: ['.', './express', './fastify', './hono', './nestjs', './session', './package.json'],
     dependencies: ['jose'],
     peers: ['fastify', 'hono'],
   },

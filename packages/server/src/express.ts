@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LatchkeyError } from './latchkey-error.js';
 import * as requirements from './requirements.js';
+import type { Sessions } from './session/sessions.js';
 import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
@@ -55,6 +56,36 @@ export function requireRole(...roles: Parameters<typeof requirements.requireRole
  */
 export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): Middleware {
   return check(requirements.requireClaim(...claim));
+}
+
+/**
+ * Creates a middleware for Express that answers the requests below `prefix` of `createSessions`. `sessions.getSession(request)` takes
+ * requests of Express as they are.
+ *
+ * @example
+ * app.use(sessionRoutes(sessions));
+ * app.get('/', async (request, response) => response.json(await sessions.getSession(request)));
+ */
+export function sessionRoutes(
+  sessions: Pick<Sessions, 'handle'>,
+): (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => Promise<void> {
+  return async (request, response, next) => {
+    try {
+      const {
+        method,
+        headers,
+        originalUrl: url = request.url,
+      } = request as { originalUrl?: string } & IncomingMessage;
+      const answer = await sessions.handle({ method, url, headers });
+      if (!answer) return next();
+      response.statusCode = answer.status;
+      // Each cookie is a header of its own (RFC 6265 §3); the application may have set others.
+      for (const [name, value] of answer.headers) response.appendHeader(name, value);
+      response.end(await answer.text());
+    } catch (error) {
+      next(isObject(error) ? error : new Error('no error was thrown'));
+    }
+  };
 }
 
 function check(requirement: requirements.Requirement): Middleware {

@@ -74,7 +74,8 @@ function warningsTo(listener: VerifierOptions['onWarning']): Settings['warn'] {
   };
 }
 
-function webAddress(name: string, text: string): string {
+/** @throws TypeError @returns the address without a slash at the end */
+export function webAddress(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
   if (!isPlain) throw new TypeError(`${name} must be an http(s) address without query and user info`);

@@ -93,7 +93,26 @@ export class Verifier {
    * const { sub: userId } = await latchkey.verify(token);
    */
   async verify(token: string): Promise<Claims> {
+    return (await this.follow(token))();
+  }
+
+  /**
+   * Verifies the signature of a token that is needed more than once, such as a session's. The function that it returns does the rest
+   * of `verify`, at each call.
+   * @throws LatchkeyError as `verify` does; so does the function
+   *
+   * @example
+   * const current = await latchkey.follow(token);
+   * const { roles } = await current(); // a moment later
+   */
+  async follow(token: string): Promise<() => Promise<Claims>> {
     const signed = await this.signature.verify(token);
+    // A copy for each call: an application may change what it gets.
+    return () => this.current(token, { ...signed, claims: structuredClone(signed.claims) });
+  }
+
+  private async current(token: string, signed: SignedToken): Promise<Claims> {
+    this.signature.refuseExpired(signed);
     this.refuseEnded(signed); // after the signature: the session may have ended during the wait
     const answer = this.feed?.isFresh === false ? await this.verifyAway(token, signed) : undefined;
     const { claims } = signed;

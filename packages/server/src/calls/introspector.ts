@@ -1,13 +1,12 @@
 import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
 import type { UserClaims } from '../token/user-claims.js';
+import { InTurn } from './in-turn.js';
 import type { ServiceCalls } from './service-calls.js';
 
 /** Lifetime of an answer (contract §8), from the request. */
 const COUNTS_MS = 1000;
 /** A later answer is outdated (contract §8: 3 s if network or database stall). */
 const TIMEOUT_MS = 2500;
-const CALLS_AT_A_TIME = 100;
-const MOST_WAITING = 10_000;
 const MOST_ANSWERS = 10_000;
 /** Errors that say nothing about the token. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['temporarily_unavailable', 'service_key_refused']);
@@ -38,8 +37,7 @@ interface Question {
 export class Introspector {
   /** By token, oldest first. */
   private readonly questions = new Map<string, Question>();
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly turns = new InTurn();
 
   constructor(private readonly calls: ServiceCalls) {}
 
@@ -52,26 +50,12 @@ export class Introspector {
     const asked = this.questions.get(token);
     if (asked && now - asked.askedAt < COUNTS_MS) return asked.answer;
     this.removeOld(now);
-    const question = { askedAt: now, answer: this.askInTurn(token, now + TIMEOUT_MS) };
+    const question = { askedAt: now, answer: this.turns.run(() => this.call(token, now + TIMEOUT_MS)) };
     this.questions.delete(token); // so that the new one is the last
     this.questions.set(token, question);
     // A failure is not an answer: the next call asks again.
     question.answer.catch(() => this.questions.get(token) === question && this.questions.delete(token));
     return question.answer;
-  }
-
-  /** Limits the number of concurrent calls. */
-  private async askInTurn(token: string, deadline: number): Promise<Introspection> {
-    if (this.running < CALLS_AT_A_TIME) this.running++;
-    else if (this.waiting.length >= MOST_WAITING) throw temporarilyUnavailable();
-    else await new Promise<void>((resolve) => this.waiting.push(resolve)); // takes over a finished call's place
-    try {
-      return await this.call(token, deadline);
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.running--;
-    }
   }
 
   private async call(token: string, deadline: number): Promise<Introspection> {

@@ -61,6 +61,11 @@ export class TokenSignature {
     }
   }
 
+  /** @throws LatchkeyError `invalid_token` if the token has expired since its signature was verified */
+  refuseExpired({ claims: { exp } }: SignedToken): void {
+    if (exp + this.settings.clockTolerance <= Date.now() / 1000) throw invalidToken(EXPIRED);
+  }
+
   private keyOf({ kid }: JWTHeaderParameters, token: string): CryptoKey | Promise<CryptoKey> {
     if (typeof kid !== 'string') throw invalid();
     return this.keys.known(kid) ?? this.findKey(kid, token);

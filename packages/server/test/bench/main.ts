@@ -5,8 +5,9 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { EndedSessions } from '../../src/feed/ended-sessions.js';
 import { FakeService, SERVICE_KEY } from '../support/fake-service.js';
+import { sessionChecks } from './sessions.js';
 
-/** `npm run bench -w packages/server`: what verifying costs an API, beside `jose` alone; and the memory of ended sessions. */
+/** `npm run bench -w packages/server`: what verifying costs an API, beside `jose` alone; the memory of ended sessions; session checks. */
 const [ROUNDS, TURN_MS, CONNECTIONS, TOKENS] = [10, 2000, 32, 200];
 
 interface Target {
@@ -95,3 +96,4 @@ function memory(): void {
 
 await compare();
 memory();
+await sessionChecks();

@@ -23,6 +23,10 @@ export class FakeService {
   talks = true;
   jwks: Answer = (_request, response) => response.end(JSON.stringify({ keys: this.keys }));
   introspect: Answer = (_request, response) => response.end('{"active":true}');
+  refresh: Answer = (_request, response) =>
+    void this.token().then((access_token) =>
+      response.end(JSON.stringify({ access_token, token_type: 'Bearer', expires_in: 3600 })),
+    );
   other: Answer = (_request, response) =>
     response.writeHead(404).end('{"error":"not_found","error_description":"x"}');
   stream: Answer = (_request, response) => {
@@ -95,6 +99,7 @@ export class FakeService {
     this.requests.push(`${request.method} ${request.url}`);
     const body = await text(request).catch(() => '');
     if (request.url === '/.well-known/jwks.json') return this.jwks(request, response, body);
+    if (request.url === '/oauth2/refresh') return this.refresh(request, response, body);
     if (request.headers.authorization !== `Bearer ${SERVICE_KEY}`)
       return void response.writeHead(401).end('{}');
     if (request.url === '/oauth2/introspect') return this.introspect(request, response, body);

@@ -1,0 +1,162 @@
+import { LatchkeyError, temporarilyUnavailable } from '../latchkey-error.js';
+import type { Claims } from '../token/token-signature.js';
+import type { Verifier } from '../verifier.js';
+import type { ProofKey } from './proof-key.js';
+import type { TokenAnswer, TokenCalls } from './token-calls.js';
+
+/** A token is refreshed that early (spec §8), but never in the first half of a token's life. */
+const LEAD_MS = 300_000;
+/** Between two refreshes in the background that fail. */
+const RETRY_MS = 5000;
+/** Bytes of all tokens in memory with their claims; the least recently used are removed first. */
+const MOST_BYTES = 100_000_000;
+/** Of an entry, without token and claims. */
+const OVERHEAD = 1000;
+
+/** Content of a session's cookie. */
+export interface HeldSession {
+  readonly refreshToken: string;
+  readonly proofs: ProofKey;
+}
+
+/** An access token in use. Times are milliseconds of `now`. */
+interface Held {
+  readonly token: string;
+  readonly claims: () => Promise<Claims>;
+  readonly until: number;
+  /** From then on it is refreshed. */
+  staleAt: number;
+}
+
+/** A valid access token, and the user's current claims. */
+export interface Current {
+  readonly token: string;
+  readonly claims: Claims;
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/** A session that has ended does not begin again. */
+const ENDED = 'ended';
+type Entry = Held | typeof ENDED;
+
+/**
+ * The access tokens of this process's sessions, in memory alone. A session's cookie never changes, since a refresh token is not replaced
+ * (spec §2.2): a refresh is shared by all requests that need it, and no answer has to carry anything back.
+ */
+export class AccessTokens {
+  /** By refresh token, least recently used first. */
+  private readonly entries = new Map<string, Entry>();
+  private bytes = 0;
+  private readonly refreshing = new Map<string, Promise<Entry>>();
+
+  /** @param now milliseconds of a clock that is not set */
+  constructor(
+    private readonly verifier: Pick<Verifier, 'follow'>,
+    private readonly calls: Pick<TokenCalls, 'token'>,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * Returns a session's access token with its current claims.
+   * @param isFresh waits for a token that is not about to expire, if there can be one
+   * @returns undefined if the session has ended
+   * @throws LatchkeyError `temporarily_unavailable` (503), `service_key_refused` (500)
+   */
+  async current(session: HeldSession, isFresh = false): Promise<Current | undefined> {
+    const held = await this.heldBy(session, isFresh);
+    if (held === ENDED) return undefined;
+    const current = await this.check(held);
+    if (current) return current;
+    // The session has ended, or the token's key was revoked: the service decides.
+    const known = this.entries.get(session.refreshToken);
+    const next = known && known !== held ? known : await this.refresh(session);
+    if (next === ENDED) return undefined;
+    const checked = await this.check(next);
+    if (checked) return checked;
+    throw temporarilyUnavailable(new Error('a new access token is invalid here: compare the clocks'));
+  }
+
+  /** Takes the answer to a sign-in. @throws LatchkeyError if its token is not valid here */
+  async add(refreshToken: string, answer: TokenAnswer, askedAt: number): Promise<Entry> {
+    const { access_token: token, expires_in: seconds } = answer;
+    const claims = await this.verifier.follow(token);
+    const life = seconds * 1000;
+    const until = askedAt + life;
+    return this.set(refreshToken, { token, claims, until, staleAt: until - Math.min(LEAD_MS, life / 2) });
+  }
+
+  /** To be called when a session was signed out here: the feed may bring it a moment later. */
+  end(refreshToken: string): void {
+    this.set(refreshToken, ENDED);
+  }
+
+  private async heldBy(session: HeldSession, isFresh: boolean): Promise<Entry> {
+    const known = this.entries.get(session.refreshToken);
+    if (known === undefined) return this.refresh(session);
+    this.set(session.refreshToken, known); // the most recently used
+    const now = this.now();
+    if (known === ENDED || now < known.staleAt) return known;
+    if (now >= known.until) return this.refresh(session);
+    known.staleAt = now + RETRY_MS;
+    const next = this.refresh(session).catch(() => known);
+    return isFresh ? next : known;
+  }
+
+  /** @returns undefined for an invalid token */
+  private async check({ token, claims, until }: Held): Promise<Current | undefined> {
+    try {
+      const expiresIn = Math.max(0, Math.floor((until - this.now()) / 1000));
+      return { token, claims: await claims(), expiresIn };
+    } catch (error) {
+      if (error instanceof LatchkeyError && error.code === 'invalid_token') return undefined;
+      throw error;
+    }
+  }
+
+  /** Concurrent calls for a session share a refresh. */
+  private refresh(session: HeldSession): Promise<Entry> {
+    const { refreshToken } = session;
+    let refresh = this.refreshing.get(refreshToken);
+    if (!refresh) {
+      refresh = this.refreshOnce(session).finally(() => this.refreshing.delete(refreshToken));
+      this.refreshing.set(refreshToken, refresh);
+    }
+    return refresh;
+  }
+
+  private async refreshOnce({ refreshToken, proofs }: HeldSession): Promise<Entry> {
+    const askedAt = this.now();
+    try {
+      const answer = await this.calls.token('/oauth2/refresh', { refresh_token: refreshToken }, proofs);
+      return await this.add(refreshToken, answer, askedAt);
+    } catch (error) {
+      if (!(error instanceof LatchkeyError)) throw error;
+      if (error.code !== 'invalid_grant') throw error.status < 500 ? temporarilyUnavailable(error) : error;
+      return this.set(refreshToken, ENDED);
+    }
+  }
+
+  private set(refreshToken: string, next: Entry): Entry {
+    // A session that was signed out during its refresh stays so.
+    const entry = this.entries.get(refreshToken) === ENDED ? ENDED : next;
+    this.remove(refreshToken);
+    this.entries.set(refreshToken, entry);
+    this.bytes += bytesOf(entry);
+    for (const [oldest] of this.entries) {
+      if (this.bytes <= MOST_BYTES) break;
+      this.remove(oldest);
+    }
+    return entry;
+  }
+
+  private remove(refreshToken: string): void {
+    const entry = this.entries.get(refreshToken);
+    if (entry === undefined) return;
+    this.bytes -= bytesOf(entry);
+    this.entries.delete(refreshToken);
+  }
+}
+
+/** The claims take about as much as the token. */
+const bytesOf = (entry: Entry): number => OVERHEAD + (entry === ENDED ? 0 : 3 * entry.token.length);

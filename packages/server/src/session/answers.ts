@@ -1,0 +1,36 @@
+/** Codes and states are in addresses here, and cookies in headers: neither is for a cache or another site. */
+const HEADERS = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
+
+/** Sends the browser to a page, by GET. */
+export function redirect(address: string, cookies: readonly string[] = []): Response {
+  return answer(303, null, { Location: address }, cookies);
+}
+
+/** A plain page for people. @param text without markup @param retry address of the link to try again */
+export function failurePage(
+  status: number,
+  text: string,
+  { cookies = [], retry }: { readonly cookies?: readonly string[]; readonly retry?: string } = {},
+): Response {
+  const link = retry === undefined ? '' : `<p><a href="${escaped(retry)}">Try again</a></p>`;
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${escaped(text)}</p>${link}</html>`;
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  };
+  return answer(status, page, headers, cookies);
+}
+
+function answer(
+  status: number,
+  body: string | null,
+  headers: Readonly<Record<string, string>>,
+  cookies: readonly string[],
+): Response {
+  const response = new Response(body, { status, headers: { ...HEADERS, ...headers } });
+  for (const cookie of cookies) response.headers.append('Set-Cookie', cookie);
+  return response;
+}
+
+const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

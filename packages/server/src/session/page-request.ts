@@ -1,0 +1,36 @@
+import type { WithHeaders } from '../token/bearer.js';
+
+/** A request of a browser: a `Request`, Node.js's `IncomingMessage`, or any object with these members. */
+export interface PageRequest extends WithHeaders {
+  readonly method?: string | undefined;
+  /** Absolute, or as Node.js has it: path and query. */
+  readonly url?: string | undefined;
+}
+
+/** Returns a header; undefined without, or if it came more than once. */
+export function headerOf({ headers }: WithHeaders, name: string): string | undefined {
+  const value: unknown =
+    typeof headers.get === 'function'
+      ? headers.get(name)
+      : (headers as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * Returns whether a request was caused by a page of this origin, by what the browser says (Fetch Metadata, RFC 6454 §7).
+ * @returns undefined if the request does not say: no browser sends a POST like that
+ */
+export function isFromOrigin(request: PageRequest, origin: string): boolean | undefined {
+  // Before `Origin`, which is `null` if the page has the policy `no-referrer`. `none`: the user, by the address bar.
+  const site = headerOf(request, 'sec-fetch-site');
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
+  const from = headerOf(request, 'origin');
+  return from === undefined ? undefined : from === origin;
+}
+
+const SAFE: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS', undefined];
+
+/** Returns whether a page of another origin causes a request that may change something (CSRF). */
+export function isForged(request: PageRequest, origin: string): boolean {
+  return !SAFE.includes(request.method) && isFromOrigin(request, origin) === false;
+}

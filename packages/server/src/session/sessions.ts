@@ -1,0 +1,184 @@
+import { invalidToken, LatchkeyError } from '../latchkey-error.js';
+import type { Claims } from '../token/token-signature.js';
+import { Verifier } from '../verifier.js';
+import { AccessTokens, type Current, type HeldSession } from './access-tokens.js';
+import { CookieSeal } from './cookie-seal.js';
+import { cookiesOf, removeCookie } from './cookies.js';
+import { isForged, isFromOrigin, headerOf, type PageRequest } from './page-request.js';
+import { readSessionOptions, type SessionOptions, type SessionSettings } from './session-options.js';
+import { COOKIE, SignIns } from './sign-ins.js';
+import { returnAddress } from './return-to.js';
+import { failurePage, redirect } from './answers.js';
+import { TokenCalls } from './token-calls.js';
+
+/** A signed-in user. Has no token, so it may be given to components that run in the browser. */
+export interface Session {
+  /** The session's id. */
+  readonly id: string;
+  readonly userId: string;
+  /** The user's current claims, as an access token carries them. */
+  readonly claims: Claims;
+}
+
+/** For calls to an API on the user's behalf. */
+export interface AccessToken {
+  readonly token: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+type Handler = (request: PageRequest) => Promise<Response>;
+
+/** Sign-in of an application with pages that a server renders. Made by `createSessions`, one per process. */
+export class Sessions {
+  /** The verifier of this application: for APIs that other clients call, `push()`, `users` and `audit`. */
+  readonly verifier: Verifier;
+  private readonly settings: SessionSettings;
+  private readonly seal: CookieSeal;
+  private readonly calls: TokenCalls;
+  private readonly tokens: AccessTokens;
+  private readonly signIns: SignIns;
+  private readonly handlers: Readonly<Record<string, { readonly method: string; readonly handler: Handler }>>;
+
+  /**
+   * @param now milliseconds of a clock that is not set
+   * @throws TypeError for an invalid option
+   */
+  constructor(options: SessionOptions, now: () => number = elapsed) {
+    this.settings = readSessionOptions(options);
+    this.verifier = new Verifier(options);
+    this.seal = new CookieSeal(this.settings.cookieSecrets);
+    this.calls = new TokenCalls(this.settings);
+    this.tokens = new AccessTokens(this.verifier, this.calls, now);
+    this.signIns = new SignIns(this.settings, this.seal, this.calls, this.tokens, now);
+    const { prefix, tokenEndpoint } = this.settings;
+    this.handlers = {
+      [`${prefix}/sign-in`]: { method: 'GET', handler: this.signIn },
+      [`${prefix}/callback`]: { method: 'GET', handler: this.callback },
+      [`${prefix}/sign-out`]: { method: 'POST', handler: this.signOut },
+      ...(tokenEndpoint && { [`${prefix}/token`]: { method: 'GET', handler: this.token } }),
+    };
+  }
+
+  /**
+   * Answers the requests below `prefix`.
+   * @returns undefined for all others
+   *
+   * @example
+   * app.use(async (c, next) => (await sessions.handle(c.req.raw)) ?? next()); // Hono
+   */
+  readonly handle = async (request: PageRequest): Promise<Response | undefined> => {
+    const { pathname } = addressOf(request, this.settings.clientUrl);
+    const found = Object.hasOwn(this.handlers, pathname) ? this.handlers[pathname] : undefined;
+    if (!found) return undefined;
+    if (request.method === found.method) return found.handler(request);
+    return new Response(null, { status: 405, headers: { Allow: found.method } });
+  };
+
+  /**
+   * Returns the session of a request. No network is needed, except for a refresh (once in an hour and process) and while sign-outs are not
+   * received (`whenAway`). A request that may change something has no session if a page of another origin causes it (CSRF).
+   * @param request a `Request`, Node.js's `IncomingMessage`, or an object with headers: `{ headers: await headers() }`
+   * @returns null without a session, or if it has ended
+   * @throws LatchkeyError `temporarily_unavailable` (503), `service_key_refused` (500)
+   *
+   * @example
+   * const session = await sessions.getSession(request);
+   * if (!session) return Response.redirect(new URL('/auth/sign-in?returnTo=/orders', request.url), 303);
+   */
+  readonly getSession = async (request: PageRequest): Promise<Session | null> => {
+    const current = await this.currentOf(request);
+    if (!current) return null;
+    const { claims } = current;
+    return { id: claims.sid, userId: claims.sub, claims };
+  };
+
+  /**
+   * Returns an access token of the user, for a call to another API. Keep it on the server.
+   * @returns null without a session
+   * @throws LatchkeyError as `getSession` does
+   *
+   * @example
+   * const { token } = await sessions.getAccessToken(request);
+   * await fetch('https://api.example.com/orders', { headers: { Authorization: `Bearer ${token}` } });
+   */
+  readonly getAccessToken = async (request: PageRequest): Promise<AccessToken | null> => {
+    const current = await this.currentOf(request, true);
+    return current ? { token: current.token, expiresIn: current.expiresIn } : null;
+  };
+
+  /** `GET <prefix>/sign-in?returnTo=`: sends the browser to the service. Below `prefix`, `handle` calls it. */
+  readonly signIn: Handler = (request) =>
+    Promise.resolve(this.signIns.begin(request, addressOf(request, this.settings.clientUrl).searchParams));
+
+  /** `GET <prefix>/callback`: sets the cookie, and sends the browser to `returnTo`. */
+  readonly callback: Handler = (request) =>
+    this.signIns.finish(
+      request,
+      addressOf(request, this.settings.clientUrl).searchParams,
+      this.heldBy(request),
+    );
+
+  /** `POST <prefix>/sign-out?returnTo=`, from a page of the application: ends the session, everywhere within a second. */
+  readonly signOut: Handler = async (request) => {
+    const { clientUrl, prefix } = this.settings;
+    if (!isFromOrigin(request, clientUrl)) return FOREIGN.toResponse();
+    const held = this.heldBy(request);
+    const cookies = [removeCookie(COOKIE)];
+    if (held) {
+      this.tokens.end(held.refreshToken);
+      const failure: unknown = await this.calls
+        .revoke(held.refreshToken, 'user')
+        .catch((error: unknown) => error);
+      if (failure) return failurePage(503, SIGNED_OUT_HERE, { cookies });
+    }
+    const { searchParams } = addressOf(request, clientUrl);
+    return redirect(returnAddress(searchParams.get('returnTo'), clientUrl, prefix), cookies);
+  };
+
+  /** `GET <prefix>/token`, from a script of the application: `{access_token, expires_in}`. */
+  readonly token: Handler = async (request) => {
+    const isScript = headerOf(request, 'sec-fetch-mode') !== 'navigate';
+    if (!isScript || !isFromOrigin(request, this.settings.clientUrl)) return FOREIGN.toResponse();
+    try {
+      const current = await this.currentOf(request, true);
+      if (!current) return invalidToken('nobody is signed in', false).toResponse();
+      const body = { access_token: current.token, expires_in: current.expiresIn };
+      return Response.json(body, { headers: { 'Cache-Control': 'no-store' } });
+    } catch (error) {
+      if (error instanceof LatchkeyError) return error.toResponse();
+      throw error;
+    }
+  };
+
+  /** Closes the connections to the service, which otherwise keep the process alive. */
+  close(): void {
+    this.verifier.close();
+  }
+
+  private async currentOf(request: PageRequest, isFresh = false): Promise<Current | undefined> {
+    const held = this.heldBy(request);
+    if (!held || isForged(request, this.settings.clientUrl)) return undefined;
+    return this.tokens.current(held, isFresh);
+  }
+
+  private heldBy(request: PageRequest): HeldSession | undefined {
+    const value = cookiesOf(request, COOKIE).get(COOKIE);
+    const opened = value === undefined ? undefined : this.seal.open(COOKIE, value);
+    return opened && { refreshToken: opened.text, proofs: opened.proofs };
+  }
+}
+
+const FOREIGN = new LatchkeyError('invalid_origin', 403, 'only pages of this application may call this');
+const SIGNED_OUT_HERE =
+  'You are signed out in this browser. The sign-in service cannot be reached, so the session itself goes on.';
+
+/** Milliseconds since the process began, also if the machine sleeps or its clock is set back. */
+function elapsed(): number {
+  return Math.max(performance.now(), Date.now() - performance.timeOrigin);
+}
+
+/** Only path and query are of the request: behind a proxy, the rest is not what the browser has. */
+function addressOf({ url = '/' }: PageRequest, origin: string): URL {
+  return URL.canParse(url, origin) ? new URL(url, origin) : new URL(origin);
+}

@@ -1,0 +1,82 @@
+import { InTurn } from '../calls/in-turn.js';
+import { readAnswer, readText } from '../calls/service-calls.js';
+import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
+import type { ProofKey } from './proof-key.js';
+
+/** For a call with its repetition and its place in the queue. */
+const TIMEOUT_MS = 5000;
+
+/** An answer with an access token. */
+export interface TokenAnswer {
+  readonly access_token: string;
+  /** Only of a sign-in. */
+  readonly refresh_token?: string;
+  /** Seconds. */
+  readonly expires_in: number;
+}
+
+/** Redeems, refreshes and revokes tokens, with proofs of possession (RFC 9449 §5). */
+export class TokenCalls {
+  private readonly turns = new InTurn();
+  /** Milliseconds by which the service's clock is ahead of this machine's. */
+  private clockOffset = 0;
+
+  constructor(private readonly service: { readonly issuer: string; readonly url: string }) {}
+
+  /**
+   * Asks for an access token.
+   * @throws LatchkeyError `temporarily_unavailable`, also if the answer has none; the service's own, such as `invalid_grant`
+   */
+  async token(
+    path: '/oauth2/token' | '/oauth2/refresh',
+    body: Readonly<Record<string, string>>,
+    proofs: ProofKey,
+  ): Promise<TokenAnswer> {
+    const answer: Partial<TokenAnswer> | undefined = await this.send(path, body, proofs);
+    if (typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number')
+      return answer as TokenAnswer;
+    throw temporarilyUnavailable(new Error('the answer has no access token'));
+  }
+
+  /** Ends a session (RFC 7009). @throws LatchkeyError `temporarily_unavailable` */
+  async revoke(refreshToken: string, reason: 'user' | 'replaced'): Promise<void> {
+    await this.send('/oauth2/revoke', { token: refreshToken, reason });
+  }
+
+  private send(path: string, body: object, proofs?: ProofKey): Promise<object | undefined> {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const once = async (): Promise<object | undefined> => {
+      const htu = this.service.issuer + path;
+      const proof = await proofs?.proof(htu, Date.now() + this.clockOffset);
+      const response = await fetch(this.service.url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...(proof && { DPoP: proof }) },
+        body: JSON.stringify(body),
+        redirect: 'error', // the tokens are for the service alone
+        signal,
+      });
+      const text = await readText(response);
+      this.readClock(response);
+      return readAnswer(response, text);
+    };
+    return this.turns
+      .run(() =>
+        once().catch((error: LatchkeyError) => {
+          // An idle connection may be closed just when it is used; a proof may be of a wrong clock. Each call has a new proof.
+          const isRepeatable = error.status === undefined || error.code === 'invalid_dpop_proof';
+          if (!isRepeatable || signal.aborted) throw error;
+          return once();
+        }),
+      )
+      .catch((error: LatchkeyError) => {
+        const isAnswer = typeof error.status === 'number' && error.code !== 'invalid_dpop_proof';
+        throw isAnswer ? error : temporarilyUnavailable(error);
+      });
+  }
+
+  /** The service accepts proofs of the last minute by its own clock. */
+  private readClock({ headers }: Response): void {
+    const time = Date.parse(headers.get('date') ?? '');
+    if (!Number.isNaN(time)) this.clockOffset = time - Date.now();
+  }
+}

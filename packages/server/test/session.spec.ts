@@ -1,0 +1,271 @@
+import { startTestService, type TestService } from '../../../test/support/service.js';
+import { signIn } from '../../../test/support/sign-in.js';
+import { StubProvider } from '../../../test/support/stub-provider.js';
+import { until } from '../../../test/support/waiting.js';
+import { createSessions, type SessionOptions, type Sessions } from '../src/session.js';
+import { APP, CookieBrowser } from './support/cookie-browser.js';
+import { SERVICE_KEY } from './support/fake-service.js';
+
+const SECRET = 'a cookie secret of the tests, which is long enough';
+const SESSION = '__Host-latchkey';
+
+/** Sign-in of an application with pages that a server renders (contract §8), with the real service. */
+describe('sessions', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let sessions: Sessions;
+  const opened: Sessions[] = [];
+
+  /** As another process of the application, or this one after a restart. */
+  function create(more: Partial<SessionOptions> = {}): Sessions {
+    const options = { issuer: service.url, clientUrl: APP, cookieSecret: SECRET, serviceKey: SERVICE_KEY };
+    const created = createSessions({ ...options, tokenEndpoint: true, ...more });
+    opened.push(created);
+    return created;
+  }
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    provider.signInAtOnce();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    sessions = create();
+    await until(() => sessions.verifier.isTold);
+  });
+  afterAll(async () => {
+    for (const one of opened) one.close();
+    await service?.close();
+    await provider?.close();
+  });
+
+  async function signedIn(by = sessions): Promise<CookieBrowser> {
+    const browser = new CookieBrowser(by.handle);
+    expect((await browser.signIn()).status).toBe(303);
+    return browser;
+  }
+  const sessionOf = (browser: CookieBrowser, by = sessions) => by.getSession(browser.request('/'));
+  const refreshes = (): number => service.log.filter((line) => line.includes('/oauth2/refresh')).length;
+
+  it('signs in: the browser has one cookie, which hides everything, and is where it wanted to go', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    expect(await sessionOf(browser)).toBeNull();
+    const answer = await browser.signIn('/orders?page=2#last');
+    expect(answer.headers.get('location')).toBe(`${APP}/orders?page=2#last`);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect([...browser.cookies.keys()]).toEqual([SESSION]);
+    for (const header of browser.received)
+      expect(header).toMatch(
+        /^__Host-latchkey[\w-]*=[\w-]*; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/,
+      );
+    expect(browser.received.at(-1)).toContain('Max-Age=2592000');
+    expect(browser.cookies.get(SESSION)!.length).toBeLessThan(400);
+
+    const session = (await sessionOf(browser))!;
+    expect(session).toEqual({
+      id: session.claims.sid,
+      userId: session.claims.sub,
+      claims: expect.objectContaining({ iss: service.url }),
+    });
+    const { token, expiresIn } = (await sessions.getAccessToken(browser.request('/')))!;
+    expect(expiresIn).toBeGreaterThan(3500);
+    const me = await fetch(`${service.url}/me`, { headers: { Authorization: `Bearer ${token}` } });
+    expect(await me.json()).toMatchObject({ user_id: session.userId });
+    const all = JSON.stringify([browser.received, session, await answer.text()]);
+    expect(all).not.toMatch(/lkr_|eyJ/);
+  });
+
+  it('needs nothing but the cookie in another process, which asks once', async () => {
+    const browser = await signedIn();
+    const [other, expected] = [create(), await sessionOf(browser)];
+    const before = refreshes();
+    for (let turn = 0; turn < 3; turn++)
+      expect(await sessionOf(browser, other)).toMatchObject({ id: expected!.id, userId: expected!.userId });
+    expect(refreshes()).toBe(before + 1);
+  });
+
+  it('signs in two tabs at once, each to its own page', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const first = await browser.untilCallback('/one');
+    const second = await browser.untilCallback('/two');
+    expect(browser.cookies.size).toBe(2);
+    expect((await browser.visit(second)).headers.get('location')).toBe(`${APP}/two`);
+    expect((await browser.visit(first)).headers.get('location')).toBe(`${APP}/one`);
+    expect([...browser.cookies.keys()]).toEqual([SESSION]);
+    expect(await sessionOf(browser)).not.toBeNull();
+  });
+
+  it('keeps four attempts of a browser at most', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const addresses: string[] = [];
+    for (let tab = 0; tab < 7; tab++) addresses.push(await browser.untilCallback(`/${tab}`));
+    expect(browser.cookies.size).toBe(4);
+    expect((await browser.visit(addresses[0]!)).status).toBe(400);
+    expect((await browser.visit(addresses[6]!)).headers.get('location')).toBe(`${APP}/6`);
+  });
+
+  it('signs out: for all processes within a second, also for a copy of the cookie', async () => {
+    const other = create();
+    await until(() => other.verifier.isTold);
+    const browser = await signedIn();
+    expect(await sessionOf(browser, other)).not.toBeNull();
+    const copy = browser.request('/');
+    const answer = await browser.post('/auth/sign-out?returnTo=/bye');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${APP}/bye`]);
+    expect(browser.cookies.size).toBe(0);
+    expect(await sessions.getSession(copy)).toBeNull();
+    const signedOutAt = performance.now();
+    let slowest = 0;
+    for (;;) {
+      const began = performance.now();
+      const seen = await other.getSession(copy);
+      slowest = Math.max(slowest, performance.now() - began);
+      if (!seen) break;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(performance.now() - signedOutAt).toBeLessThan(1000 + 5 * slowest + 100);
+    expect(await create().getSession(copy)).toBeNull();
+  });
+
+  it('ends a session within a second that is signed out elsewhere, and asks the service once', async () => {
+    const browser = await signedIn();
+    const { userId } = (await sessionOf(browser))!;
+    await sessions.verifier.users.signOut(userId);
+    const before = refreshes();
+    await until(async () => (await sessionOf(browser)) === null);
+    for (let turn = 0; turn < 5; turn++) expect(await sessionOf(browser)).toBeNull();
+    expect(refreshes()).toBe(before + 1);
+  });
+
+  it('has the current claims, though the token is older, and a small cookie also with large claims', async () => {
+    const browser = await signedIn();
+    const { userId } = (await sessionOf(browser))!;
+    const claims = { roles: ['admin'], note: 'x'.repeat(4000) };
+    await sessions.verifier.users.setClaims(userId, claims);
+    await until(async () => (await sessionOf(browser))?.claims.roles?.[0] === 'admin');
+    const again = await signedIn();
+    expect(await sessionOf(again)).toMatchObject({
+      claims: { roles: ['admin'], claims: { note: claims.note } },
+    });
+    expect(again.cookies.get(SESSION)!.length).toBeLessThan(400);
+    (await sessionOf(again))!.claims.claims!['note'] satisfies unknown;
+    ((await sessionOf(again))!.claims.roles as string[]).push('owner'); // a handler may change what it gets
+    expect((await sessionOf(again))!.claims.roles).toEqual(['admin']);
+    await sessions.verifier.users.setClaims(userId, {});
+  });
+
+  it('replaces the cookie secret without signing anybody out', async () => {
+    const browser = await signedIn();
+    const [next, gone] = [
+      'the next cookie secret, also long enough',
+      'a third cookie secret, not in the list',
+    ];
+    const both = create({ cookieSecret: [next, SECRET] });
+    expect(await sessionOf(browser, both)).not.toBeNull(); // a refresh, with the key of the old secret
+    const newer = await signedIn(both);
+    expect(await sessionOf(newer, create({ cookieSecret: next }))).not.toBeNull();
+    expect(await sessionOf(newer)).toBeNull();
+    expect(await sessionOf(browser, create({ cookieSecret: gone }))).toBeNull();
+  });
+
+  it('gives scripts a token for the channel, if the option says so', async () => {
+    const browser = await signedIn();
+    const script = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };
+    const answer = await browser.visit('/auth/token', script);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const body = (await answer.json()) as { access_token: string; expires_in: number };
+    expect(Object.keys(body)).toEqual(['access_token', 'expires_in']);
+    expect(await sessions.verifier.verify(body.access_token)).toMatchObject({ iss: service.url });
+    expect((await new CookieBrowser(sessions.handle).visit('/auth/token', script)).status).toBe(401);
+    const without = create({ tokenEndpoint: false });
+    expect(await without.handle(browser.request('/auth/token', script))).toBeUndefined();
+  });
+
+  it('answers its own paths alone, with the right method', async () => {
+    for (const path of [
+      '/',
+      '/auth',
+      '/auth/',
+      '/auth/other',
+      '/Auth/sign-in',
+      '/auth/sign-in/x',
+      '/auth/constructor',
+    ])
+      expect([path, await sessions.handle(new Request(APP + path))]).toEqual([path, undefined]);
+    const wrong = await sessions.handle(new Request(`${APP}/auth/sign-out`));
+    expect([wrong!.status, wrong!.headers.get('allow')]).toEqual([405, 'POST']);
+    expect((await sessions.handle(new Request(`${APP}/auth/sign-in`, { method: 'POST' })))!.status).toBe(405);
+  });
+
+  it('leads to the page for errors, or has one of its own', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const callback = new URL(await browser.untilCallback('/orders'));
+    callback.searchParams.delete('code');
+    callback.searchParams.set('error', 'access_denied');
+    const page = await browser.visit(callback.href);
+    expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+    const text = await page.text();
+    expect(text).toContain('access_denied');
+    expect(text).toContain('/auth/sign-in?returnTo=%2Forders');
+    expect(browser.cookies.size).toBe(0);
+
+    const own = new CookieBrowser(create({ errorPath: '/sign-in-failed' }).handle);
+    const other = new URL(await own.untilCallback('/orders'));
+    other.searchParams.set('error', '<script>');
+    const answer = await own.visit(other.href);
+    expect(answer.headers.get('location')).toBe(
+      `${APP}/sign-in-failed?error=server_error&returnTo=%2Forders`,
+    );
+  });
+
+  it('ends the session that the browser had before', async () => {
+    const browser = await signedIn();
+    const copy = browser.request('/');
+    const { id } = (await sessionOf(browser))!;
+    await browser.signIn();
+    expect((await sessionOf(browser))!.id).not.toBe(id);
+    expect(await sessions.getSession(copy)).toBeNull();
+    expect(await create().getSession(copy)).toBeNull();
+  });
+
+  it('has sessions that are bound to its key: a stolen refresh token is worth nothing', async () => {
+    const { refresh_token: unbound } = await signIn(service.url, 'ada');
+    expect(unbound).toMatch(/^lkr_/);
+    const browser = await signedIn();
+    // With the secret alone, the cookie can be opened: its content is no use without the key.
+    const { CookieSeal } = await import('../src/session/cookie-seal.js');
+    const { text } = new CookieSeal([SECRET]).open(SESSION, browser.cookies.get(SESSION)!)!;
+    const answer = await fetch(`${service.url}/oauth2/refresh`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ refresh_token: text }),
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_dpop_proof' }]);
+    expect(await sessionOf(browser)).not.toBeNull();
+  });
+
+  it.each<[string, Partial<SessionOptions>, string]>([
+    ['a short secret', { cookieSecret: 'short' }, 'cookieSecret must have 32'],
+    ['no secret', { cookieSecret: undefined as unknown as string }, 'cookieSecret must have 32'],
+    ['an empty list', { cookieSecret: [] }, 'cookieSecret must be one'],
+    ['http', { clientUrl: 'http://app.example' }, 'clientUrl must begin with https'],
+    ['a name that begins like localhost', { clientUrl: 'http://localhost.evil' }, 'clientUrl must begin'],
+    ['a path', { clientUrl: `${APP}/shop` }, 'clientUrl must be an origin'],
+    ['a prefix without a slash', { prefix: 'auth' }, 'prefix must be a path'],
+    ['a prefix of nothing', { prefix: '/' }, 'prefix must be a path'],
+    ['a foreign page for errors', { errorPath: '//evil.example' }, 'errorPath must be a path'],
+    ['no age', { maxAge: 0 }, 'maxAge must be'],
+  ])('refuses %s at the start, without the value', (_name, options, message) => {
+    let thrown: unknown;
+    try {
+      create(options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(TypeError);
+    expect(String(thrown)).toContain(message);
+    expect(String(thrown)).not.toContain('short');
+  });
+
+  it('takes localhost for development', () => {
+    expect(() => create({ clientUrl: 'http://localhost:3001' })).not.toThrow();
+  });
+});
