@@ -15,6 +15,17 @@ import { build } from 'esbuild';
 const directory = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(directory, 'dist');
 
+/** The page is in English. Without this, each language of the client would be a file of its own. */
+const withoutLanguages = {
+  name: 'without-languages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/(?:account-)?(?:de|es|fr|ja|zh)\.js$/ }, ({ path }) => ({
+      path,
+      external: true,
+    }));
+  },
+};
+
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const { metafile } = await build({
@@ -30,6 +41,7 @@ const { metafile } = await build({
   jsx: 'automatic',
   define: { 'process.env.NODE_ENV': '"production"' },
   legalComments: 'none',
+  plugins: [withoutLanguages],
   metafile: true,
 });
 for (const page of ['index.html', 'callback.html', 'key.svg'])

@@ -37,9 +37,12 @@ describe('kills inside a request', () => {
     for (let round = rounds.shift(); round; round = rounds.shift()) {
       const left = await killAt(round, scene());
       missed += left.length;
-      if (missed > most) throw new Error(`not reached: ${left.map(({ name }) => name).join('; ')}`);
       for (const point of round) shown.set(point, (shown.get(point) ?? 0) + Number(!left.includes(point)));
-      if (left.length > 0) rounds.push(...inRounds(left));
+      if (missed > most) {
+        const never = points.filter((point) => !shown.get(point)).map(({ name }) => name);
+        throw new Error(`missed ${missed} times; never reached: ${never.join('; ')}`);
+      }
+      rounds.push(...left.map((point) => [point])); // each alone: a busy machine brings few there within a second
     }
     const halves = (await halfSignIns(world.databaseUrl())) as { user_id: string }[];
     expect(halves.filter(({ user_id }) => !pushedTo.has(user_id))).toEqual([]);

@@ -51,5 +51,8 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   claims: { examples: [{ roles: ['editor'], plan: 'pro' }] },
   provider_claims: { examples: [{ roles: ['reader'] }] },
   effective: { examples: [{ roles: ['reader', 'editor'], plan: 'pro' }] },
+  at: { format: 'date-time' },
+  since: { examples: ['2026-01-31T00:00:00Z'] },
+  until: { examples: ['2026-02-01T00:00:00Z'] },
   ttl: { examples: [86_400] },
 };

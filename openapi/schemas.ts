@@ -51,8 +51,12 @@ function completeMember(member: Json, known: Json): Json {
     merged['type'] = [known['type'], 'null'];
   }
   if (merged['enum'] !== undefined) {
-    merged['type'] = (merged['enum'] as unknown[]).includes(null) ? ['string', 'null'] : 'string';
+    const accepts = merged['enum'] as unknown[];
+    merged['type'] = accepts.includes(null) ? ['string', 'null'] : 'string';
     delete merged['pattern']; // the enum is stricter
+    const examples = ((merged['examples'] ?? []) as unknown[]).filter((one) => accepts.includes(one));
+    if (examples.length > 0) merged['examples'] = examples;
+    else delete merged['examples']; // of a member of this name elsewhere
   }
   return merged;
 }

@@ -62,6 +62,8 @@ export interface ServiceState {
   readonly endedSessionStreams: number;
   /** Seconds by which the slowest webhook of this instance is behind; 0 if another instance sends. */
   readonly webhookDelay: number;
+  /** Refusals since the start that were not stored. */
+  readonly auditEventsLeftOut: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
@@ -152,8 +154,11 @@ export interface DomainEvents {
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.asked': [(state: Partial<ServiceState>) => void];
   /** Metrics are collected: each listener calls the given function with a count that it reads from the database. */
-  'total.asked': [(name: 'users' | 'live_sessions', count: Promise<number>) => void];
+  'total.asked': [(name: Total, count: Promise<number>) => void];
 }
+
+/** Count of all instances together. */
+export type Total = 'users' | 'live_sessions';
 
 export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout';
 

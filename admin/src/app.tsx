@@ -49,7 +49,9 @@ function SignIn(): ReactNode {
 
 /** Shows the views if the service grants a right. */
 function Authorized(): ReactNode {
-  const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session');
+  const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session', {
+    refreshInterval: 60_000,
+  });
   if (!data)
     return (
       <main className="gate">
@@ -63,16 +65,20 @@ function Authorized(): ReactNode {
   if (!data.right) return <NoRight session={data} />;
   return (
     <SessionContext value={data}>
-      <Header session={data} />
-      <main className="page">
-        <Switch>
-          <Route path="/" component={Overview} />
-          <Route path="/users" component={Users} />
-          <Route path="/users/:user_id">{({ user_id }) => <User key={user_id} userId={user_id} />}</Route>
-          <Route path="/audit" component={Audit} />
-          <Route path="/identity-providers" component={Providers} />
-        </Switch>
-      </main>
+      <SWRConfig
+        value={{ onError: ({ code }: ApiError) => void (code === 'insufficient_scope' && mutate()) }}
+      >
+        <Header session={data} />
+        <main className="page">
+          <Switch>
+            <Route path="/" component={Overview} />
+            <Route path="/users" component={Users} />
+            <Route path="/users/:user_id">{({ user_id }) => <User key={user_id} userId={user_id} />}</Route>
+            <Route path="/audit" component={Audit} />
+            <Route path="/identity-providers" component={Providers} />
+          </Switch>
+        </main>
+      </SWRConfig>
       <Toast />
     </SessionContext>
   );
@@ -91,7 +97,7 @@ function NoRight({ session: { username, admin_role, support_role } }: { session:
             </>
           )}
           This page needs the role <code>{admin_role}</code>, or <code>{support_role}</code> to read and to
-          sign users out. Ask an administrator for it, then sign in again.
+          sign users out. Ask an administrator for it.
         </p>
         <SignOut />
       </section>

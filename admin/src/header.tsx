@@ -1,4 +1,4 @@
-import { useLatchkey } from '@latchkey/client/react';
+import { UserButton } from '@latchkey/client/react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { AdminSession } from './api/types.js';
@@ -26,8 +26,7 @@ export function Logo(): ReactNode {
 }
 
 /** The views, and the person. */
-export function Header({ session: { username, right } }: { session: AdminSession }): ReactNode {
-  const latchkey = useLatchkey();
+export function Header({ session: { right } }: { session: AdminSession }): ReactNode {
   const [location] = useLocation();
   const isAt = (path: string): boolean =>
     location === path || (path !== '/' && location.startsWith(`${path}/`));
@@ -46,17 +45,8 @@ export function Header({ session: { username, right } }: { session: AdminSession
           </Link>
         ))}
       </nav>
-      <p className="me">
-        <bdi>{username ?? 'You'}</bdi>
-        <span className="soft">{right === 'users' ? 'All rights' : 'Support'}</span>
-      </p>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => void latchkey.signOut().catch(() => undefined)}
-      >
-        Sign out
-      </button>
+      {right === 'support' && <span className="tag">Support</span>}
+      <UserButton className="me" />
     </header>
   );
 }

@@ -55,7 +55,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Production', 'docs/production.md'],
       ['Scaling out', 'docs/scaling-out.md'],
       ['Metrics, traces, alerts', 'docs/metrics.md'],
-      ['Support handbook', 'docs/support.md'],
+      ['Administration page', 'docs/administration.md'],
     ],
   ],
 ];

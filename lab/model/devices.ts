@@ -82,6 +82,9 @@ function viewOf(
 ): { device_id: string } {
   return {
     ...(factsOf(device) as { device_id: string }),
+    browser: null, // of `Agent/1`
+    os: null,
+    address: '127.0.0.1',
     last_seen_at: withinAMinute(device.lastUsed),
     current: device.id === current,
     signed_in: model.isSignedIn(user, device.id),

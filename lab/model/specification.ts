@@ -212,7 +212,8 @@ export class Specification {
     return ofUser.filter((one) => isCurrent(one) === (scope === 'current'));
   }
 
-  end(sessions: readonly Session[]): void {
+  /** @returns how many of them ended now: an expired one, too, while an access token of it is valid */
+  end(sessions: readonly Session[]): number {
     const ended = sessions.filter((one) => !one.signedOut && !this.isForgotten(one));
     for (const one of ended) one.signedOut = true;
     const [first] = ended;
@@ -221,6 +222,7 @@ export class Specification {
       if (!this.isSignedIn(first!.user, id))
         this.append(first!.user, 'device.signed_out', factsOf(first!.user.devices.get(id)!));
     }
+    return ended.length;
   }
 
   private isForgotten(session: Session): boolean {

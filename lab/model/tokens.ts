@@ -45,6 +45,7 @@ export async function askMe(to: At, token: AccessToken, model: Specification, wo
     username: name,
     email: `${name}@example.org`,
     avatar_url: null,
+    claims: {},
     created_at: isoOf(createdAt),
   });
 }

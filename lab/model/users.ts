@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { deviceId, name } from './sign-in.js';
-import type { Specification, User } from './specification.js';
+import type { Session, Specification, User } from './specification.js';
 import { at, expectRefusal, step } from './step.js';
 import { SERVICE_KEY, type Answer, type At, type World } from './world.js';
 
@@ -27,12 +27,10 @@ export const endUser = step<Args & { device: 0 | 1 | undefined; byIdentity: bool
       const answer = await ask(args.at, 'POST', path, world, body);
       if (!user || (device !== undefined && !user.devices.has(device)))
         return expectRefusal(answer, 'not_found');
-      expect(answer.status).toBe(204);
-      model.end(
-        model.sessions.filter(
-          (one) => one.user === user && (device === undefined || one.deviceId === device),
-        ),
-      );
+      const ofThese = (one: Session): boolean =>
+        one.user === user && (device === undefined || one.deviceId === device);
+      const sessions = model.end(model.sessions.filter(ofThese));
+      expect(answer).toMatchObject({ status: 200, body: { sessions } });
     },
   },
 );

@@ -23,7 +23,7 @@ interface Marks {
   /** In the request, in the sign-in's statement, and in what the provider is asked: the code, which is the user's id there. */
   readonly code: string;
   /** In the statement that spends the state. */
-  readonly stateHash: string;
+  readonly stateHash: Buffer;
 }
 
 /** Before the provider is asked, with a state that is good still, or spent; after that, with nothing stored, or all. */
@@ -83,7 +83,7 @@ export const EXCHANGE_POINTS: readonly KillPoint[] = STOPS.map(([name, stop, all
   prepare: async (scene) => {
     const code = randomUUID();
     const state = await beginSignIn(scene.other.url);
-    const marks = { code, stateHash: hashOfState(state).toString('hex') };
+    const marks = { code, stateHash: hashOfState(state) };
     return () => exchange(scene, { code, state, device_id: randomUUID() }, stop(scene, marks), allowed);
   },
 }));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { patiently } from './patiently.js';
 
-const REACHED_WITHIN_MS = 2000;
+const REACHED_WITHIN_MS = 5000;
 
 /** Statements of the database that may stand still at a time: all of them must have been reached within a second. */
 const BRIEF_AT_ONCE = 4;

@@ -27,7 +27,7 @@ function when(
 }
 
 const includes =
-  (mark: string) =>
+  (mark: string | Buffer) =>
   (chunk: Buffer): boolean =>
     chunk.includes(mark);
 
@@ -39,14 +39,14 @@ export function halfOfRequest({ clients }: Instance, mark: string): Stop {
   return lost(held);
 }
 
-/** A statement that contains a text is held before PostgreSQL. @param isLate it arrives after the service's end, else never */
-export function statement({ database }: Instance, mark: string, isLate: boolean): Stop {
+/** A statement that contains a text or bytes is held before PostgreSQL. @param isLate it arrives after the service's end, else never */
+export function statement({ database }: Instance, mark: string | Buffer, isLate: boolean): Stop {
   const held = when(database.toServer, includes(mark), ({ toServer }) => toServer.hold());
   return isLate ? late(held) : lost(held);
 }
 
-/** PostgreSQL has done a statement that contains a text, and its answer is held. */
-export function answerOfStatement({ database }: Instance, mark: string): Stop {
+/** PostgreSQL has done a statement that contains a text or bytes, and its answer is held. */
+export function answerOfStatement({ database }: Instance, mark: string | Buffer): Stop {
   const sent = when(database.toServer, includes(mark));
   return lost(sent.then((connection) => heldAnswer(database.toClient, connection)));
 }

@@ -41,6 +41,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
   private readonly seen = new Map<RefusalName, number>();
   private readonly leftOut = new Map<RefusalName, number>();
   private shared = 0;
+  private allLeftOut = 0;
   private second?: NodeJS.Timeout | undefined;
   private nextWrite?: NodeJS.Timeout | undefined;
   private writing = Promise.resolve();
@@ -49,7 +50,9 @@ export class AuditTrail implements BeforeApplicationShutdown {
     private readonly store: AuditStore,
     private readonly dataSource: DataSource,
     private readonly events: Events,
-  ) {}
+  ) {
+    events.on('state.asked', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
+  }
 
   refused({ claimed, isProven, ...refusal }: Refusal): void {
     const row = auditRowOf(randomUUID(), { userId: null, ...refusal });
@@ -57,7 +60,10 @@ export class AuditTrail implements BeforeApplicationShutdown {
     this.events.emit('audit.recorded', [{ ...recordedEventOf(row), ...ids }]);
     if (!this.store.isOn) return;
     if (this.admits(refusal.event)) this.enqueue({ row, claimed, ...(isProven && { isProven }) });
-    else this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
+    else {
+      this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
+      this.allLeftOut++;
+    }
   }
 
   /** Writes what waits: the connection pool is closed only after this. */

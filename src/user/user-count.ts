@@ -4,7 +4,6 @@ import { KeptReading } from '../database/statements/kept-reading.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
 
-const COUNT = { name: 'users-count', text: 'SELECT count(*)::float8 AS rows FROM users' };
 const FRESH_MS = 60_000;
 
 /** Number of users, counted at most once a minute, and only if somebody asks. */
@@ -13,7 +12,7 @@ export class UserCount {
   private readonly reading: KeptReading<number>;
 
   constructor(sql: Sql, events: Events) {
-    this.reading = new KeptReading(() => countRows(sql, 'users', COUNT), FRESH_MS);
+    this.reading = new KeptReading(() => countRows(sql, 'users-count', 'users'), FRESH_MS);
     events.on('total.asked', (tell) => tell('users', this.get()));
   }
 

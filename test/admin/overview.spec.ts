@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Clock } from '../../src/database/clock.js';
+import request from 'supertest';
+import { eventsOf } from '../support/audit.js';
 import { query } from '../support/database.js';
-import { bearer, signIn } from '../support/sign-in.js';
+import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -112,6 +114,34 @@ describe('the overview', () => {
         last_error: 'server_error',
       },
     ]);
+  });
+
+  it('counts sign-ins and refusals as they happen, and no test of a provider', async () => {
+    const { databaseUrl, url } = service;
+    const began = Date.now();
+    await eventsOf(databaseUrl, 3, async () => {
+      await signIn(url, 'ada');
+      await signIn(url, 'grace');
+      const state = await beginSignIn(url);
+      provider.answerWith(400, { error: 'invalid_grant' });
+      await request(url).post('/oauth2/token').send({ code: 'c', state }).expect(401);
+      const test = bearer(url, SERVICE_KEY);
+      const { body } = await test.post('/admin/providers/stub/test').expect(200);
+      await test.post('/admin/providers/stub/test', { code: 'c', state: body.state }).expect(200);
+      await test.post('/admin/providers/stub/test', { code: 'c', state: body.state }).expect(401);
+    });
+    const { hours, refusals, providers } = await overviewOf();
+    const sum = (name: 'sign_ins' | 'refusals'): number =>
+      hours.reduce((total, hour) => total + (hour[name] ?? 0), 0);
+    expect([sum('sign_ins'), sum('refusals')]).toEqual([2, 1]);
+    expect(refusals).toEqual([{ error: 'invalid_grant', count: 1 }]);
+    const stub = providers.find(({ name }) => name === 'stub')!;
+    expect(stub['last_error']).toBe('invalid_grant');
+    const [success, failure] = [stub['last_success_at']!, stub['last_failure_at']!].map((at) =>
+      Date.parse(at),
+    );
+    expect(success).toBeLessThanOrEqual(failure!);
+    expect(success).toBeGreaterThan(began - 60_000);
   });
 
   it('counts users, those online on any instance, and living sessions', async () => {

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { Client } from 'pg';
+import { AuditFeed } from '../../src/audit/audit-feed.js';
 import { writeEvents } from '../support/audit-events.js';
 import { query, unhurried } from '../support/database.js';
 import { EventStreamReader } from '../support/event-stream.js';
@@ -10,6 +13,7 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
+const PUSH_KEY = 'p'.repeat(32);
 const path = '/audit/stream';
 
 /** Stream of audit events (contract §9): three instances on one database. */
@@ -20,7 +24,7 @@ describe('GET /audit/stream', () => {
   const readers: EventStreamReader[] = [];
 
   beforeAll(async () => {
-    env = { SERVICE_KEYS: `read:${KEY}`, PUBLIC_URL: 'http://localhost:9' };
+    env = { SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}`, PUBLIC_URL: 'http://localhost:9' };
     const first = await startTestService(env);
     env = { ...env, DATABASE_URL: first.databaseUrl };
     proxy = await TcpProxy.before(first.databaseUrl);
@@ -153,6 +157,57 @@ describe('GET /audit/stream', () => {
     }
   });
 
+  it('readers that come and go get every event of transactions of any length, in the order of each user', async () => {
+    const users = Array.from({ length: 8 }, (): string => randomUUID());
+    const written = new Map(users.map((user) => [user, [] as string[]]));
+    async function writeSlowly(user: string, i: number): Promise<void> {
+      const client = new Client({
+        connectionString: databaseUrl(),
+        ...(i % 2 && { application_name: 'latchkey' }), // as the service
+      });
+      await client.connect();
+      for (let n = 0; n < 12; n++) {
+        await client.query('BEGIN');
+        await delay(100 * Math.random());
+        for (let k = 0; k < 3; k++) {
+          const id = randomUUID();
+          await client.query(
+            `INSERT INTO audit_events (user_id, id, event, result, actor_type) VALUES ($1, $2, 'sign_in', 'ok', 'user')`,
+            [user, id],
+          );
+          written.get(user)!.push(id);
+        }
+        await delay(n % 4 === 0 ? 1500 * Math.random() : 20);
+        await client.query('COMMIT');
+      }
+      await client.end();
+    }
+    const got: string[] = [];
+    let isOver = false;
+    const reading = (async () => {
+      let cursor = (await read(0)).lastEventId;
+      for (let turn = 1; !isOver; turn++) {
+        const reader = await EventStreamReader.open(instances[turn % 2]!.url, KEY, cursor, { path });
+        await Promise.race([delay(700 * Math.random()), until(() => isOver)]);
+        reader.close();
+        got.push(...idsOf(reader));
+        cursor = reader.lastEventId || cursor;
+      }
+    })();
+    await until(() => readers.length > 0 && readers[0]!.lastEventId !== '');
+    try {
+      await Promise.all(users.map(writeSlowly));
+      await until(() => [...written.values()].flat().every((id) => got.includes(id)));
+    } finally {
+      isOver = true;
+      await reading;
+    }
+    const all = [...written.values()].flat();
+    const firsts = [...new Set(got)];
+    expect(firsts).toHaveLength(all.length);
+    for (const [, ids] of written) expect(firsts.filter((id) => ids.includes(id))).toEqual(ids);
+  });
+
   it('100 streams of an instance; one more is refused', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => read(0)));
     await expect(EventStreamReader.open(instances[0]!.url, KEY, undefined, { path })).rejects.toThrow(
@@ -201,22 +256,24 @@ describe('GET /audit/stream', () => {
   });
 
   it('reads nothing while no stream is open', async () => {
-    const reading = (): Promise<unknown[]> =>
-      query(
-        databaseUrl(),
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%FROM audit_events%at <%'
-           AND pid <> pg_backend_pid() AND query_start > clock_timestamp() - interval '2 seconds'`,
-      );
-    await read(0);
-    await until(async () => (await reading()).length > 0);
-    readers.splice(0).forEach((reader) => reader.close());
-    await until(async () => (await reading()).length === 0);
+    const reads = jest.spyOn(instances[0]!.app.get(AuditFeed), 'read');
+    try {
+      const reader = await read(0);
+      await until(() => reads.mock.calls.length > 3);
+      reader.close();
+      await delay(1100); // a reading may be in progress
+      reads.mockClear();
+      await delay(1100);
+      expect(reads).not.toHaveBeenCalled();
+    } finally {
+      reads.mockRestore();
+    }
   });
 
   it('needs a service key with the right read', async () => {
     for (const [key, status] of [
-      ['x'.repeat(32), 401],
-      ['', 401],
+      [KEY.toUpperCase(), 401],
+      [PUSH_KEY, 403],
     ] as const) {
       const response = await EventStreamReader.ask(instances[0]!.url, key, undefined, { path });
       response.resume();

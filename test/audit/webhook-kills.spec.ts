@@ -142,6 +142,7 @@ describe('webhooks of instances that end', () => {
     let instance = await start();
     await write(3);
     await expectAll(0);
+    await settled();
     for (const [kills, [, step]] of STEPS.entries()) {
       const killed = signalAt(step, instance, 'SIGKILL');
       await write(5);
@@ -159,6 +160,7 @@ describe('webhooks of instances that end', () => {
     let sender = await start();
     await write(3);
     await expectAll(0);
+    await settled();
     for (const [stops, [, step]] of STEPS.entries()) {
       const stopped = signalAt(step, sender, 'SIGSTOP');
       await write(5);
@@ -183,7 +185,8 @@ describe('webhooks of instances that end', () => {
     const other = await start();
     await write(3);
     await expectAll(0);
-    const stopped = signalAt(answered(READ), sender, 'SIGSTOP');
+    await settled();
+    const stopped = signalAt(answered(STORE), sender, 'SIGSTOP');
     await write(5);
     await stopped;
     await expectAll(0); // after 15 s

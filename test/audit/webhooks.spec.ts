@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,8 @@ import { createDatabase, query, unhurried, type TestDatabase } from '../support/
 import { freePort } from '../support/free-port.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -70,6 +73,26 @@ describe('webhooks', () => {
     });
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Latchkey' });
     expect(receiver.sockets.size).toBe(1); // kept alive
+  });
+
+  it('sends what the service writes: a sign-in, and then a new name of its device', async () => {
+    const provider = await StubProvider.start();
+    try {
+      await start({ ...provider.env(), WEBHOOK_EVENTS: 'sign_in,device_renamed' });
+      const device_id = randomUUID();
+      const { access_token, user_id } = await signIn(service!.url, randomUUID(), { device_id });
+      await bearer(service!.url, access_token)
+        .patch(`/devices/${device_id}`)
+        .send({ device_name: 'x' })
+        .expect(200);
+      await until(() => receiver.ids.length >= 2);
+      expect(receiver.deliveries.map(({ body }) => [body.type, body.data['user_id']])).toEqual([
+        ['sign_in', user_id],
+        ['device_renamed', user_id],
+      ]);
+    } finally {
+      await provider.close();
+    }
   });
 
   it('the receiver of docs/webhooks.md takes each event once, and refuses a forged one', async () => {

@@ -1,5 +1,4 @@
 import axe from 'axe-core';
-import { expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { provider } from './demo-visitor.js';
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import type { Step } from './page.js';
 
 /** Commands that run until they are stopped. */
@@ -123,12 +123,19 @@ export class Reader {
     if (response?.ok() !== true) throw new Error(`${url} answered ${response?.status()}`);
   }
 
-  /** Fills in the form of the sample provider, in the dialog of the application. */
+  /** Fills in the form of the sample provider, in the dialog of the application or as a page. */
   private async signIn(login: string, password: string): Promise<void> {
-    const form = this.tab.frameLocator('iframe');
+    const form = await this.signInForm();
     await form.locator('input[name=login]').fill(login);
     await form.locator('input[name=password]').fill(password);
     await form.locator('input[name=password]').press('Enter');
+  }
+
+  private async signInForm(): Promise<Frame> {
+    for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await delay(100))
+      for (const frame of this.tab.frames())
+        if (await frame.isVisible('input[name=login]').catch(() => false)) return frame;
+    throw new Error(`${this.tab.url()} has no form for signing in`);
   }
 
   /** Presses Ctrl-C in the terminal of the newest server, which becomes the present one. */

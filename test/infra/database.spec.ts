@@ -61,7 +61,6 @@ class SmallDisk {
 const FAULT_MS = 5000;
 /** Time until an operator, or Patroni, promotes the standby. */
 const DECISION_MS = 1000;
-const LONG = 180_000;
 /** Small files. (No operating system crashes here, so it may do without full pages.) */
 const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off'];
 
@@ -156,14 +155,11 @@ needs({ 'npm run test:infra in full': isFull }).describe('faults of the database
           },
           () => readOnly('off'),
         ],
-      ])(
-        '%s',
-        (fault, hurt, heal) =>
-          underLoad(url, fault, async () => {
-            await hurt();
-            await heal();
-          }),
-        LONG,
+      ])('%s', (fault, hurt, heal) =>
+        underLoad(url, fault, async () => {
+          await hurt();
+          await heal();
+        }),
       );
     },
   );
@@ -192,7 +188,6 @@ needs({ 'npm run test:infra in full': isFull }).describe('faults of the database
       };
       await underLoad(`${postgres.url}latchkey`, 'disk of the database full for 5 s', work);
     },
-    LONG,
   );
 });
 

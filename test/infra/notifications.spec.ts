@@ -110,7 +110,7 @@ needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints o
       notes: 'every push came to a socket once and in order',
     });
     expect(kills).toBeGreaterThan(0);
-  }, 900_000);
+  });
 });
 
 needs({ 'npm run test:infra in full': isFull }).describe('the listening connection', () => {

@@ -278,7 +278,6 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
       await load.finish(`rolling restart of three instances behind ${NAMES[kind]}`);
       expectNoFailure(load, proxy, instances.length);
     },
-    600_000,
   );
 
   needs({ 'npm run test:infra in full': isFull }).it.each(KINDS)(
@@ -294,6 +293,5 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
       }
       await load.finish(`each of three instances killed behind ${NAMES[kind]}`);
     },
-    600_000,
   );
 });

@@ -77,7 +77,6 @@ needs({ 'redis-server': hasRedis }).describe('Redis by its Sentinels', () => {
         await load.close();
       }
     },
-    600_000,
   );
 
   it.each([

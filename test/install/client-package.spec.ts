@@ -54,7 +54,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
     const loadSocketIo = () => Promise.resolve({});
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
     const calls = {
-      signIn: [], providers: [], showProviders: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
+      signIn: [], providers: [], showProviders: [], showDevices: [], showUser: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
       me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'],
     };
     const functions = Object.keys(client).filter((name) => !['session', 'on', 'close'].includes(name));
@@ -80,6 +80,8 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
   expect(codes).toMatchObject({
     signIn: 'no_browser',
     showProviders: 'no_browser',
+    showDevices: 'no_browser',
+    showUser: 'no_browser',
     providers: 'network',
     handleCallback: 'no_browser',
     connect: 'missing_peer',

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import request from 'supertest';
+import { systemOrigin } from '../../src/audit/audit-event.js';
+import { AuditTrail } from '../../src/audit/audit.trail.js';
 import { Events } from '../../src/events.js';
 import { watchProcess } from '../../src/operations/metrics/process-metrics.js';
 import { Removal } from '../../src/removal/removal.js';
@@ -85,6 +87,9 @@ describe('metrics', () => {
     const more = (name: string, labels: Record<string, string>) =>
       (after.sum(name, labels) ?? 0) - (before.sum(name, labels) ?? 0);
     expect(before.sum('latchkey_sign_ins_total', { provider: 'stub' })).toBe(1);
+    expect([before.sum('latchkey_users'), before.sum('latchkey_live_sessions')]).toEqual([1, 1]);
+    expect(before.sum('latchkey_audit_events_total', { event: 'sign_in' })).toBe(1);
+    expect(more('latchkey_audit_events_total', { event: 'sign_in_refused' })).toBe(2);
     expect(more('latchkey_sign_ins_total', { provider: 'none' })).toBe(1);
     const reason = 'invalid_grant';
     expect(more('latchkey_sign_ins_refused_total', { provider: 'none', reason })).toBe(1);
@@ -94,6 +99,22 @@ describe('metrics', () => {
     const asked = 'latchkey_provider_request_duration_seconds_count';
     expect(more(asked, { ...exchange, outcome: reason })).toBe(1);
     expect(before.sum(asked, { ...exchange, outcome: 'ok' })).toBe(1);
+  });
+
+  it('count the events of a flood that the audit trail leaves out', async () => {
+    const before = (await scrape()).sum('latchkey_audit_events_left_out_total')!;
+    const trail = service.app.get(AuditTrail);
+    for (let i = 0; i < 1000; i++) trail.refused({ event: 'refresh_refused', origin: systemOrigin() });
+    expect((await scrape()).sum('latchkey_audit_events_left_out_total')! - before).toBeGreaterThanOrEqual(
+      200,
+    );
+    expect((await scrape()).sum('latchkey_webhook_delay_seconds')).toBe(0);
+  });
+
+  it('are there without the counts of the database if it cannot count', async () => {
+    service.app.get(Events).once('total.asked', (tell) => tell('users', Promise.reject(new Error('away'))));
+    const now = await scrape();
+    expect([now.sum('latchkey_users'), now.sum('latchkey_ready')]).toEqual([NaN, 1]);
   });
 
   it('count sockets, events and pages of history', async () => {

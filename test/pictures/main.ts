@@ -1,11 +1,13 @@
-// Makes the pictures of the demo page in docs/pictures/ anew: `npx --no-install tsx test/pictures/main.ts`, after `npm run build`.
+// Makes the pictures of the demo page and the administration page in docs/pictures/ anew: `npx --no-install tsx test/pictures/main.ts`, after `npm run build`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { signInAs } from '../browsers/admin-visitor.js';
 import { DemoVisitors, isSignedIn, provider, signInButton } from '../browsers/demo-visitor.js';
 import { startServiceProcess } from '../support/service-process.js';
+import { ADMIN_ANSWERS, USER_VIEW } from './admin-answers.js';
 
 const FOLDER = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const DESKTOP = { width: 1240, height: 1020 };
@@ -35,12 +37,29 @@ async function enter(options: BrowserContextOptions, name: string): Promise<Page
   return page;
 }
 
+/** The administration page, with answers that are made up. */
+async function administer(): Promise<void> {
+  const page = await visitors.open({ viewport: { width: 1240, height: 900 } });
+  await page.route(
+    ({ pathname }) => pathname in ADMIN_ANSWERS,
+    (route) => route.fulfill({ json: ADMIN_ANSWERS[new URL(route.request().url()).pathname] }),
+  );
+  await signInAs(page, `${service.url}/admin`, 'Ada');
+  await page.getByText('Example Corp').waitFor();
+  await picture(page, 'admin-light');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.goto(service.url + USER_VIEW);
+  await page.getByText('Work laptop').waitFor();
+  await picture(page, 'admin-user-dark');
+}
+
 async function picture(page: Page, name: string): Promise<void> {
   await page.evaluate('scrollTo(0, 0)');
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
 }
 
 try {
+  await administer();
   await picture(await enter({ viewport: { ...DESKTOP, height: 900 } }, 'dialog'), 'dialog');
   const phone = await enter({ viewport: { width: 390, height: 844 }, userAgent: PHONE }, 'Ada’s phone');
   const desktop = await enter({ viewport: DESKTOP }, 'Ada’s laptop');

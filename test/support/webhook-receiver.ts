@@ -40,7 +40,7 @@ export class WebhookReceiver {
 
   /** @param port 0: any */
   static async start(port = 0): Promise<WebhookReceiver> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 60_000 });
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     const receiver = new WebhookReceiver(server);

@@ -14,7 +14,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** Whether the same request may succeed later. */
+  /** Whether a retry may succeed. */
   get isTransient(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }

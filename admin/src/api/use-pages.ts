@@ -13,7 +13,7 @@ type Answer<Row> = Page & { readonly [name in List]?: readonly Row[] };
 export interface Pages<Row> {
   readonly rows: readonly Row[];
   readonly isLoading: boolean;
-  /** Whether `rows` are those of an earlier search, until the answer comes. */
+  /** Whether `rows` belong to the search before, until the answer comes. */
   readonly isOld: boolean;
   readonly hasMore: boolean;
   readonly error: ApiError | undefined;
@@ -23,7 +23,7 @@ export interface Pages<Row> {
 
 /**
  * Loads a list page by page, and follows short pages.
- * @param path with its query, which has `limit`; null: nothing is loaded
+ * @param path with its query; null: nothing is loaded
  * @param list member of the answer that has the rows
  * @param enough rows that one load should bring
  */
@@ -35,14 +35,15 @@ export function usePages<Row>(path: string | null, list: List, enough = 20): Pag
     (index, before: Answer<Row> | null) => {
       if (path === null) return null;
       if (index === 0) return path;
-      return before?.next_cursor ? `${path}&cursor=${encodeURIComponent(before.next_cursor)}` : null;
+      if (!before?.next_cursor) return null;
+      return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(before.next_cursor)}`;
     },
     { revalidateFirstPage: false, keepPreviousData: true },
   );
   const loaded = data ?? [];
   const rows = loaded.flatMap((page) => page[list] ?? []);
   const hasMore = loaded.at(-1)?.next_cursor !== undefined;
-  /** Where the present load began: pages and rows. */
+  /** Pages and rows before the present load. */
   const begun = useRef({ path, pages: 0, rows: 0 });
   if (begun.current.path !== path) begun.current = { path, pages: 0, rows: 0 };
 

@@ -12,7 +12,7 @@ import { useLive } from './use-live.js';
 const LIMIT = '100';
 const FILTERS = ['user_id', 'event', 'provider', 'result', 'since', 'until'];
 
-/** The audit trail, newest first; new events appear by themselves. */
+/** The audit trail, newest first; new events appear every few seconds. */
 export function Audit(): ReactNode {
   const [filters, setFilter] = useFilters();
   const query = useMemo(() => {

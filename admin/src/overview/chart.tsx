@@ -3,6 +3,8 @@ import type { Hour } from '../api/types.js';
 import { formatNumber, LOCALE } from '../parts/locale.js';
 
 const HEIGHT = 240;
+/** Pixels of a bar. */
+const WIDEST = 28;
 const [TOP, BOTTOM, START] = [12, 28, 44];
 /** Pixels that a text below the bars needs. */
 const ROOM = 52;
@@ -23,7 +25,7 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
   const lines = Math.ceil(most / step);
   const [plotWidth, plotHeight] = [width - START, HEIGHT - TOP - BOTTOM];
   const slot = plotWidth / hours.length;
-  const bar = Math.max(1, slot - (isWeek ? 1 : 6));
+  const bar = Math.max(1, Math.min(slot - (isWeek ? 1 : 4), WIDEST));
   const y = (value: number): number => TOP + plotHeight * (1 - value / (step * lines));
   const point = (clientX: number, element: Element): void => {
     const index = Math.floor((clientX - element.getBoundingClientRect().left - START) / slot);
@@ -65,8 +67,15 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
               {sign_ins === null && (
                 <rect className="unknown" x={x} y={TOP} width={bar} height={plotHeight} />
               )}
-              <rect className="sign-ins" x={x} y={y(signIns)} width={bar} height={y(0) - y(signIns)} />
-              <rect className="refused" x={x} y={y(all)} width={bar} height={y(signIns) - y(all)} />
+              <rect
+                className="sign-ins"
+                rx={1.5}
+                x={x}
+                y={y(signIns)}
+                width={bar}
+                height={y(0) - y(signIns)}
+              />
+              <rect className="refused" rx={1.5} x={x} y={y(all)} width={bar} height={y(signIns) - y(all)} />
             </g>
           );
         })}

@@ -17,7 +17,7 @@ interface ActionProps {
   readonly run: () => Promise<string>;
 }
 
-/** A button whose action is done after a confirmation. */
+/** A button with an action that needs a confirmation. */
 export function Action({ label, subject, isSmall, isDangerous, ...dialog }: ActionProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const kind = `button${isSmall ? ' small' : ''}${isDangerous ? ' danger' : ''}`;

@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 
 let isFirst = true;
 let isBack = false;
-addEventListener('popstate', () => (isBack = true)); // the browser restores the position by itself
+addEventListener('popstate', () => (isBack = true)); // the browser restores the position
 
 /** The heading of a view: sets the title of the page, and has the focus after a navigation. */
 export function Heading({ title, children }: { title: string; children?: ReactNode }): ReactNode {

@@ -1,5 +1,12 @@
-import { createColumnHelper, tableFeatures, useTable, type ColumnDef } from '@tanstack/react-table';
-import { useState, type ReactNode } from 'react';
+import {
+  createColumnHelper,
+  FlexRender,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+  type Row as TableRow,
+} from '@tanstack/react-table';
+import { memo, useState, type ReactNode } from 'react';
 
 const features = tableFeatures({});
 type Columns<Row extends object> = ColumnDef<typeof features, Row>[];
@@ -39,13 +46,6 @@ export function Table<Row extends object>({
   isOld?: boolean;
 }): ReactNode {
   const table = useTable({ features, columns, data: rows, getRowId: keyOf });
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (id: string): void =>
-    setOpened((before) => {
-      const after = new Set(before);
-      if (!after.delete(id)) after.add(id);
-      return after;
-    });
   return (
     <table role="table" aria-label={label} className="table" aria-busy={isOld}>
       <thead role="rowgroup">
@@ -65,40 +65,54 @@ export function Table<Row extends object>({
         ))}
       </thead>
       {table.getRowModel().rows.map((row) => (
-        <tbody key={row.id} role="rowgroup">
-          <tr role="row">
-            {row.getAllCells().map((cell) => (
-              <td
-                key={cell.id}
-                role="cell"
-                data-column={cell.column.id}
-                data-title={String(cell.column.columnDef.header)}
-              >
-                <table.FlexRender cell={cell} />
-              </td>
-            ))}
-            {details && (
-              <td role="cell" data-column="actions">
-                <button
-                  type="button"
-                  className="link"
-                  aria-expanded={opened.has(row.id)}
-                  onClick={() => toggle(row.id)}
-                >
-                  Details
-                </button>
-              </td>
-            )}
-          </tr>
-          {details && opened.has(row.id) && (
-            <tr role="row" className="details">
-              <td role="cell" colSpan={columns.length + 1}>
-                {details(row.original)}
-              </td>
-            </tr>
-          )}
-        </tbody>
+        <RowGroup key={row.id} row={row} columns={columns} details={details} />
       ))}
     </table>
+  );
+}
+
+interface RowProps<Row extends object> {
+  readonly row: TableRow<typeof features, Row>;
+  readonly columns: Columns<Row>;
+  readonly details: ((row: Row) => ReactNode) | undefined;
+}
+
+/** A row, with its details. Rendered again only if its data change: a user may have 2,000 devices. */
+const RowGroup = memo(RenderedRow, (before, after) => {
+  const { row, columns, details } = after;
+  return before.row.original === row.original && before.columns === columns && before.details === details;
+}) as typeof RenderedRow;
+
+function RenderedRow<Row extends object>({ row, columns, details }: RowProps<Row>): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <tbody role="rowgroup">
+      <tr role="row">
+        {row.getAllCells().map((cell) => (
+          <td
+            key={cell.id}
+            role="cell"
+            data-column={cell.column.id}
+            data-title={String(cell.column.columnDef.header)}
+          >
+            <FlexRender cell={cell} />
+          </td>
+        ))}
+        {details && (
+          <td role="cell" data-column="actions">
+            <button type="button" className="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              Details
+            </button>
+          </td>
+        )}
+      </tr>
+      {details && isOpen && (
+        <tr role="row" className="details">
+          <td role="cell" colSpan={columns.length + 1}>
+            {details(row.original)}
+          </td>
+        </tr>
+      )}
+    </tbody>
   );
 }

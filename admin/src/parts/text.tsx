@@ -40,7 +40,7 @@ function distance(time: Date): string {
   return unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : 'just now';
 }
 
-/** A user's name in whatever script; without a name, the e-mail address or the provider's id. */
+/** A user's name in any script; without a name, the e-mail address or the provider's id. */
 export function nameOf({
   username,
   email,

@@ -15,13 +15,15 @@ interface Dropped {
 }
 
 const KEPT = columnsOf<Kept>([
-  { id: 'name', title: 'Kept claim', cell: ({ name }) => <bdi className="strong">{name}</bdi> },
+  { id: 'name', title: 'Claim', cell: ({ name }) => <bdi className="strong">{name}</bdi> },
   { id: 'value', title: 'Value', cell: ({ value }) => <Value value={value} /> },
 ]);
 const DROPPED = columnsOf<Dropped>([
-  { id: 'name', title: 'Dropped claim', cell: ({ name }) => <bdi className="strong">{name}</bdi> },
+  { id: 'name', title: 'Claim', cell: ({ name }) => <bdi className="strong">{name}</bdi> },
   { id: 'why', title: 'Why', cell: ({ why }) => why },
 ]);
+
+const NOT_SENT = <span className="soft">not sent</span>;
 
 /** The identity and the claims of a test sign-in. */
 export function TestOutcome({ result }: { result: TestResult }): ReactNode {
@@ -35,28 +37,32 @@ export function TestOutcome({ result }: { result: TestResult }): ReactNode {
         </p>
       )}
       {identity && (
-        <Facts
-          rows={[
-            ['Id there', <code key="">{identity.provider_user_id}</code>],
-            [
-              'Name',
-              identity.username ? <bdi>{identity.username}</bdi> : <span className="soft">not sent</span>,
-            ],
-            ['E-mail', identity.email ? <bdi>{identity.email}</bdi> : <span className="soft">not sent</span>],
-            [
-              'Picture',
-              identity.avatar_url ? (
-                <code>{identity.avatar_url}</code>
-              ) : (
-                <span className="soft">not sent</span>
-              ),
-            ],
-          ]}
-        />
+        <div className="halves">
+          <div>
+            <h3>Identity</h3>
+            <Facts
+              rows={[
+                ['Id there', <code key="">{identity.provider_user_id}</code>],
+                ['Name', identity.username ? <bdi>{identity.username}</bdi> : NOT_SENT],
+                ['E-mail', identity.email ? <bdi>{identity.email}</bdi> : NOT_SENT],
+                ['Picture', identity.avatar_url ? <code>{identity.avatar_url}</code> : NOT_SENT],
+              ]}
+            />
+          </div>
+          <div>
+            <h3>Kept claims</h3>
+            {kept.length === 0 && <p className="hint">None.</p>}
+            {kept.length > 0 && (
+              <Table label="Kept claims" columns={KEPT} rows={kept} keyOf={({ name }) => name} />
+            )}
+          </div>
+        </div>
       )}
-      {kept.length > 0 && <Table label="Kept claims" columns={KEPT} rows={kept} keyOf={({ name }) => name} />}
       {claims_dropped.length > 0 && (
-        <Table label="Dropped claims" columns={DROPPED} rows={claims_dropped} keyOf={({ name }) => name} />
+        <>
+          <h3>Dropped claims</h3>
+          <Table label="Dropped claims" columns={DROPPED} rows={claims_dropped} keyOf={({ name }) => name} />
+        </>
       )}
       {claims_received && (
         <details>

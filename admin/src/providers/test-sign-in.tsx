@@ -13,7 +13,7 @@ type Stage =
   | { readonly name: 'done'; readonly result: TestResult }
   | { readonly name: 'failed'; readonly error: ApiError };
 
-/** A sign-in at a provider that signs nobody in, and shows what the provider sends. */
+/** A test of a provider: shows what it sends, without a session. */
 export function TestSignIn({ provider: { name, label } }: { provider: Provider }): ReactNode {
   const [stage, setStage] = useState<Stage>({ name: 'idle' });
   const stop = useRef<() => void>(undefined);

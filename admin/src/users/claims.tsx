@@ -30,7 +30,7 @@ export function EffectiveClaims({ claims }: { claims: ClaimSet }): ReactNode {
   return <Table label="Claims" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />;
 }
 
-/** The claims by source, and an editor for those of the application. */
+/** The claims by source, and an editor for the application's claims. */
 export function Claims({
   path,
   name,

@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from 'react';
 import { call } from '../api/api.js';
-import type { Session, UserDetail } from '../api/types.js';
+import type { Device, Session, UserDetail } from '../api/types.js';
 import { Action } from '../parts/action.js';
 import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
@@ -20,10 +20,15 @@ export function Sessions({
 }): ReactNode {
   const { rows, rest } = useRest(path, 'sessions', user.sessions);
   const name = nameOf(user);
+  const { devices } = user;
   const columns = useMemo(
     () =>
       columnsOf<Session>([
-        { id: 'session', title: 'Session', cell: (session) => <WhichSession session={session} /> },
+        {
+          id: 'session',
+          title: 'Session',
+          cell: (session) => <WhichSession session={session} devices={devices} />,
+        },
         {
           id: 'state',
           title: 'Status',
@@ -59,7 +64,7 @@ export function Sessions({
           ),
         },
       ]),
-    [path, name, reload],
+    [path, name, devices, reload],
   );
   return (
     <section className="card list" aria-labelledby="sessions">
@@ -76,14 +81,21 @@ export function Sessions({
   );
 }
 
-function WhichSession({ session }: { session: Session }): ReactNode {
+function WhichSession({ session, devices }: { session: Session; devices: readonly Device[] }): ReactNode {
+  const device = devices.find(({ device_id }) => device_id === session.device_id)?.device_name;
   return (
     <>
       <span className="strong" title={session.user_agent ?? undefined}>
         {programOf(session)}
       </span>
       <span className="second">
-        Since <When at={session.created_at} isExact />
+        {device && (
+          <>
+            <bdi>{device}</bdi>, since{' '}
+          </>
+        )}
+        {!device && 'Since '}
+        <When at={session.created_at} isExact />
         {session.bound && ', bound to a key'}
       </span>
     </>

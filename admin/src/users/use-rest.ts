@@ -11,7 +11,7 @@ interface Rows {
 }
 
 /**
- * A list of which the user's page has the first entries; the rest is loaded on demand, which then replaces them.
+ * A list with the first entries of `GET /users/:user_id`. On demand the whole list is loaded, and replaces them.
  * @param path of the user
  */
 export function useRest<List extends keyof Rows>(
@@ -20,7 +20,7 @@ export function useRest<List extends keyof Rows>(
   first: readonly Rows[List][],
 ): { rows: readonly Rows[List][]; rest: Pages<Rows[List]> } {
   const [isWanted, setWanted] = useState(false);
-  const pages = usePages<Rows[List]>(isWanted ? `${path}/${list}?limit=200` : null, list, FIRST + 1);
+  const pages = usePages<Rows[List]>(isWanted ? `${path}/${list}` : null, list, FIRST + 1);
   const isReplaced = pages.rows.length > 0;
   return {
     rows: isReplaced ? pages.rows : first,

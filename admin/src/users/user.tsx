@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useCallback, type ReactNode } from 'react';
 import useSWR from 'swr';
 import { Link } from 'wouter';
 import type { ApiError } from '../api/api.js';
@@ -23,7 +23,7 @@ export function User({ userId }: { userId: string }): ReactNode {
   const path = `/users/${encodeURIComponent(userId)}`;
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
-  const reload = (): void => void mutate();
+  const reload = useCallback(() => void mutate(), [mutate]);
   if (!data)
     return (
       <>

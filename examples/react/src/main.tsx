@@ -1,5 +1,12 @@
 import { createClient } from '@latchkey/client';
-import { LatchkeyProvider, SignedIn, SignedOut, SignInButton, useChannel } from '@latchkey/client/react';
+import {
+  LatchkeyProvider,
+  SignedIn,
+  SignedOut,
+  SignInButton,
+  useChannel,
+  UserButton,
+} from '@latchkey/client/react';
 import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
@@ -26,7 +33,6 @@ function List() {
         ))}
       </fieldset>
       <p role="status">{isLive ? 'Live on all your devices' : 'Connecting …'}</p>
-      <button type="button" onClick={() => void latchkey.signOut().catch(() => {})} children="Sign out" />
     </form>
   );
 }
@@ -49,6 +55,7 @@ if (location.pathname === '/callback') latchkey.handleCallback().catch(({ messag
 else
   createRoot(document.getElementById('root')!).render(
     <LatchkeyProvider client={latchkey}>
+      <UserButton className="user" />
       <h1>Shopping list</h1>
       <SignedIn children={<List />} />
       <SignedIn role="admin" children={<Admin />} />

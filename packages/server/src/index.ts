@@ -13,11 +13,9 @@ export type {
   SessionsPage,
   User,
   UserDetail,
-  UserQuery,
-  Users,
   UsersPage,
-  UserToSignOut,
-} from './calls/users.js';
+} from './calls/user.js';
+export type { UserQuery, Users, UserToSignOut } from './calls/users.js';
 export type { AuditStreamEvent } from './feed/audit-stream.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';

@@ -1,25 +1,36 @@
-import type { Sql, Statement } from './sql.js';
+import { errorCode } from './error-facts.js';
+import type { Sql } from './sql.js';
 
 /** Up to here a count is exact; it takes some 100 ms. */
 const EXACT = 1_000_000;
+const CANCELED = '57014'; // it took too long
 
-const ESTIMATE = {
-  name: 'rows-estimated',
-  text: 'SELECT reltuples::float8 AS rows FROM pg_class WHERE oid = to_regclass($1)',
-};
+interface Plan {
+  readonly 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows'?: number } }];
+}
 
 /**
- * Counts rows in bounded time: exactly up to about a million, above that as the statistics of autovacuum say.
- * On Citus, whose nodes count together, always exactly.
+ * Counts rows in bounded time: exactly up to about a million; more, or more than a slow database can count in a second, as the
+ * planner estimates them. On Citus, whose nodes count together, always exactly.
  *
- * @param relation a table, or a partial index, with these rows
- * @param exact selects their number as `rows`
+ * @param name of the statement
+ * @param from table and condition, without parameters
  */
-export async function countRows(sql: Sql, relation: string, exact: Statement): Promise<number> {
-  if (!sql.distributed) {
-    const [estimate] = await sql.query<{ rows: number }>(ESTIMATE, [relation]);
-    if (estimate && estimate.rows > EXACT) return estimate.rows;
+export async function countRows(sql: Sql, name: string, from: string): Promise<number> {
+  const estimate = sql.distributed ? 0 : await estimateRows(sql, name, from);
+  if (estimate > EXACT) return estimate;
+  try {
+    const statement = { name, text: `SELECT count(*)::float8 AS rows FROM ${from}` };
+    const [counted] = await sql.query<{ rows: number }>(statement, []);
+    return counted!.rows;
+  } catch (error) {
+    if (sql.distributed || errorCode(error) !== CANCELED) throw error;
+    return estimate;
   }
-  const [counted] = await sql.query<{ rows: number }>(exact, []);
-  return counted!.rows;
+}
+
+async function estimateRows(sql: Sql, name: string, from: string): Promise<number> {
+  const statement = { name: `${name}-estimate`, text: `EXPLAIN (FORMAT JSON) SELECT FROM ${from}` };
+  const [row] = await sql.query<Plan & Record<string, unknown>>(statement, []);
+  return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }

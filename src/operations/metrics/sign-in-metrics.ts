@@ -62,9 +62,16 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
     'outcome',
   );
 
+  const recordings = meter.counter(
+    'latchkey_audit_events_total',
+    'Events of the audit trail that this instance recorded, by name.',
+    'event',
+  );
+
   events.on('audit.recorded', (recorded) => {
     for (const { event, provider: name, error: reason = 'other' } of recorded) {
       const provider = known(name);
+      recordings.inc({ event });
       if (event === 'sign_in') signIns.inc({ provider });
       if (event === 'sign_in_refused')
         refused.inc({ provider, reason: REASONS.has(reason) ? reason : 'other' });

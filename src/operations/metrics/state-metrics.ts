@@ -1,4 +1,4 @@
-import type { Events, ServiceState } from '../../events.js';
+import type { Events, ServiceState, Total } from '../../events.js';
 import type { Readiness } from '../readiness.js';
 import type { Meter } from './meter.js';
 
@@ -21,6 +21,20 @@ const READINGS: readonly Reading[] = [
     'latchkey_ended_session_streams',
     'Open streams of ended sessions (GET /sessions/ended).',
   ],
+  [
+    'webhookDelay',
+    'latchkey_webhook_delay_seconds',
+    'Age of the oldest event that the slowest webhook has not accepted; 0 at instances that send none.',
+  ],
+];
+
+const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] = [
+  ['users', 'latchkey_users', 'Users of all instances, counted once a minute; above a million an estimate.'],
+  [
+    'live_sessions',
+    'latchkey_live_sessions',
+    'Living sessions of all instances, counted once a minute; above a million an estimate.',
+  ],
 ];
 
 /** Registers the present state of other modules, which they report at each scrape. */
@@ -31,6 +45,12 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
     return all;
   };
   for (const [key, name, help] of READINGS) meter.gauge(name, help, () => Number(state()[key] ?? 0));
+  for (const [total, name, help] of TOTALS) meter.gauge(name, help, () => count(events, total));
+  meter.total(
+    'latchkey_audit_events_left_out_total',
+    'Refusals that were not stored in the audit trail, since there were more than a thousand a second.',
+    () => state().auditEventsLeftOut ?? 0,
+  );
   meter.total(
     'latchkey_deliveries_total',
     'Events sent to sockets; an event for three sockets counts three times.',
@@ -53,4 +73,13 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
     'Time of the last reading of ended sessions (0: never); twice a second.',
     () => readAt / 1000,
   );
+}
+
+/** @returns NaN while the database cannot count; the other metrics must not fail with it */
+async function count(events: Events, total: Total): Promise<number> {
+  let counting: Promise<number> | undefined;
+  events.emit('total.asked', (name, result) => {
+    if (name === total) counting = result;
+  });
+  return (await counting?.catch(() => NaN)) ?? NaN;
 }

@@ -5,12 +5,7 @@ import { Sql } from '../../database/statements/sql.js';
 import { Events } from '../../events.js';
 import { LIVING } from './session.sql.js';
 
-/** Contains the living sessions, and the few that expired since the last removal. */
-const INDEX = 'refresh_tokens_open';
-const COUNT = {
-  name: 'sessions-count',
-  text: `SELECT count(*)::float8 AS rows FROM refresh_tokens WHERE ${LIVING}`,
-};
+const LIVE = `refresh_tokens WHERE ${LIVING}`;
 const FRESH_MS = 60_000;
 
 /** Number of living sessions, counted at most once a minute, and only if somebody asks. */
@@ -19,7 +14,7 @@ export class LiveSessions {
   private readonly reading: KeptReading<number>;
 
   constructor(sql: Sql, events: Events) {
-    this.reading = new KeptReading(() => countRows(sql, INDEX, COUNT), FRESH_MS);
+    this.reading = new KeptReading(() => countRows(sql, 'sessions-count', LIVE), FRESH_MS);
     events.on('total.asked', (tell) => tell('live_sessions', this.get()));
   }
 

@@ -16,7 +16,8 @@ const appSource = (service: string): string => `
 import { StrictMode, useState } from 'react';
 import { createClient } from '@latchkey/client';
 import {
-  LatchkeyProvider, ProviderButtons, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, useSession,
+  Devices, LatchkeyProvider, ProviderButtons, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, UserButton, useSession,
+  useUser,
 } from '@latchkey/client/react';
 
 export const latchkey = createClient({
@@ -66,17 +67,35 @@ export function App() {
   );
 }
 
+function Since() {
+  const user = useUser();
+  return <p id="since">{user ? user.user_id + ' since ' + user.created_at.slice(0, 4) : String(user)}</p>;
+}
+
+export function Account() {
+  const [isShown, setShown] = useState(true);
+  return (
+    <StrictMode>
+      <LatchkeyProvider client={latchkey}>
+        <Since />
+        <button onClick={() => setShown(!isShown)}>toggle</button>
+        {isShown && <><UserButton className="user" /><Devices className="devices" onError={({ code }) => errors.push(code)} /></>}
+      </LatchkeyProvider>
+    </StrictMode>
+  );
+}
+
 export function Lonely() {
   useLatchkey();
 }
 `;
 const BROWSER = `
 import { createRoot, hydrateRoot } from 'react-dom/client';
-import { App, latchkey } from './app.js';
+import { Account, App, latchkey } from './app.js';
 const root = document.getElementById('root');
 if (location.pathname.startsWith('/callback')) latchkey.handleCallback().catch(() => {}); // tests open it by itself, too
 else if (root.firstChild) hydrateRoot(root, <App />, { onRecoverableError: (error) => console.error(error) });
-else createRoot(root).render(<App />);
+else createRoot(root).render(location.pathname === '/account' ? <Account /> : <App />);
 `;
 const SERVER = `
 import { createElement } from 'react';
@@ -115,7 +134,8 @@ async function startReactApp(version: 18 | 19, service: string): Promise<ReactAp
   new Function('require', 'module', server)(createRequire(import.meta.url), module);
   const { html, failures } = module.exports;
   const pages = await Pages.start();
-  for (const path of ['/', '/callback', '/callback/mock', '/callback/stub']) pages.put(path, browser);
+  for (const path of ['/', '/account', '/callback', '/callback/mock', '/callback/stub'])
+    pages.put(path, browser);
   pages.put('/hydrated', browser, html);
   return { pages, html, failures };
 }
@@ -153,7 +173,7 @@ describe('@latchkey/client/react, packed', () => {
       }`;
     const without = `
       import { createClient } from '@latchkey/client';
-      import { LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, useSession } from '@latchkey/client/react';
+      import { Devices, LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, UserButton, useSession, useUser } from '@latchkey/client/react';
       const latchkey = createClient<{ note: string }>({ url: 'u', provider: 'mock', redirectUri: '/' });
       export function App() {
         const session = useSession();        useChannel('any', (data: unknown) => data);
@@ -162,7 +182,8 @@ describe('@latchkey/client/react, packed', () => {
         // @ts-expect-error a claim of any name has any type
         plan.length;
         const wanted: string | null | undefined = session && session.userId;
-        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /></LatchkeyProvider>;
+        const since: string | undefined = useUser()?.created_at;
+        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /><UserButton provider className={since} /><Devices onError={({ code }) => code} /></LatchkeyProvider>;
       }`;
     const options = { module: 'preserve', lib: ['es2022', 'dom'], jsx: 'react-jsx', skipLibCheck: true };
     expect(await project.typeCheck({ 'app.tsx': source }, options)).toBe('');
@@ -346,6 +367,37 @@ inChromium('@latchkey/client/react', () => {
       await says('live two:');
       await push(linus, 'linus');
       await says('live two: ada grace linus');
+    });
+
+    it('shows the user and the devices as long as they are mounted, over one connection', async () => {
+      await page.goto(`${app.pages.url}/callback`);
+      const user = await storeSession(page, service.url, 'ada');
+      await page.goto(`${app.pages.url}/account`);
+      await page.getByText(`${user} since 20`).waitFor();
+      const own = page.locator('.devices').getByRole('listitem').filter({ hasText: 'This device' });
+      await own.getByText('Online').waitFor();
+      await page
+        .locator('.user')
+        .getByRole('button', { name: /^Account/ })
+        .waitFor();
+      expect([opened, open]).toEqual([1, 1]);
+
+      await page.getByText('toggle').click();
+      await own.waitFor({ state: 'detached' });
+      expect(await page.locator('.user').count()).toBe(0);
+      await until(() => open === 0); // no component listens any more
+      await page.getByText('toggle').click();
+      await own.getByText('Online').waitFor();
+      expect([opened, open]).toEqual([2, 1]);
+
+      const other = await otherTab();
+      await other.evaluate('latchkey.signOut()');
+      await page.locator('#since').getByText('null').waitFor();
+      await own.waitFor({ state: 'detached' });
+      const grace = await storeSession(other, service.url, 'grace');
+      await page.getByText(`${grace} since 20`).waitFor();
+      await own.getByText('Online').waitFor();
+      expect(await page.evaluate('errors')).toEqual([]);
     });
 
     it('renders on a server without a session, and is hydrated without a warning', async () => {

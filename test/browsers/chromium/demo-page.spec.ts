@@ -170,7 +170,7 @@ inChromium('the page of the demo', () => {
     const offline = async (is: boolean): Promise<void> => page.context().setOffline(is);
     const here = devices(page)
       .getByRole('listitem')
-      .filter({ has: page.locator('.tag:not([hidden])') });
+      .filter({ has: page.getByText('This device') });
     await here.getByText('Online').waitFor();
 
     await offline(true);

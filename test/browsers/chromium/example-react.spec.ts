@@ -167,7 +167,8 @@ inChromium('examples/react', () => {
     `);
     await laptop.getByRole('dialog').getByText('You were signed out on this device').waitFor();
     expect(await laptop.getByRole('button', { name: 'Coffee' }).count()).toBe(0);
-    await phone.getByRole('button', { name: 'Sign out' }).click();
+    await phone.getByRole('button', { name: 'Account of Ada Lovelace' }).click();
+    await phone.getByRole('button', { name: 'Sign out', exact: true }).click();
     await phone.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(complaints).toEqual([]);
   });

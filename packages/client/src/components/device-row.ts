@@ -23,6 +23,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
   const picture = make('span', { className: 'icon' });
   const title = make('strong', { dir: 'auto' });
   const tag = make('span', { className: 'tag' }, texts.thisDevice);
+  const head = make('p');
   const state = make('p');
   const facts = make('p', { className: 'facts' });
   const button = (text: string, className = ''): HTMLButtonElement =>
@@ -39,7 +40,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
   const save = make('button', { className: 'main' }, texts.save);
   const form = make('form', { hidden: true }, input, save, cancel);
   const actions = make('div', { className: 'actions' }, edit, out);
-  const text = make('div', { className: 'text' }, make('p', {}, title, ' ', tag), state, facts);
+  const text = make('div', { className: 'text' }, head, state, facts);
   const element = make('li', {}, picture, text, actions, form);
 
   const setEditing = (is: boolean): void => {
@@ -78,7 +79,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
       [device, name] = [shown, named];
       const { current, signed_in: isIn, address, created_at: first, last_seen_at: last } = device;
       title.textContent = name.title;
-      tag.hidden = !current;
+      head.replaceChildren(title, ...(current ? [' ', tag] : []));
       const isOnline = current ? connection === 'live' : isIn && device.online && connection !== 'away';
       const isOffline = current && connection === 'away';
       const used = make('time', { dateTime: last, title: new Date(last).toLocaleString(texts.language) });

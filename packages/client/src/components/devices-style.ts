@@ -7,7 +7,6 @@ export const STYLE = `
 [hidden]{display:none!important}
 *{box-sizing:border-box}
 ul,p{margin:0;padding:0;list-style:none}
-p:empty{display:none}
 li{display:grid;grid-template-columns:2.5rem minmax(0,1fr) auto;gap:.25rem .875rem;align-items:center;padding:.75rem 0;border-bottom:1px solid #8886}
 li:last-child{border-bottom:0}
 .icon{display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:var(--radius);background:color-mix(in srgb,var(--accent) 12%,#0000);color:var(--accent)}

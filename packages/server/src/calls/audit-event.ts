@@ -23,7 +23,7 @@ export interface AuditEvent {
   /** RFC 3339. */
   readonly at: string;
   readonly event: AuditName;
-  readonly result: string;
+  readonly result: 'ok' | 'refused' | (string & {});
   /** Code of a refusal, e.g. `invalid_grant`. */
   readonly error?: string;
   readonly reason?: string;

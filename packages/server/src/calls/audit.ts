@@ -15,12 +15,11 @@ export interface AuditQuery {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
-  /** `result` of the events. */
-  readonly result?: string | undefined;
+  readonly result?: AuditEvent['result'] | undefined;
   /** A `Date`, or RFC 3339. */
   readonly since?: Date | string | undefined;
   readonly until?: Date | string | undefined;
-  /** Events of a page, 1,000 at most. */
+  /** Events of a page, 1,000 at most. Default 50. */
   readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */
   readonly cursor?: string | undefined;
