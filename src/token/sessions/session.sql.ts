@@ -1,3 +1,4 @@
+import { lastUse } from '../../database/statements/last-use.js';
 import { errorCode } from '../../database/statements/error-facts.js';
 import type { Retention } from '../../database/expires.js';
 
@@ -140,3 +141,6 @@ export const KEPT_SESSIONS: Retention = {
       SELECT user_id, session_id FROM ${batch} WHERE user_id IN (
         SELECT user_id FROM tokens GROUP BY user_id HAVING count(*) = ${MOST_ACCESS_TOKENS})`,
 };
+
+/** See LastSeen. */
+export const SESSION_USE = lastUse('refresh_tokens', 'last_used_at', ['user_id', 'session_id']);
