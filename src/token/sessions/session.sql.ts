@@ -83,10 +83,10 @@ export function hasMostSessions(userId: string): string {
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
 }
 
-/** Number of live sessions of a user, as an SQL expression. */
-export function countLiving(userId: string): string {
+/** Number of live sessions of a user, as an SQL expression. @param most where the count ends */
+export function countLiving(userId: string, most = MOST_SESSIONS): string {
   return `(SELECT count(*)::int FROM (
-      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${MOST_SESSIONS}
+      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${most}
     ) AS living)`;
 }
 
