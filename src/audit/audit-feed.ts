@@ -4,8 +4,8 @@ import { databaseUnavailable } from '../errors/server-error.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 
-/** Events that one statement reads: some milliseconds, and 1 MB at most. */
-const PAGE = 250;
+/** Events that one statement reads. They fit into the bound of a stream, though JSON needs six characters for a control character. */
+const PAGE = 100;
 
 /** The `at` of an event is read after the start of its transaction, which PostgreSQL shows within this time. */
 const MARGIN_S = 1;

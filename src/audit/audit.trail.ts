@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { chunks } from '../database/statements/concurrency-limit.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type Session } from '../events.js';
 import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
@@ -11,6 +12,8 @@ const OF_EACH = 100;
 const OF_ANY = 700;
 /** Refusals that wait for the database; later ones are counted. */
 const MOST_WAITING = 10_000;
+/** Refusals of one statement: Citus gets them as parameters, of which a statement may have 65,535. */
+const LARGEST_WRITE = 1000;
 const WRITE_EVERY_MS = 200;
 const SECOND_MS = 1000;
 
@@ -109,14 +112,14 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
   /** If the database is away, the batch is written with the next one. */
   private async writeNow(): Promise<void> {
-    const batch = this.waiting.splice(0);
-    if (batch.length === 0) return;
-    try {
-      const rows = await Promise.all(batch.map((one) => attributed(one)));
-      await this.store.insert(this.dataSource.manager, rows);
-    } catch (error) {
-      this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
-      if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);
+    for (const batch of chunks(this.waiting.splice(0), LARGEST_WRITE)) {
+      try {
+        const rows = await Promise.all(batch.map((one) => attributed(one)));
+        await this.store.insert(this.dataSource.manager, rows);
+      } catch (error) {
+        this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
+        if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);
+      }
     }
   }
 }

@@ -85,7 +85,8 @@ export class SignInCounts {
     return (Math.floor(this.clock.now() / HOUR_MS) - HOURS + 1) * HOUR_MS;
   }
 
-  private async count(): Promise<void> {
+  /** Counts what was added, and what is missing at the beginning; one call at a time. */
+  async count(): Promise<void> {
     const first = this.firstHour();
     const settled = this.clock.now() - SETTLED_MS;
     if (this.to < first) {

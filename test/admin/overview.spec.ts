@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
+import { HOURS, SignInCounts } from '../../src/audit/sign-in-counts.js';
 import { Clock } from '../../src/database/clock.js';
 import request from 'supertest';
 import { eventsOf } from '../support/audit.js';
@@ -113,6 +114,31 @@ describe('the overview', () => {
         last_failure_at: at(4),
         last_error: 'server_error',
       },
+    ]);
+  });
+
+  it('counts each event once, in many readings while time goes on', async () => {
+    const counts = service.app.get(SignInCounts);
+    /** Counts at a time; returns all sign-ins of the seven days before. */
+    const countAt = async (time: number): Promise<number> => {
+      jest.spyOn(service.app.get(Clock), 'now').mockReturnValue(time);
+      await counts.count();
+      const { tallies, countedFrom, firstHour } = await counts.read();
+      expect(countedFrom).toBeLessThanOrEqual(firstHour);
+      const hours = Array.from({ length: HOURS }, (_, i) => firstHour + i * HOUR_MS);
+      return hours.reduce((sum, hour) => sum + tallies.sum('sign_in', hour), 0);
+    };
+    const seen: number[] = [];
+    const times = Array.from({ length: 33 }, (_, i) => 25 * (i - 16)); // seconds after HOUR
+    for (const time of times) {
+      await insert(`${3 - time} seconds`, 'sign_in', null, 2);
+      await insert(`${90 - time} seconds`, 'sign_out', null, 1);
+      seen.push(await countAt(HOUR + time * 1000));
+    }
+    expect(seen).toEqual(times.map((_, i) => 2 * (i + 1)));
+    const later = [6, 8, 30].map((days) => HOUR + days * 24 * HOUR_MS);
+    expect([await countAt(later[0]!), await countAt(later[1]!), await countAt(later[2]!)]).toEqual([
+      66, 0, 0,
     ]);
   });
 

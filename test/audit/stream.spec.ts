@@ -183,12 +183,12 @@ describe('GET /audit/stream', () => {
       await client.end();
     }
     const got: string[] = [];
-    let isOver = false;
+    const writing = { isOver: false };
     const reading = (async () => {
       let cursor = (await read(0)).lastEventId;
-      for (let turn = 1; !isOver; turn++) {
+      for (let turn = 1; !writing.isOver; turn++) {
         const reader = await EventStreamReader.open(instances[turn % 2]!.url, KEY, cursor, { path });
-        await Promise.race([delay(700 * Math.random()), until(() => isOver)]);
+        await Promise.race([delay(700 * Math.random()), until(() => writing.isOver)]);
         reader.close();
         got.push(...idsOf(reader));
         cursor = reader.lastEventId || cursor;
@@ -199,7 +199,7 @@ describe('GET /audit/stream', () => {
       await Promise.all(users.map(writeSlowly));
       await until(() => [...written.values()].flat().every((id) => got.includes(id)));
     } finally {
-      isOver = true;
+      writing.isOver = true;
       await reading;
     }
     const all = [...written.values()].flat();
@@ -238,6 +238,19 @@ describe('GET /audit/stream', () => {
     expect(idsOf(slow)).toEqual(ids);
     const later = await write();
     await until(() => has(slow, later));
+  });
+
+  it('a user with the longest user agents stops no reader', async () => {
+    const reader = await read(0);
+    const ids = Array.from({ length: 400 }, () => randomUUID());
+    await query(
+      databaseUrl(),
+      `INSERT INTO audit_events (user_id, id, event, result, actor_type, user_agent, provider_user_id)
+       SELECT $1, id, 'sign_in', 'ok', 'user', repeat(chr(1), 1024), repeat(chr(1), 255) FROM unnest($2::uuid[]) AS new (id)`,
+      [randomUUID(), ids],
+    );
+    await until(() => has(reader, ids));
+    expect(idsOf(reader)).toEqual(ids);
   });
 
   it('while the database is unavailable, streams stay open and silent; then they continue without a gap', async () => {

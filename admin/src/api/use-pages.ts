@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
 import useSWRInfinite from 'swr/infinite';
 import type { ApiError } from './api.js';
 import type { Page } from './types.js';
@@ -38,7 +38,7 @@ export function usePages<Row>(path: string | null, list: List, enough = 20): Pag
       if (!before?.next_cursor) return null;
       return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(before.next_cursor)}`;
     },
-    { revalidateFirstPage: false, keepPreviousData: true },
+    { revalidateFirstPage: false, revalidateOnMount: true, keepPreviousData: true },
   );
   const loaded = data ?? [];
   const rows = loaded.flatMap((page) => page[list] ?? []);
@@ -64,6 +64,6 @@ export function usePages<Row>(path: string | null, list: List, enough = 20): Pag
       begun.current = { path, pages: loaded.length, rows: rows.length };
       void setSize(loaded.length + 1);
     },
-    reload: () => void mutate(),
+    reload: useCallback(() => void mutate(), [mutate]),
   };
 }

@@ -68,8 +68,8 @@ function WhichDevice({ device }: { device: Device }): ReactNode {
 }
 
 function DeviceState({ device: { online, signed_in } }: { device: Device }): ReactNode {
-  if (online) return <span className="state good">Online</span>;
-  return <span className="state">{signed_in ? 'Signed in' : 'Signed out'}</span>;
+  if (!signed_in) return <span className="state">Signed out</span>; // its socket may need a second to close
+  return online ? <span className="state good">Online</span> : <span className="state">Signed in</span>;
 }
 
 function SignOut({

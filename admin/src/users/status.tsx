@@ -8,6 +8,6 @@ export function Status({
   user: Pick<User, 'suspended_at' | 'online' | 'live_sessions'>;
 }): ReactNode {
   if (user.suspended_at) return <span className="state bad">Suspended</span>;
-  if (user.online) return <span className="state good">Online</span>;
-  return <span className="state">{user.live_sessions > 0 ? 'Signed in' : 'Signed out'}</span>;
+  if (user.live_sessions === 0) return <span className="state">Signed out</span>; // a socket may need a second to close
+  return user.online ? <span className="state good">Online</span> : <span className="state">Signed in</span>;
 }

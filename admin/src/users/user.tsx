@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { ApiError } from '../api/api.js';
 import { useMayChange } from '../api/session.js';
 import type { AuditEvent, UserDetail } from '../api/types.js';
-import { usePages } from '../api/use-pages.js';
+import { usePages, type Pages } from '../api/use-pages.js';
 import { Events } from '../audit/events.js';
 import { Copyable } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
@@ -23,7 +23,12 @@ export function User({ userId }: { userId: string }): ReactNode {
   const path = `/users/${encodeURIComponent(userId)}`;
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
-  const reload = useCallback(() => void mutate(), [mutate]);
+  const trail = usePages<AuditEvent>(data ? `/audit?user_id=${data.user_id}&limit=20` : null, 'events', 10);
+  const { reload: reloadTrail } = trail;
+  const reload = useCallback(() => {
+    void mutate();
+    reloadTrail();
+  }, [mutate, reloadTrail]);
   if (!data)
     return (
       <>
@@ -67,7 +72,7 @@ export function User({ userId }: { userId: string }): ReactNode {
       </div>
       <Sessions path={path} user={data} reload={reload} />
       <Devices path={path} user={data} reload={reload} />
-      <Trail userId={data.user_id} />
+      <Trail userId={data.user_id} pages={trail} />
     </>
   );
 }
@@ -91,8 +96,7 @@ function Profile({ user }: { user: UserDetail }): ReactNode {
 }
 
 /** The latest events about this user. */
-function Trail({ userId }: { userId: string }): ReactNode {
-  const pages = usePages<AuditEvent>(`/audit?user_id=${userId}&limit=20`, 'events', 10);
+function Trail({ userId, pages }: { userId: string; pages: Pages<AuditEvent> }): ReactNode {
   return (
     <section className="card list" aria-labelledby="trail">
       <div className="head">
