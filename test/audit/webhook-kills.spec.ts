@@ -3,7 +3,7 @@ import { createDatabase, query, unhurried, type TestDatabase } from '../support/
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { TcpProxy, type Connection } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
-import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** Words of the statements of a delivery, as they pass to the database. */
 const [HOLD, READ, STORE] = ['webhook-hold', 'FROM audit_events', 'webhook-accepted'];
@@ -42,6 +42,7 @@ describe('webhooks of instances that end', () => {
     const env = {
       WEBHOOK_URLS: receiver.url,
       WEBHOOK_SECRET,
+      WEBHOOK_EVENTS,
       DATABASE_URL: behind.href,
       DATA_DIR: '/nonexistent',
     };

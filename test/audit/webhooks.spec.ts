@@ -12,7 +12,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** Webhooks (contract §9) of one instance; test/audit/webhook-kills.spec.ts kills instances. */
 describe('webhooks', () => {
@@ -37,6 +37,7 @@ describe('webhooks', () => {
     service = await startTestService({
       WEBHOOK_URLS: receiver.url,
       WEBHOOK_SECRET,
+      WEBHOOK_EVENTS,
       ...env,
       DATABASE_URL: unhurried(database.url),
     });
@@ -218,6 +219,7 @@ describe('webhooks', () => {
       const process = await startServiceProcess({
         WEBHOOK_URLS: receiver.url,
         WEBHOOK_SECRET_FILE: file,
+        WEBHOOK_EVENTS,
         DATABASE_URL: unhurried(database.url),
       });
       await isHeld(1);

@@ -178,11 +178,11 @@ describe('the rows of a logout by the provider', () => {
     it('records sessions that began meanwhile as well', async () => {
       await store({ first: ['ada', of('u')] });
       const look = signOuts.signOutAtProvider.bind(signOuts);
-      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(async (...call) => {
-        const slice = await look(...call);
+      const late = async (...call: Parameters<typeof look>): ReturnType<typeof look> => {
         await store({ late: ['ada', of('u')] });
-        return slice;
-      });
+        return look(...call);
+      };
+      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockImplementationOnce(late);
       await obey(of('u'));
       expect(reported.map(({ user_id }) => user_id)).toEqual([userOf('ada'), userOf('ada')]);
     });

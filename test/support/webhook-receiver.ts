@@ -3,8 +3,12 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
+import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** All but `key_made`, which the first start of a service causes. */
+export const WEBHOOK_EVENTS = AUDIT_NAMES.filter((name) => name !== 'key_made').join();
 
 /** Delivery with a valid signature. */
 export interface Delivery {
