@@ -3,6 +3,8 @@ import { Reflector } from '@nestjs/core';
 export interface Expiry {
   /** Whether removal of this table's rows never waits for other tables. */
   readonly first?: boolean;
+  /** For a table without `expires_at`: rows are removed so many days after the time in this column, which has an index. */
+  readonly age?: { readonly column: string; readonly days: 'auditRetentionDays' };
   /** For rows that may be needed after their expiry. */
   readonly unless?: Retention;
 }

@@ -42,8 +42,15 @@ export function readableLine(entry: Record<string, unknown>): string {
   const head = msg ?? event ?? (err === undefined ? context : '');
   const fields = Object.entries(entry)
     .filter(([name, value]) => !LEFT_OUT.has(name) && value !== undefined)
+    .flatMap(([name, value]) => membersOf(name, value))
     .map(([name, value]) => `${name}=${fieldOf(value)}`);
   return [[textOf(head), ...fields].filter(Boolean).join(' '), errorOf(err)].filter(Boolean).join(': ');
+}
+
+/** Members of an object are fields of their own: `actor.type=user`. */
+function membersOf(name: string, value: unknown): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, value]];
+  return Object.entries(value).map(([member, its]) => [`${name}.${member}`, its]);
 }
 
 function fieldOf(value: unknown): string {

@@ -1,3 +1,4 @@
+import type { Settings } from '../config/settings/settings.js';
 import type { Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
@@ -10,9 +11,13 @@ export const BATCH = 1000;
 /** First key of the advisory locks; the second is the table. One batch per table runs at a time, on all instances together. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
-/** Table with a column `expires_at`. */
+/** Table whose rows expire. */
 export interface ExpiringTable extends Expiry {
   readonly table: string;
+  /** Column of the time; default: `expires_at`. */
+  readonly column?: string;
+  /** SQL expression: rows before this time have expired; default: `now()`. */
+  readonly until?: string;
   /** Columns of the primary key. */
   readonly key: string;
 }
@@ -50,12 +55,18 @@ export class RowBatches extends ExpiredRows {
 }
 
 /** Tables of the entities with `@Expires`; `first` ones come first. */
-export function expiringTables({ entityMetadatas }: DataSource): ExpiringTable[] {
+export function expiringTables(
+  { entityMetadatas }: DataSource,
+  settings: Pick<Settings, 'auditRetentionDays'>,
+): ExpiringTable[] {
   const reflector = new Reflector();
   const tables = entityMetadatas.flatMap(({ target, tableName, primaryColumns }) => {
     const expiry = reflector.get<Expiry | undefined>(Expires.KEY, target as Type);
     const key = primaryColumns.map(({ databaseName }) => databaseName).join(', ');
-    return expiry ? [{ table: tableName, key, ...expiry }] : [];
+    if (!expiry) return [];
+    const { age } = expiry;
+    const until = age && { column: age.column, until: `now() - interval '${settings[age.days]} days'` };
+    return [{ table: tableName, key, ...expiry, ...until }];
   });
   return tables.toSorted((a, b) => Number(b.first ?? false) - Number(a.first ?? false));
 }
@@ -64,13 +75,14 @@ export function expiringTables({ entityMetadatas }: DataSource): ExpiringTable[]
  * Returns the statement of one batch; its parameter is the expiry at which the batch begins. If rows were removed, the next batch
  * begins at the last expiry of this one, since more rows may have it.
  */
-export function removalOf({ table, key, unless }: ExpiringTable, rows = BATCH): Statement {
+export function removalOf(expiring: ExpiringTable, rows = BATCH): Statement {
+  const { table, key, unless } = expiring;
   return {
     name: `remove-expired-${table}-${rows}`,
     text: `
     WITH turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${REMOVAL_LOCK}, hashtext('${table}')) AS is_ours
-    ), ${unless === undefined ? removeAll(table, rows) : removeSome(table, key, unless, rows)}
+    ), ${unless === undefined ? removeAll(expiring, rows) : removeSome(expiring, key, unless, rows)}
     SELECT count(*)::int AS seen, counted.removed,
       (max(expires_at) + CASE counted.removed WHEN 0 THEN interval '1 microsecond' ELSE '0' END)::text AS next
     FROM (SELECT count(*)::int AS removed FROM removed) AS counted LEFT JOIN seen ON true
@@ -79,9 +91,10 @@ export function removalOf({ table, key, unless }: ExpiringTable, rows = BATCH): 
 }
 
 /** A row that is locked here stays in its place, so its `ctid` finds it at less than half the cost of the primary key. */
-function removeAll(table: string, rows: number): string {
+function removeAll(expiring: ExpiringTable, rows: number): string {
+  const { table, column = 'expires_at' } = expiring;
   return `seen AS MATERIALIZED (
-      ${look(table, 'ctid AS place, expires_at', rows)} FOR UPDATE SKIP LOCKED
+      ${look(expiring, `ctid AS place, ${column} AS expires_at`, rows)} FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT place FROM seen)) RETURNING 1
     )`;
@@ -91,9 +104,15 @@ function removeAll(table: string, rows: number): string {
  * Rows that must stay are passed over: the next batch begins behind them. They are not locked, since a lock writes to the row. The
  * condition is repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
-function removeSome(table: string, key: string, { isDue, keptOf }: Retention, rows: number): string {
+function removeSome(
+  expiring: ExpiringTable,
+  key: string,
+  { isDue, keptOf }: Retention,
+  rows: number,
+): string {
+  const { table } = expiring;
   return `seen AS MATERIALIZED (
-      ${look(table, '*', rows)}
+      ${look(expiring, '*', rows)}
     ), due AS MATERIALIZED (
       SELECT ${key} FROM seen AS ${table} WHERE ${isDue}
     ), needless AS MATERIALIZED (
@@ -106,9 +125,13 @@ function removeSome(table: string, key: string, { isDue, keptOf }: Retention, ro
     )`;
 }
 
-function look(table: string, columns: string, rows: number): string {
+function look(
+  { table, column = 'expires_at', until = 'now()' }: ExpiringTable,
+  columns: string,
+  rows: number,
+): string {
   return `
       SELECT ${columns} FROM ${table}
-      WHERE (SELECT is_ours FROM turn) AND expires_at >= $1::timestamptz AND expires_at < now()
-      ORDER BY expires_at LIMIT ${rows}`;
+      WHERE (SELECT is_ours FROM turn) AND ${column} >= $1::timestamptz AND ${column} < ${until}
+      ORDER BY ${column} LIMIT ${rows}`;
 }

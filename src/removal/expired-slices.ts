@@ -1,13 +1,13 @@
 import type { DataSource } from 'typeorm';
 import { ExpiredRows, REMOVAL_LOCK, type Batch, type ExpiringTable } from './expired-rows.js';
 
-const spanOf = (table: string): string => `
-  SELECT min(expires_at)::text AS "from", (min(expires_at) + make_interval(secs => $2))::text AS "to"
-  FROM ${table} WHERE expires_at >= $1::timestamptz AND expires_at < now()`;
+const spanOf = ({ table, column = 'expires_at', until = 'now()' }: ExpiringTable): string => `
+  SELECT min(${column})::text AS "from", (min(${column}) + make_interval(secs => $2))::text AS "to"
+  FROM ${table} WHERE ${column} >= $1::timestamptz AND ${column} < ${until}`;
 
-const removalOf = ({ table, unless }: ExpiringTable): string => `
+const removalOf = ({ table, column = 'expires_at', until = 'now()', unless }: ExpiringTable): string => `
   DELETE FROM ${table}
-  WHERE expires_at >= $1::timestamptz AND expires_at < least(now(), $2::timestamptz) AND ${unless?.mayGo ?? 'true'}`;
+  WHERE ${column} >= $1::timestamptz AND ${column} < least(${until}, $2::timestamptz) AND ${unless?.mayGo ?? 'true'}`;
 
 /**
  * Removes expired rows on Citus, which can neither lock the oldest rows of all nodes nor find a row by its `ctid`. A batch is what
@@ -27,7 +27,7 @@ export class TimeSlices extends ExpiredRows {
         'SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS is_ours',
         [REMOVAL_LOCK, table.table],
       );
-      const [span] = await manager.query<{ from: string | null; to: string }[]>(spanOf(table.table), [
+      const [span] = await manager.query<{ from: string | null; to: string }[]>(spanOf(table), [
         from,
         size / 1000,
       ]);

@@ -5,6 +5,7 @@ import { Events } from '../events.js';
 import { ExpiredRows, type Batch, type ExpiringTable } from './expired-rows.js';
 import { Removal } from './removal.js';
 
+const KEPT = { auditRetentionDays: 90 };
 const NO_ROWS: Batch = { removed: 0, next: null };
 const REFUSED = Object.assign(new Error('a trigger refuses the row'), { code: 'P0001' });
 const dataSource = {
@@ -17,7 +18,7 @@ const tables: ExpiringTable[] = [
 ];
 
 function removalWith(removeBatch: ExpiredRows['removeBatch']): Removal {
-  const removal = new Removal({ size: 1000, largest: 1000, removeBatch }, dataSource, new Events());
+  const removal = new Removal({ size: 1000, largest: 1000, removeBatch }, dataSource, new Events(), KEPT);
   Object.assign(removal, { tables });
   return removal;
 }

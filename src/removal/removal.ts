@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  Inject,
   Injectable,
   Logger,
   type BeforeApplicationShutdown,
@@ -9,6 +10,8 @@ import { DataSource } from 'typeorm';
 import { errorCode } from '../database/statements/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
 /** Expired rows are removed within a minute (contract §5). */
@@ -40,8 +43,9 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly rows: ExpiredRows,
     private readonly dataSource: DataSource,
     private readonly events: Events,
+    @Inject(SETTINGS) settings: Pick<Settings, 'auditRetentionDays'>,
   ) {
-    this.tables = expiringTables(dataSource);
+    this.tables = expiringTables(dataSource, settings);
   }
 
   /** Tables that are marked as `first` are removed separately: they never wait for other tables. */
@@ -116,10 +120,13 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return total;
   }
 
-  private async behindOldest({ table }: ExpiringTable, from: string): Promise<string | null> {
+  private async behindOldest(
+    { table, column = 'expires_at', until = 'now()' }: ExpiringTable,
+    from: string,
+  ): Promise<string | null> {
     const [oldest] = await this.dataSource.query<{ behind: string | null }[]>(
-      `SELECT (min(expires_at) + interval '1 microsecond')::text AS behind
-       FROM ${table} WHERE expires_at >= $1::timestamptz AND expires_at < now()`,
+      `SELECT (min(${column}) + interval '1 microsecond')::text AS behind
+       FROM ${table} WHERE ${column} >= $1::timestamptz AND ${column} < ${until}`,
       [from],
     );
     return oldest!.behind;

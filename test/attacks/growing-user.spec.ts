@@ -95,7 +95,7 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
 
   /** How many access tokens the statement of a batch reads. */
   async function tokensRead(): Promise<number> {
-    const tables = expiringTables(service.app.get(DataSource));
+    const tables = expiringTables(service.app.get(DataSource), { auditRetentionDays: 90 });
     const { text } = removalOf(tables.find(({ table }) => table === 'refresh_tokens')!);
     const [{ 'QUERY PLAN': plan }] = (await sql(
       `EXPLAIN (ANALYZE, FORMAT JSON) ${text.replace('$1', `'-infinity'`)}`,

@@ -7,7 +7,8 @@ import { Channel, SERVICE_KEY } from '../support/channel.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 
 const TIMES = ['created_at', 'last_seen_at'];
-const DEVICE = ['device_id', 'device_name', 'user_agent', ...TIMES, 'current', 'signed_in', 'online'];
+const SEEN = ['user_agent', 'browser', 'os', 'address'];
+const DEVICE = ['device_id', 'device_name', ...SEEN, ...TIMES, 'signed_in', 'online', 'current'];
 
 /** The members of answers, in their order (contract §4). */
 describe('answers', () => {

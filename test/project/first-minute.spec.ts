@@ -88,7 +88,8 @@ describe('the first minute', () => {
 
   it('`npm start` before `npm ci`', () => {
     const place = mkdtempSync(join(folder, 'clone-'));
-    for (const name of ['package.json', 'start.js']) cpSync(file(name), join(place, name));
+    for (const name of ['package.json', 'admin/package.json', 'start.js'])
+      cpSync(file(name), join(place, name));
     const start = (): unknown[] => {
       const { status, stderr } = spawnSync(process.execPath, ['start.js'], { cwd: place, encoding: 'utf8' });
       return [status, stderr];

@@ -11,6 +11,8 @@ import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
 
+const KEPT = { auditRetentionDays: 90 };
+
 let service: TestService;
 let removal: Removal;
 
@@ -30,7 +32,7 @@ function sql(text: string, values: unknown[] = []): Promise<Record<string, unkno
 /** The implementation for Citus, on a plain database. */
 function sliced(): Removal {
   const dataSource = service.app.get(DataSource);
-  return new Removal(new TimeSlices(dataSource), dataSource, new Events());
+  return new Removal(new TimeSlices(dataSource), dataSource, new Events(), KEPT);
 }
 
 async function connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -98,7 +100,8 @@ describe('expired rows', () => {
        WHERE table_schema = 'public' AND column_name = 'expires_at'`,
     );
     const tables = new Set(rows.map((row) => row['table_name']));
-    expect(new Set(expiringTables(service.app.get(DataSource)).map(({ table }) => table))).toEqual(tables);
+    const expiring = expiringTables(service.app.get(DataSource), KEPT).map(({ table }) => table);
+    expect(new Set(expiring)).toEqual(new Set([...tables, 'audit_events']));
     expect(new Set(TABLES)).toEqual(tables); // so the tests below cover all of them
   });
 
@@ -115,16 +118,30 @@ describe('expired rows', () => {
     });
   });
 
+  it.each([
+    ['', () => removal],
+    [', in slices of time, as on Citus', sliced],
+  ])('audit events are removed after 90 days, and not before%s (contract §2)', async (_how, which) => {
+    await sql('TRUNCATE audit_events');
+    await sql(
+      `INSERT INTO audit_events (user_id, at, id, event, result, actor_type)
+       SELECT gen_random_uuid(), now() - interval '89 days 23 hours' - i * interval '4 minutes', gen_random_uuid(),
+         'sign_in', 'ok', 'user' FROM generate_series(1, 30) i`,
+    );
+    expect(await which().run()).toEqual({ audit_events: 16 });
+    expect(await count('audit_events')).toBe(14);
+  });
+
   it('are found by their index', async () => {
     await connected(async (client) => {
       await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
-      for (const table of expiringTables(service.app.get(DataSource))) {
+      for (const table of expiringTables(service.app.get(DataSource), KEPT)) {
         const { text } = removalOf(table);
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(
           `EXPLAIN ${text.replace('$1', `'-infinity'`)}`,
         );
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-        expect(plan).toContain(`Index Scan using ${table.table}_expires_at`);
+        expect(plan).toContain(`Index Scan using ${table.table}_${table.column ?? 'expires_at'}`);
       }
     });
   });
