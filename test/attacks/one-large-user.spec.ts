@@ -267,7 +267,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     await logOut({ subject: user });
     expect(await living(mine)).toBe(0);
     await grow(mine);
-    await backend().post(`/users/${mine.user_id}/sign-out`).expect(204);
+    await backend().post(`/users/${mine.user_id}/sign-out`).expect(200);
     expect(await living(mine)).toBe(0);
     await grow(mine);
     await backend().delete(`/users/${mine.user_id}`).expect(204);
@@ -302,7 +302,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
 
   describe('a sign-out that fails between two slices', () => {
     it.each<[string, (mine: Tokens) => Promise<unknown>]>([
-      ['by a service key', ({ user_id }) => backend().post(`/users/${user_id}/sign-out`).expect(204)],
+      ['by a service key', ({ user_id }) => backend().post(`/users/${user_id}/sign-out`).expect(200)],
       ['of others', (mine) => as(mine).post('/sign-out', { scope: 'others' }).expect(204)],
       ['before a removal', ({ user_id }) => backend().delete(`/users/${user_id}`).expect(204)],
     ])(
@@ -319,7 +319,8 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
         expect(await living(mine)).toBe(what === 'of others' ? 1 : 0);
         expect(devices).toHaveLength(DEVICES);
         expect(new Set(devices).size).toBe(DEVICES);
-        expect(told).toEqual([2000, what === 'of others' ? SESSIONS - 2001 : SESSIONS - 2000]);
+        const ended = told.reduce((sum, count) => sum + count, 0);
+        expect(ended).toBe(what === 'of others' ? SESSIONS - 1 : SESSIONS);
       },
       120_000,
     );
@@ -367,7 +368,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       while (refreshes.at(-1)!.status !== 401); // a busy machine may exceed the limits of a statement: 500
     })();
     const signIns = Array.from({ length: 5 }, () => signIn(service.url, user, { device_id: randomUUID() }));
-    const signOut = () => backend().post(`/users/${mine.user_id}/sign-out`).expect(204);
+    const signOut = () => backend().post(`/users/${mine.user_id}/sign-out`).expect(200);
     await Promise.all([signOut(), signOut(), ...signIns]);
     expect(await living(mine)).toBeLessThanOrEqual(signIns.length);
     await refreshing;
