@@ -1,3 +1,4 @@
+import { lastUse } from '../database/statements/last-use.js';
 import type { Device } from './device.entity.js';
 
 const COLUMNS = 'user_id, device_id, device_name, user_agent, address, last_seen_at';
@@ -79,3 +80,6 @@ export function deviceFacts(device: Device): DeviceFacts {
     last_seen_at: device.lastSeenAt.toISOString(),
   };
 }
+
+/** See LastSeen. */
+export const DEVICE_USE = lastUse('devices', 'last_seen_at', ['user_id', 'device_id']);

@@ -7,10 +7,13 @@ import { LastSeen } from './last-seen.js';
 let events: Events;
 let lastSeen: LastSeen;
 
-/** @param write is called with the users of each statement */
+/** @param write is called with the users of each statement for devices */
 function start(write: (userIds: unknown[]) => Promise<unknown>): void {
   events = new Events();
-  const sql = { query: (_statement: object, [userIds]: unknown[][]) => write(userIds!) };
+  const sql = {
+    query: async ({ name }: { name: string }, [userIds]: unknown[][]) =>
+      name === 'devices-last-use' ? write(userIds!) : undefined,
+  };
   lastSeen = new LastSeen(sql as unknown as Sql, events);
 }
 function use(sessions: number): void {

@@ -1,36 +1,27 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { forEachLimited, chunks } from '../database/statements/concurrency-limit.js';
+import type { LastUse } from '../database/statements/last-use.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type Session } from '../events.js';
+import { SESSION_USE } from '../token/sessions/session.sql.js';
+import { USER_USE } from '../user/user.sql.js';
+import { DEVICE_USE } from './device.sql.js';
 
 const WRITE_EVERY_MS = 5000;
-
-// At most one write per device and minute, on all instances together.
-const WRITE = {
-  name: 'devices-seen',
-  text: `
-    WITH seen AS (
-      SELECT d.user_id, d.device_id
-      FROM unnest($1::uuid[], $2::uuid[]) AS s (user_id, device_id)
-      JOIN devices d ON d.user_id = s.user_id AND d.device_id = s.device_id
-      WHERE d.last_seen_at < now() - interval '1 minute'
-      FOR UPDATE OF d SKIP LOCKED
-    )
-    UPDATE devices d SET last_seen_at = now() FROM seen
-    WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
-};
 const LARGEST_WRITE = 1000;
-// Citus supports `SKIP LOCKED` for rows of one node only.
-const WRITE_ONE = {
-  name: 'device-seen',
-  text: `
-    UPDATE devices SET last_seen_at = now()
-    WHERE user_id = $1 AND device_id = $2 AND last_seen_at < now() - interval '1 minute'`,
-};
 /** Sessions that are kept between two writes; a session beyond that is written after its next use. */
 const MOST_SEEN = 20_000;
 
-/** Writes the last use of devices every few seconds, instead of on every request. */
+/** Keys of rows of one table that were used. */
+interface Used {
+  readonly use: LastUse;
+  readonly keys: readonly (readonly string[])[];
+}
+
+/**
+ * Writes the last use of sessions, their devices and users every few seconds, instead of on every request. It spans modules: each
+ * offers the statements for its table.
+ */
 @Injectable()
 export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);
@@ -42,8 +33,11 @@ export class LastSeen implements OnApplicationShutdown {
     private readonly sql: Sql,
     events: Events,
   ) {
-    events.on('session.used', (session) => {
-      if (session.deviceId !== null && this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
+    events.on('session.used', (session) => this.keep(session));
+    events.on('audit.recorded', (recorded) => {
+      for (const { event, user_id: userId, session_id: sessionId, device_id: deviceId = null } of recorded) {
+        if (event === 'sign_in' && userId && sessionId) this.keep({ userId, sessionId, deviceId });
+      }
     });
     this.timer = setInterval(() => {
       if (!this.writing) void this.write(); // while the database is slow, sessions wait in `seen`, up to its bound
@@ -54,27 +48,45 @@ export class LastSeen implements OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Writes the devices that were used since the last write; if the database is away, they are dropped. */
+  /** Writes what was used since the last write; if the database is away, it is dropped. */
   async write(): Promise<void> {
     this.writing = true;
     const sessions = [...this.seen.values()];
     this.seen = new Map();
     try {
-      await (this.sql.distributed ? this.writeEach(sessions) : this.writeTogether(sessions));
+      await forEachLimited(this.piecesOf(usedBy(sessions)), ({ use, keys }) =>
+        this.sql.distributed
+          ? this.sql.query(use.one, [...keys[0]!])
+          : this.sql.query(use.many, columnsOf(keys)),
+      );
     } catch (error) {
-      this.logger.warn({ err: error, msg: 'last_seen_at could not be written' });
+      this.logger.warn({ err: error, msg: 'the last use of sessions could not be written' });
     } finally {
       this.writing = false;
     }
   }
 
-  private writeTogether(sessions: readonly Session[]): Promise<void> {
-    return forEachLimited(chunks(sessions, LARGEST_WRITE), (some) =>
-      this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]),
-    );
+  private keep(session: Session): void {
+    if (this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
   }
 
-  private writeEach(sessions: readonly Session[]): Promise<void> {
-    return forEachLimited(sessions, ({ userId, deviceId }) => this.sql.query(WRITE_ONE, [userId, deviceId]));
+  private piecesOf(all: readonly Used[]): Used[] {
+    const most = this.sql.distributed ? 1 : LARGEST_WRITE;
+    return all.flatMap(({ use, keys }) => chunks(keys, most).map((some) => ({ use, keys: some })));
   }
+}
+
+function usedBy(sessions: readonly Session[]): Used[] {
+  const users = new Set(sessions.map(({ userId }) => userId));
+  const devices = sessions.flatMap(({ userId, deviceId }) => (deviceId === null ? [] : [[userId, deviceId]]));
+  return [
+    { use: SESSION_USE, keys: sessions.map(({ userId, sessionId }) => [userId, sessionId]) },
+    { use: DEVICE_USE, keys: devices },
+    { use: USER_USE, keys: [...users].map((userId) => [userId]) },
+  ];
+}
+
+/** Turns rows into an array for each column. */
+function columnsOf(keys: readonly (readonly string[])[]): string[][] {
+  return keys[0]!.map((_, i) => keys.map((key) => key[i]!));
 }

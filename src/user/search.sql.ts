@@ -13,30 +13,37 @@ interface Filter {
   readonly userId?: string | undefined;
 }
 
-/** Users of one day that an index may find. If it finds more, the day is walked. */
-export const MOST_OF_DAY = 2000;
+/** Users that a search by an index reads; if more than so many of one week match, it ends before that week. */
+export const MOST_READ = 8000;
 
-/** Users that a walk reads. */
-export const LONGEST_WALK = 5000;
-
-// All in UTC: the expressions of the indexes `users_day_…`.
-const DAY = `(created_at AT TIME ZONE 'UTC')::date`;
-const BEGIN_OF_DAY = `(day::timestamp AT TIME ZONE 'UTC')`;
+// All in UTC: the expression that the indexes begin with.
+const WEEK = `date_trunc('week', created_at AT TIME ZONE 'UTC')::date`;
+const BEGIN_OF_WEEK = `(week::timestamp AT TIME ZONE 'UTC')`;
 const EPOCH = `date '1970-01-01'`;
-const ROLES_BY_DAY = `jsonb_set('{}', ARRAY[(${DAY} - ${EPOCH})::text], claims -> 'roles')`;
+const ROLES_BY_WEEK = `jsonb_set('{}', ARRAY[(${WEEK} - ${EPOCH})::text], claims -> 'roles')`;
+
+/** Before every other id. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Above every character that a key may have. */
 const LAST = '\u{10ffff}';
+
+/** Way to the users that one member of a filter means. */
+interface Finder {
+  /** Each finds users of the week `week` by an index; together they find all that are meant. */
+  readonly ofWeek: readonly string[];
+  /** Whether PostgreSQL reads the index as a bitmap only (GIN). */
+  readonly needsBitmap: boolean;
+}
 
 /** Filter as SQL. */
 interface Conditions {
   /** Holds for users that are meant. */
   readonly fits: string;
-  /** Each finds users of the day `day` by an index; together they find all that are meant. Empty: only a walk finds them. */
-  readonly ofDay: readonly string[];
-  /** Whether the index is read as a bitmap only (GIN). */
-  readonly needsBitmap: boolean;
+  readonly finders: readonly Finder[];
   readonly values: readonly unknown[];
+  /** One user is meant, by the id. */
+  readonly isPlain: boolean;
 }
 
 /** Parameters of the place come first. */
@@ -47,30 +54,36 @@ export function conditionsOf(filter: Filter): Conditions {
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${FIRST_PARAMETER - 1 + values.push(value)}`;
   const all: string[] = [];
-  let finder: Pick<Conditions, 'ofDay' | 'needsBitmap'> | undefined;
-  /** The first one with an index finds users, so the order is that of how few it may find. */
-  const add = (fits: string, ofDay: readonly string[] = [fits], needsBitmap = false): void => {
-    all.push(fits);
-    if (ofDay.length > 0) finder ??= { ofDay: ofDay.map((one) => `${DAY} = day AND ${one}`), needsBitmap };
+  const finders: Finder[] = [];
+  const findBy = (...ofWeek: readonly string[]): void => {
+    finders.push({ ofWeek: ofWeek.map((one) => `${WEEK} = week AND ${one}`), needsBitmap: false });
   };
-  if (userId !== undefined) add(`user_id = ${parameter(userId)}`, []);
-  if (email !== undefined) add(`email_key = ${parameter(searchKey(email))}`);
+  if (userId !== undefined) all.push(`user_id = ${parameter(userId)}`);
+  if (email !== undefined) {
+    all.push(`email_key = ${parameter(searchKey(email))}`);
+    findBy(all.at(-1)!);
+  }
+  if (role !== undefined) {
+    const text = `${parameter(role)}::text`;
+    all.push(`claims -> 'roles' ? ${text}`);
+    const ofWeek = `claims ? 'roles' AND ${ROLES_BY_WEEK} @> jsonb_build_object((week - ${EPOCH})::text, jsonb_build_array(${text}))`;
+    finders.push({ ofWeek: [ofWeek], needsBitmap: true });
+  }
   if (prefix !== undefined) {
     const key = searchKey(prefix);
     const [from, to] = [parameter(key), parameter(key + LAST)];
     const begins = ['username_key', 'email_key'].map((name) => `${name} >= ${from} AND ${name} < ${to}`);
-    add(`(${begins.join(' OR ')})`, begins);
+    all.push(`(${begins.join(' OR ')})`);
+    // In the order of the index: no other one is worth while.
+    findBy(`${begins[0]!} ORDER BY username_key`, `${begins[1]!} ORDER BY email_key`);
   }
-  if (role !== undefined) {
-    const text = `${parameter(role)}::text`;
-    const roles = `jsonb_build_object((day - ${EPOCH})::text, jsonb_build_array(${text}))`;
-    add(`claims -> 'roles' ? ${text}`, [`claims ? 'roles' AND ${ROLES_BY_DAY} @> ${roles}`], true);
+  if (suspended !== undefined) all.push(`suspended_at IS ${suspended ? 'NOT NULL' : 'NULL'}`);
+  if (suspended === true) findBy(all.at(-1)!);
+  if (provider !== undefined) {
+    all.push(`provider = ${parameter(provider)}`);
+    findBy(all.at(-1)!);
   }
-  if (suspended === true) add('suspended_at IS NOT NULL');
-  if (provider !== undefined) add(`provider = ${parameter(provider)}`);
-  if (suspended === false) add('suspended_at IS NULL', []);
-  const { ofDay = [], needsBitmap = false } = finder ?? {};
-  return { fits: all.join(' AND ') || 'true', ofDay, needsBitmap, values };
+  return { fits: all.join(' AND ') || 'true', finders, values, isPlain: userId !== undefined };
 }
 
 // `$1` and `$2` are a place. With `infinity`, the list begins at the newest user.
@@ -83,52 +96,60 @@ const FOUND = `user_id AS id, ${placeOf('created_at')} AS place`;
 export interface Found extends Place {
   /** The user is meant. */
   readonly fits: boolean;
-  /** The search goes on behind this place: a walk has ended, or the index found more than MOST_OF_DAY users of the day, and the row says nothing. */
-  readonly end: string | null;
+  /** The search goes on after this place; null: it has not ended here. The row itself is before it. */
+  readonly endPlace: string | null;
+  readonly endId: string | null;
 }
 
 /**
- * Selects users that are meant, day by day from the newest, and newest first. The costs depend on the number of days that have users
- * (some 10 µs each), not on the number of users that match: each day is found in an index, and at most MOST_OF_DAY of it are read.
+ * Selects users that are meant, newest first, week by week by one index. The costs depend on the number of weeks that have users (some 10 µs
+ * each), not on the number of users that match: it ends after MOST_READ users, and before a week in which more than MOST_READ match.
  */
-export function selectByDay({ fits, ofDay }: Conditions, limit: number): string {
-  const branches = ofDay.map(
+export function selectByWeek({ ofWeek }: Finder, fits: string, limit: number): string {
+  const branches = ofWeek.map(
     (condition) => `(
-          SELECT user_id, created_at, ${BEFORE} AND ${fits} AS fits FROM users
-          WHERE ${condition} LIMIT ${MOST_OF_DAY + 1})`,
+            SELECT user_id, created_at, ${BEFORE} AND ${fits} AS fits FROM users WHERE ${condition} LIMIT ${MOST_READ + 1})`,
   );
   return `
-    WITH RECURSIVE days (day) AS (
-      (SELECT ${DAY} FROM users WHERE ${BEFORE} ${NEWEST_FIRST} LIMIT 1)
+    WITH RECURSIVE weeks (week) AS (
+      (SELECT ${WEEK} FROM users WHERE ${BEFORE} ${NEWEST_FIRST} LIMIT 1)
       UNION ALL
-      SELECT (SELECT ${DAY} FROM users WHERE created_at < ${BEGIN_OF_DAY} ORDER BY created_at DESC LIMIT 1)
-      FROM days WHERE day IS NOT NULL
+      SELECT (SELECT ${WEEK} FROM users WHERE created_at < ${BEGIN_OF_WEEK} ORDER BY created_at DESC LIMIT 1)
+      FROM weeks WHERE week IS NOT NULL
     )
-    SELECT found.* FROM (SELECT day FROM days WHERE day IS NOT NULL) AS d CROSS JOIN LATERAL (
-      SELECT ${FOUND}, fits, CASE WHEN matches > ${MOST_OF_DAY} THEN ${placeOf(`${BEGIN_OF_DAY} + interval '1 day'`)} END AS end
-      FROM (
-        SELECT *, count(*) OVER () AS matches FROM (${branches.join(' UNION ')}
-        ) AS either
-      ) AS counted
-      WHERE fits OR matches > ${MOST_OF_DAY} ${NEWEST_FIRST} LIMIT ${limit}
-    ) AS found LIMIT ${limit}`;
+    SELECT id, place, fits AND crowded IS NULL AS fits,
+      coalesce(crowded, CASE WHEN n = ${MOST_READ} THEN place END) AS "endPlace",
+      CASE WHEN crowded IS NULL THEN id ELSE '${FIRST_ID}' END AS "endId"
+    FROM (
+      SELECT *, row_number() OVER () AS n FROM (
+        SELECT found.* FROM (SELECT week FROM weeks WHERE week IS NOT NULL) AS w CROSS JOIN LATERAL (
+          SELECT ${FOUND}, fits,
+            CASE WHEN matches > ${MOST_READ} THEN ${placeOf(`${BEGIN_OF_WEEK} + interval '7 days'`)} END AS crowded
+          FROM (
+            SELECT *, count(*) OVER () AS matches FROM (${branches.join(' UNION ')}
+            ) AS either
+          ) AS counted ${NEWEST_FIRST}
+        ) AS found LIMIT ${MOST_READ}
+      ) AS read
+    ) AS numbered
+    WHERE fits OR crowded IS NOT NULL OR n = ${MOST_READ} LIMIT ${limit}`;
 }
 
-/** Selects users that are meant among LONGEST_WALK users, newest first, and the last one of those. */
-export function selectByWalk({ fits }: Conditions, limit: number): string {
+/** Selects users that are meant among `length` users, newest first. */
+export function selectByWalk(fits: string, length: number, limit: number): string {
   return `
-    SELECT id, place, fits, CASE WHEN n = ${LONGEST_WALK} THEN place END AS end FROM (
+    SELECT id, place, fits, CASE WHEN n = ${length} THEN place END AS "endPlace", id AS "endId" FROM (
       SELECT *, row_number() OVER () AS n FROM (
         SELECT ${FOUND}, coalesce(${fits}, false) AS fits FROM users
-        WHERE ${BEFORE} ${NEWEST_FIRST} LIMIT ${LONGEST_WALK}
-      ) AS walked
+        WHERE ${BEFORE} ${NEWEST_FIRST} LIMIT ${length}
+      ) AS read
     ) AS numbered
-    WHERE fits OR n = ${LONGEST_WALK} LIMIT ${limit}`;
+    WHERE fits OR n = ${length} LIMIT ${limit}`;
 }
 
 /** Selects users that are meant by the index that PostgreSQL chooses: one user by the id, or on Citus, where each node reads its own users. */
-export function selectPlain({ fits }: Conditions, limit: number): string {
+export function selectPlain(fits: string, limit: number): string {
   return `
-    SELECT ${FOUND}, true AS fits, NULL AS end FROM users
+    SELECT ${FOUND}, true AS fits, NULL AS "endPlace", NULL AS "endId" FROM users
     WHERE ${BEFORE} AND ${fits} ${NEWEST_FIRST} LIMIT ${limit}`;
 }

@@ -1,3 +1,4 @@
+import { lastUse } from '../database/statements/last-use.js';
 import type { Claims } from './claims.js';
 import type { User } from './user.entity.js';
 
@@ -121,3 +122,6 @@ export function describeUsers(which: string, more: (userId: string) => string): 
       ${more('users.user_id')}
     FROM users WHERE ${which}`;
 }
+
+/** See LastSeen. */
+export const USER_USE = lastUse('users', 'last_seen_at', ['user_id']);

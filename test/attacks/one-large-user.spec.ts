@@ -319,8 +319,10 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
         expect(await living(mine)).toBe(what === 'of others' ? 1 : 0);
         expect(devices).toHaveLength(DEVICES);
         expect(new Set(devices).size).toBe(DEVICES);
-        const ended = told.reduce((sum, count) => sum + count, 0);
-        expect(ended).toBe(what === 'of others' ? SESSIONS - 1 : SESSIONS);
+        expect(Math.max(...told)).toBe(1000); // one slice
+        expect(told.reduce((sum, sessions) => sum + sessions)).toBe(
+          SESSIONS - (what === 'of others' ? 1 : 0),
+        );
       },
       120_000,
     );

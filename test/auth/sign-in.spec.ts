@@ -103,7 +103,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         [access_token],
       );
       expect(row).toEqual({ n: 1 });
-      const everything = await dump(service.databaseUrl);
+      const everything = await dump(service.databaseUrl, { refusals: true });
       expect(everything).not.toContain(refresh_token);
       expect(everything).not.toContain(Buffer.from(refresh_token).toString('hex'));
       const [stored] = await query(

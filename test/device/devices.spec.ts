@@ -11,6 +11,7 @@ import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 interface DeviceView {
@@ -29,7 +30,7 @@ describe('users and their devices', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService(provider.env());
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
   });
   afterAll(async () => {
     await service?.close();
@@ -329,39 +330,70 @@ describe('users and their devices', () => {
     },
   );
 
-  it('last_seen_at is written at most once a minute and device, by refreshes and requests', async () => {
-    const lastSeen = service.app.get(LastSeen);
-    const tokens = await onDevice();
-    const age = (minutes: number) =>
-      query(
-        service.databaseUrl,
-        `UPDATE devices SET last_seen_at = now() - $2 * interval '1 minute' WHERE user_id = $1`,
-        [tokens.user_id, minutes],
-      );
-    const seen = async () => Date.now() - Date.parse((await devicesOf(tokens))[0]!.last_seen_at);
+  it.each(['with', 'without'])(
+    'a session %s a device, its device and its user get the time of their last use, at most once a minute',
+    async (kind) => {
+      const lastSeen = service.app.get(LastSeen);
+      const tokens = kind === 'with' ? await onDevice() : await signIn(service.url, user);
+      const { user_id: userId } = tokens;
+      const columns = [
+        ['refresh_tokens', 'last_used_at'],
+        ['users', 'last_seen_at'],
+        ...(kind === 'with' ? [['devices', 'last_seen_at']] : []),
+      ] as const;
+      const age = (minutes: number) =>
+        Promise.all(
+          columns.map(([table, column]) =>
+            query(
+              service.databaseUrl,
+              `UPDATE ${table} SET ${column} = now() - $2 * interval '1 minute' WHERE user_id = $1`,
+              [userId, minutes],
+            ),
+          ),
+        );
+      /** Seconds since the last use that was written. */
+      async function seen(): Promise<number[]> {
+        await lastSeen.write();
+        const select = columns.map(
+          ([table, column]) =>
+            `SELECT extract(epoch FROM now() - ${column})::float8 AS seconds FROM ${table} WHERE user_id = $1`,
+        );
+        const rows = await query<{ seconds: number }>(service.databaseUrl, select.join(' UNION ALL '), [
+          userId,
+        ]);
+        expect(rows).toHaveLength(columns.length);
+        return rows.map(({ seconds }) => seconds);
+      }
+      const each = (seconds: unknown): unknown[] => columns.map(() => seconds);
+      const isRecent = expect.closeTo(0, -2) as unknown; // 50 s
+      const refresh = () => request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
 
-    await age(0.5);
-    await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
-    await lastSeen.write();
-    expect(await seen()).toBeGreaterThan(25_000);
+      await seen(); // the sign-in
+      await age(0.5);
+      await refresh();
+      for (const seconds of await seen()) expect(seconds).toBeGreaterThan(25);
 
-    await age(10);
-    await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
-    await lastSeen.write();
-    expect(await seen()).toBeLessThan(10_000);
+      await age(10);
+      await refresh();
+      expect(await seen()).toEqual(each(isRecent));
 
-    await age(10);
-    await as(tokens).get('/me').expect(200);
-    await lastSeen.write();
-    expect(await seen()).toBeLessThan(10_000);
+      await age(10);
+      await as(tokens).get('/me').expect(200);
+      expect(await seen()).toEqual(each(isRecent));
 
-    await lastSeen.write(); // the requests above are uses as well
-    // A forged refresh token with the ids of a session is no use of that session.
-    await age(10);
-    const { sid, device_id } = claimsOf(tokens.access_token) as { sid: string; device_id: string };
-    const made = makeRefreshToken({ userId: tokens.user_id, sessionId: sid, deviceId: device_id });
-    await request(service.url).post('/oauth2/refresh').send({ refresh_token: made }).expect(401);
-    await lastSeen.write();
-    expect(await seen()).toBeGreaterThan(500_000);
-  });
+      // A forged refresh token with the ids of a session is no use of that session.
+      await age(10);
+      const { sid, device_id: deviceId = null } = claimsOf(tokens.access_token) as { sid: string; device_id?: string }; // prettier-ignore
+      const made = makeRefreshToken({ userId, sessionId: sid, deviceId });
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token: made }).expect(401);
+      for (const seconds of await seen()) expect(seconds).toBeGreaterThan(500);
+
+      // A sign-in is a use of the user.
+      await signIn(service.url, user);
+      await lastSeen.write();
+      const { body } = await bearer(service.url, SERVICE_KEY).get(`/users/${userId}`).expect(200);
+      const { last_seen_at: lastSeenAt } = body as { last_seen_at: string };
+      expect((Date.now() - Date.parse(lastSeenAt)) / 1000).toEqual(isRecent);
+    },
+  );
 });

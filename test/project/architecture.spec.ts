@@ -127,6 +127,7 @@ const SPANNING = [
   'auth/users/users.service.ts',
   'channel/channel.history.ts',
   'device/device.store.ts',
+  'device/last-seen.ts',
   'device/sign-out.service.ts',
   'realtime/push/push.store.ts',
   'token/access-tokens/access-token.store.ts',

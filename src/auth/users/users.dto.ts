@@ -102,7 +102,7 @@ export class UserView {
   @Expose()
   online!: boolean;
 
-  /** Sessions that are neither signed out nor expired. */
+  /** Sessions that are neither signed out nor expired; in a list at most 1,000 are counted. */
   @Expose({ name: 'liveSessions' })
   live_sessions!: number;
 }

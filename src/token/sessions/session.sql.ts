@@ -1,3 +1,4 @@
+import { lastUse } from '../../database/statements/last-use.js';
 import { errorCode } from '../../database/statements/error-facts.js';
 import type { Retention } from '../../database/expires.js';
 
@@ -82,10 +83,10 @@ export function hasMostSessions(userId: string): string {
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
 }
 
-/** Number of live sessions of a user, as an SQL expression. */
-export function countLiving(userId: string): string {
+/** Number of live sessions of a user, as an SQL expression. @param most where the count ends */
+export function countLiving(userId: string, most = MOST_SESSIONS): string {
   return `(SELECT count(*)::int FROM (
-      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${MOST_SESSIONS}
+      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${most}
     ) AS living)`;
 }
 
@@ -140,3 +141,6 @@ export const KEPT_SESSIONS: Retention = {
       SELECT user_id, session_id FROM ${batch} WHERE user_id IN (
         SELECT user_id FROM tokens GROUP BY user_id HAVING count(*) = ${MOST_ACCESS_TOKENS})`,
 };
+
+/** See LastSeen. */
+export const SESSION_USE = lastUse('refresh_tokens', 'last_used_at', ['user_id', 'session_id']);
