@@ -273,7 +273,10 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     await backend().delete(`/users/${mine.user_id}`).expect(204);
     expect(await living(mine)).toBe(0);
 
-    const statements = ran.filter(({ text }) => LARGE.some((table) => text.includes(table)));
+    // Not the removal of expired rows, which may begin at any time: it takes 1,000 rows, whoever has them.
+    const statements = ran.filter(
+      ({ text }) => !text.includes('is_ours') && LARGE.some((table) => text.includes(table)),
+    );
     expect(new Set(statements.map(({ text }) => text)).size).toBeGreaterThan(40);
     const faults = statements.filter(
       ({ scanned, rows }) => rows > MOST_ROWS || scanned.some((table) => LARGE.includes(table)),
