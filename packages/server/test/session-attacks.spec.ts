@@ -1,4 +1,5 @@
 import { startTestService, type TestService } from '../../../test/support/service.js';
+import { StockClient } from '../../../test/support/stock-client.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
 import { CookieSeal } from '../src/session/cookie-seal.js';
 import { returnAddress } from '../src/session/return-to.js';
@@ -8,7 +9,7 @@ import { APP, CookieBrowser } from './support/cookie-browser.js';
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
 
-/** RFC 10017 §6, RFC 9700 §4: what an attacker with a page, a link, a sibling host or a copied cookie tries. */
+/** RFC 10017 §5 and §6, RFC 9700 §4: what an attacker with a page, a link, a sibling host or a copied cookie tries. */
 describe('attacks on sessions', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -38,12 +39,23 @@ describe('attacks on sessions', () => {
   const isSignedIn = async (): Promise<boolean> => (await sessions.getSession(browser.request('/'))) !== null;
   const exchanges = (): number => service.log.filter((line) => line.includes('/oauth2/token')).length;
 
+  /** Goes to a callback that is refused. @returns the error. No page has the address with the code */
+  async function refused(callback: string, by = browser): Promise<string | null> {
+    const answer = await by.visit(callback);
+    const { pathname, searchParams } = new URL(answer.headers.get('location')!);
+    expect([answer.status, pathname, [...searchParams.keys()]]).toEqual([
+      303,
+      '/auth/callback',
+      ['error', 'returnTo'],
+    ]);
+    return searchParams.get('error');
+  }
+
   it('login CSRF: a callback that another browser began signs nobody in', async () => {
     const attacker = new CookieBrowser(sessions.handle);
     const callback = await attacker.untilCallback();
     const before = exchanges();
-    const answer = await browser.visit(callback);
-    expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []]);
+    expect([await refused(callback), browser.received]).toEqual(['invalid_state', []]);
     expect(exchanges()).toBe(before);
     // Nor does it disturb a sign-in that the victim has begun.
     const own = await browser.untilCallback();
@@ -56,8 +68,7 @@ describe('attacks on sessions', () => {
     const foreign = new URL(await new CookieBrowser(sessions.handle).untilCallback());
     const own = new URL(await browser.untilCallback());
     own.searchParams.set('code', foreign.searchParams.get('code')!);
-    const answer = await browser.visit(own.href);
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('invalid_grant')]);
+    expect(await refused(own.href)).toBe('invalid_grant');
     expect(browser.cookies.size).toBe(0);
   });
 
@@ -67,8 +78,7 @@ describe('attacks on sessions', () => {
       callback.searchParams.delete('iss');
       if (iss !== undefined) callback.searchParams.set('iss', iss);
       const before = exchanges();
-      const answer = await browser.visit(callback.href);
-      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('invalid_issuer')]);
+      expect(await refused(callback.href)).toBe('invalid_issuer');
       expect(exchanges()).toBe(before);
       expect(browser.cookies.size).toBe(0);
     }
@@ -78,12 +88,12 @@ describe('attacks on sessions', () => {
     const callback = await browser.untilCallback();
     const attempt = new Map(browser.cookies);
     await browser.visit(callback);
-    expect((await browser.visit(callback)).status).toBe(400);
+    expect(await refused(callback)).toBe('invalid_state');
     expect(await isSignedIn()).toBe(true);
     // With the attempt's cookie, too, the code is used up.
     const copy = new CookieBrowser(sessions.handle);
     for (const [name, value] of attempt) copy.cookies.set(name, value);
-    expect(await (await copy.visit(callback)).text()).toContain('invalid_grant');
+    expect(await refused(callback, copy)).toBe('invalid_grant');
   });
 
   it('refuses an attempt that took too long, also if the browser keeps its cookie', async () => {
@@ -92,7 +102,7 @@ describe('attacks on sessions', () => {
     const seal = new CookieSeal([SECRET]);
     const attempt = JSON.parse(seal.open(name!, browser.cookies.get(name!)!)!.text) as object;
     browser.cookies.set(name!, seal.seal(name!, JSON.stringify({ ...attempt, until: Date.now() - 1 })));
-    expect(await (await browser.visit(callback.href)).text()).toContain('invalid_state');
+    expect(await refused(callback.href)).toBe('invalid_state');
   });
 
   it('fixation, tossing: only what this application has sealed under this very name counts', async () => {
@@ -134,7 +144,22 @@ describe('attacks on sessions', () => {
     const callback = new URL(await browser.untilCallback());
     const [name] = [...browser.cookies.keys()];
     browser.cookies.set(name!, new CookieSeal([SECRET]).seal(SESSION, 'lkr_x'));
-    expect((await browser.visit(callback.href)).status).toBe(400);
+    expect(await refused(callback.href)).toBe('invalid_state');
+  });
+
+  it('new tokens: a script that sends a frame here with a code of its own finds no address with a code', async () => {
+    const own = new StockClient(`${APP}/auth/callback`); // with a verifier that the script knows
+    for (const query of [
+      `code=${await own.codeFrom(service.url)}`,
+      'code=x&error=access_denied',
+      'state=x',
+    ]) {
+      expect(await refused(`/auth/callback?${query}&state=${own.state}`)).toBe('invalid_state');
+      if (!query.startsWith('state')) expect(await refused(`/auth/callback?${query}`)).toBe('invalid_state');
+    }
+    const page = await browser.visit('/auth/callback?error=<b>&returnTo=//evil.example');
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(await page.text()).not.toMatch(/<b>|evil/);
   });
 
   const FOREIGN: [string, Record<string, string>][] = [

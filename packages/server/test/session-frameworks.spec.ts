@@ -139,6 +139,7 @@ describe('sessions', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([303, 'https://app.example/orders']);
     expect([...browser.cookies.keys()].filter((cookie) => cookie.includes('latchkey'))).toEqual([
       '__Host-latchkey',
+      '__Host-latchkey.device',
     ]);
     const page = await browser.visit('/');
     expect([page.status, await page.json()]).toEqual([200, { of: expect.stringMatching(/^[\da-f-]{36}$/) }]);

@@ -103,7 +103,7 @@ describe('a session whose access token expires', () => {
       code: 'temporarily_unavailable',
     });
     const out = await browser.post('/auth/sign-out');
-    expect([out.status, browser.cookies.size]).toEqual([503, 0]); // this browser is signed out; it says so
+    expect([out.status, [...browser.cookies.keys()]]).toEqual([503, ['__Host-latchkey.device']]); // this browser is signed out; it says so
     await proxy.restore();
     await browser.signIn();
     expect(await sessions.getSession(browser.request('/'))).not.toBeNull();

@@ -8,6 +8,7 @@ import { SERVICE_KEY } from './support/fake-service.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
+const DEVICE = '__Host-latchkey.device';
 
 /** Sign-in of an application with pages that a server renders (contract §8), with the real service. */
 describe('sessions', () => {
@@ -27,7 +28,11 @@ describe('sessions', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    service = await startTestService({
+      ...provider.env(),
+      SERVICE_KEYS: SERVICE_KEY,
+      TRUST_PROXY: 'loopback',
+    });
     sessions = create();
     await until(() => sessions.verifier.isTold);
   });
@@ -45,18 +50,18 @@ describe('sessions', () => {
   const sessionOf = (browser: CookieBrowser, by = sessions) => by.getSession(browser.request('/'));
   const refreshes = (): number => service.log.filter((line) => line.includes('/oauth2/refresh')).length;
 
-  it('signs in: the browser has one cookie, which hides everything, and is where it wanted to go', async () => {
+  it('signs in: the cookies hide everything, and is where it wanted to go', async () => {
     const browser = new CookieBrowser(sessions.handle);
     expect(await sessionOf(browser)).toBeNull();
     const answer = await browser.signIn('/orders?page=2#last');
     expect(answer.headers.get('location')).toBe(`${APP}/orders?page=2#last`);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect([...browser.cookies.keys()]).toEqual([SESSION]);
+    expect([...browser.cookies.keys()]).toEqual([SESSION, DEVICE]);
     for (const header of browser.received)
       expect(header).toMatch(
-        /^__Host-latchkey[\w-]*=[\w-]*; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/,
+        /^__Host-latchkey[\w.-]*=[\w-]*; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/,
       );
-    expect(browser.received.at(-1)).toContain('Max-Age=2592000');
+    expect(browser.received.at(-2)).toContain('Max-Age=2592000');
     expect(browser.cookies.get(SESSION)!.length).toBeLessThan(400);
 
     const session = (await sessionOf(browser))!;
@@ -89,7 +94,7 @@ describe('sessions', () => {
     expect(browser.cookies.size).toBe(2);
     expect((await browser.visit(second)).headers.get('location')).toBe(`${APP}/two`);
     expect((await browser.visit(first)).headers.get('location')).toBe(`${APP}/one`);
-    expect([...browser.cookies.keys()]).toEqual([SESSION]);
+    expect([...browser.cookies.keys()]).toEqual([SESSION, DEVICE]);
     expect(await sessionOf(browser)).not.toBeNull();
   });
 
@@ -98,7 +103,7 @@ describe('sessions', () => {
     const addresses: string[] = [];
     for (let tab = 0; tab < 7; tab++) addresses.push(await browser.untilCallback(`/${tab}`));
     expect(browser.cookies.size).toBe(4);
-    expect((await browser.visit(addresses[0]!)).status).toBe(400);
+    expect((await browser.visit(addresses[0]!)).headers.get('location')).toContain('error=invalid_state');
     expect((await browser.visit(addresses[6]!)).headers.get('location')).toBe(`${APP}/6`);
   });
 
@@ -110,7 +115,7 @@ describe('sessions', () => {
     const copy = browser.request('/');
     const answer = await browser.post('/auth/sign-out?returnTo=/bye');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `${APP}/bye`]);
-    expect(browser.cookies.size).toBe(0);
+    expect([...browser.cookies.keys()]).toEqual([DEVICE]);
     expect(await sessions.getSession(copy)).toBeNull();
     const signedOutAt = performance.now();
     let slowest = 0;
@@ -200,7 +205,7 @@ describe('sessions', () => {
     const callback = new URL(await browser.untilCallback('/orders'));
     callback.searchParams.delete('code');
     callback.searchParams.set('error', 'access_denied');
-    const page = await browser.visit(callback.href);
+    const page = await browser.visit((await browser.visit(callback.href)).headers.get('location')!);
     expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
     const text = await page.text();
     expect(text).toContain('access_denied');
@@ -224,6 +229,55 @@ describe('sessions', () => {
     expect((await sessionOf(browser))!.id).not.toBe(id);
     expect(await sessions.getSession(copy)).toBeNull();
     expect(await create().getSession(copy)).toBeNull();
+  });
+
+  it('is one device of the user in each browser, however often it signs in', async () => {
+    const devices = async (browser: CookieBrowser) => (await sessionOf(browser))!.claims.device_id;
+    const browser = await signedIn();
+    const device = await devices(browser);
+    expect(device).toMatch(/^[\da-f-]{36}$/);
+    await browser.signIn();
+    await browser.post('/auth/sign-out');
+    await browser.signIn();
+    expect(await devices(browser)).toBe(device);
+    expect(await devices(await signedIn())).not.toBe(device);
+    for (const forged of ['x', browser.cookies.get(SESSION)!, device!]) {
+      browser.cookies.set(DEVICE, forged);
+      await browser.signIn();
+      expect(await devices(browser)).toMatch(/^[\da-f-]{36}$/);
+      expect(await devices(browser)).not.toBe(device);
+    }
+  });
+
+  it('gives the service the address that the proxy of the application sends, and nothing else', async () => {
+    const behindProxy = create({ addressHeader: 'X-Forwarded-For' });
+    const addressOf = async (by: Sessions, header: string): Promise<unknown> => {
+      const browser = new CookieBrowser(by.handle);
+      await browser.visit(await browser.untilCallback(), { 'x-forwarded-for': header });
+      const { id, userId } = (await sessionOf(browser, by))!;
+      for await (const one of sessions.verifier.users.sessions(userId))
+        if (one.session_id === id) return one.address;
+      return undefined;
+    };
+    expect(await addressOf(behindProxy, '203.0.113.7')).toBe('203.0.113.7');
+    expect(await addressOf(behindProxy, '198.51.100.1, 2001:db8::7')).toBe('2001:db8::7'); // the first one is the user's invention
+    expect(await addressOf(behindProxy, '203.0.113.7;x=y')).toMatch(/127\.0\.0\.1|::1/);
+    expect(await addressOf(sessions, '203.0.113.7')).toMatch(/127\.0\.0\.1|::1/);
+  });
+
+  it('has answers that no cache keeps', async () => {
+    const browser = await signedIn();
+    const answers = [
+      await browser.visit('/auth/sign-in'),
+      await browser.visit('/auth/sign-in', { 'sec-fetch-mode': 'cors' }),
+      await browser.visit('/auth/callback?state=x'),
+      await browser.visit('/auth/callback'),
+      await browser.visit('/auth/sign-out'),
+      await browser.post('/auth/sign-out'),
+      await browser.signIn(),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([303, 400, 303, 400, 405, 303, 303]);
+    for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
   });
 
   it('has sessions that are bound to its key: a stolen refresh token is worth nothing', async () => {
@@ -252,6 +306,7 @@ describe('sessions', () => {
     ['a prefix without a slash', { prefix: 'auth' }, 'prefix must be a path'],
     ['a prefix of nothing', { prefix: '/' }, 'prefix must be a path'],
     ['a foreign page for errors', { errorPath: '//evil.example' }, 'errorPath must be a path'],
+    ['a header with a space', { addressHeader: 'x forwarded' }, 'addressHeader must be'],
     ['no age', { maxAge: 0 }, 'maxAge must be'],
   ])('refuses %s at the start, without the value', (_name, options, message) => {
     let thrown: unknown;

@@ -17,6 +17,8 @@ const OVERHEAD = 1000;
 export interface HeldSession {
   readonly refreshToken: string;
   readonly proofs: ProofKey;
+  /** Of the user whose request needs the session: for the service's limits. */
+  readonly address?: string | undefined;
 }
 
 /** An access token in use. Times are milliseconds of `now`. */
@@ -125,10 +127,11 @@ export class AccessTokens {
     return refresh;
   }
 
-  private async refreshOnce({ refreshToken, proofs }: HeldSession): Promise<Entry> {
+  private async refreshOnce(session: HeldSession): Promise<Entry> {
+    const { refreshToken } = session;
     const askedAt = this.now();
     try {
-      const answer = await this.calls.token('/oauth2/refresh', { refresh_token: refreshToken }, proofs);
+      const answer = await this.calls.token('/oauth2/refresh', { refresh_token: refreshToken }, session);
       return await this.add(refreshToken, answer, askedAt);
     } catch (error) {
       if (!(error instanceof LatchkeyError)) throw error;

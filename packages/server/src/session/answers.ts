@@ -10,7 +10,8 @@ export function redirect(address: string, cookies: readonly string[] = []): Resp
 export function failurePage(
   status: number,
   text: string,
-  { cookies = [], retry }: { readonly cookies?: readonly string[]; readonly retry?: string } = {},
+  retry?: string,
+  cookies: readonly string[] = [],
 ): Response {
   const link = retry === undefined ? '' : `<p><a href="${escaped(retry)}">Try again</a></p>`;
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${escaped(text)}</p>${link}</html>`;
@@ -21,11 +22,12 @@ export function failurePage(
   return answer(status, page, headers, cookies);
 }
 
-function answer(
+/** An answer that no cache keeps. */
+export function answer(
   status: number,
-  body: string | null,
-  headers: Readonly<Record<string, string>>,
-  cookies: readonly string[],
+  body: string | null = null,
+  headers: Readonly<Record<string, string>> = {},
+  cookies: readonly string[] = [],
 ): Response {
   const response = new Response(body, { status, headers: { ...HEADERS, ...headers } });
   for (const cookie of cookies) response.headers.append('Set-Cookie', cookie);

@@ -16,6 +16,15 @@ export function headerOf({ headers }: WithHeaders, name: string): string | undef
   return typeof value === 'string' ? value : undefined;
 }
 
+/** An address, or those of a chain of proxies. */
+const ADDRESSES = /^[\da-fA-F.:, ]{2,500}$/;
+
+/** Returns the user's address as the application's proxy sends it. @param name of the header */
+export function addressOf(request: WithHeaders, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : headerOf(request, name);
+  return value !== undefined && ADDRESSES.test(value) ? value : undefined;
+}
+
 /**
  * Returns whether a request was caused by a page of this origin, by what the browser says (Fetch Metadata, RFC 6454 §7).
  * @returns undefined if the request does not say: no browser sends a POST like that

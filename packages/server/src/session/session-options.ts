@@ -15,6 +15,16 @@ export interface SessionOptions extends VerifierOptions {
   maxAge?: number;
   /** Whether `<prefix>/token` gives scripts of your pages an access token, for the real-time channel. Default false. */
   tokenEndpoint?: boolean;
+  /**
+   * Whether a sign-out leads to the provider's logout page, if it has one. Register `<clientUrl>/` there as the address to return to;
+   * `returnTo` counts for other providers. It ends the sessions of this browser. Default false.
+   */
+  providerLogout?: boolean;
+  /**
+   * Header in which your proxy has the user's address, e.g. `x-forwarded-for`: the service limits and records this address in place of
+   * your server's, if its `TRUST_PROXY` lists your server. Your proxy must set the header for each request. Default none.
+   */
+  addressHeader?: string;
   /** Path of your page for failed sign-ins, which gets `?error=` and `returnTo=`. Default: a plain page. */
   errorPath?: string;
 }
@@ -26,6 +36,8 @@ export interface SessionSettings extends Settings {
   readonly prefix: string;
   readonly maxAge: number;
   readonly tokenEndpoint: boolean;
+  readonly providerLogout: boolean;
+  readonly addressHeader: string | undefined;
   readonly errorPath: string | undefined;
 }
 
@@ -38,7 +50,8 @@ const PATH = /^(?:\/[A-Za-z0-9_~.-]+)+$/;
 
 /** @throws TypeError for an invalid value, at the start instead of at the first request */
 export function readSessionOptions(options: SessionOptions): SessionSettings {
-  const { cookieSecret, prefix = '/auth', maxAge = 30 * DAY, tokenEndpoint = false, errorPath } = options;
+  const { cookieSecret, prefix = '/auth', maxAge = 30 * DAY, errorPath, addressHeader } = options;
+  const { tokenEndpoint = false, providerLogout = false } = options;
   const clientUrl = webAddress('clientUrl', options.clientUrl);
   if (clientUrl !== new URL(clientUrl).origin) throw new TypeError('clientUrl must be an origin: no path');
   // `__Host-` cookies need https; browsers other than Safari make an exception for this name.
@@ -47,6 +60,8 @@ export function readSessionOptions(options: SessionOptions): SessionSettings {
   if (!PATH.test(prefix)) throw new TypeError('prefix must be a path such as /auth');
   if (errorPath !== undefined && !PATH.test(errorPath)) throw new TypeError('errorPath must be a path');
   if (!(maxAge >= 60 && maxAge <= LONGEST_AGE)) throw new TypeError('maxAge must be 60 s to 400 days');
+  if (addressHeader !== undefined && !/^[\w-]+$/.test(addressHeader))
+    throw new TypeError('addressHeader must be the name of a header, such as x-forwarded-for');
   return {
     ...readOptions(options),
     clientUrl,
@@ -54,6 +69,8 @@ export function readSessionOptions(options: SessionOptions): SessionSettings {
     prefix,
     maxAge: Math.floor(maxAge),
     tokenEndpoint,
+    providerLogout,
+    addressHeader: addressHeader?.toLowerCase(),
     errorPath,
   };
 }

@@ -4,11 +4,11 @@ import { Verifier } from '../verifier.js';
 import { AccessTokens, type Current, type HeldSession } from './access-tokens.js';
 import { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, removeCookie } from './cookies.js';
-import { isForged, isFromOrigin, headerOf, type PageRequest } from './page-request.js';
+import { addressOf, isForged, isFromOrigin, headerOf, type PageRequest } from './page-request.js';
 import { readSessionOptions, type SessionOptions, type SessionSettings } from './session-options.js';
 import { COOKIE, SignIns } from './sign-ins.js';
 import { returnAddress } from './return-to.js';
-import { failurePage, redirect } from './answers.js';
+import { answer, failurePage, redirect } from './answers.js';
 import { TokenCalls } from './token-calls.js';
 
 /** A signed-in user. Has no token, so it may be given to components that run in the browser. */
@@ -68,11 +68,11 @@ export class Sessions {
    * app.use(async (c, next) => (await sessions.handle(c.req.raw)) ?? next()); // Hono
    */
   readonly handle = async (request: PageRequest): Promise<Response | undefined> => {
-    const { pathname } = addressOf(request, this.settings.clientUrl);
+    const { pathname } = urlOf(request, this.settings.clientUrl);
     const found = Object.hasOwn(this.handlers, pathname) ? this.handlers[pathname] : undefined;
     if (!found) return undefined;
     if (request.method === found.method) return found.handler(request);
-    return new Response(null, { status: 405, headers: { Allow: found.method } });
+    return answer(405, null, { Allow: found.method });
   };
 
   /**
@@ -109,15 +109,11 @@ export class Sessions {
 
   /** `GET <prefix>/sign-in?returnTo=`: sends the browser to the service. Below `prefix`, `handle` calls it. */
   readonly signIn: Handler = (request) =>
-    Promise.resolve(this.signIns.begin(request, addressOf(request, this.settings.clientUrl).searchParams));
+    Promise.resolve(this.signIns.begin(request, urlOf(request, this.settings.clientUrl).searchParams));
 
   /** `GET <prefix>/callback`: sets the cookie, and sends the browser to `returnTo`. */
   readonly callback: Handler = (request) =>
-    this.signIns.finish(
-      request,
-      addressOf(request, this.settings.clientUrl).searchParams,
-      this.heldBy(request),
-    );
+    this.signIns.finish(request, urlOf(request, this.settings.clientUrl).searchParams, this.heldBy(request));
 
   /** `POST <prefix>/sign-out?returnTo=`, from a page of the application: ends the session, everywhere within a second. */
   readonly signOut: Handler = async (request) => {
@@ -125,15 +121,13 @@ export class Sessions {
     if (!isFromOrigin(request, clientUrl)) return FOREIGN.toResponse();
     const held = this.heldBy(request);
     const cookies = [removeCookie(COOKIE)];
-    if (held) {
-      this.tokens.end(held.refreshToken);
-      const failure: unknown = await this.calls
-        .revoke(held.refreshToken, 'user')
-        .catch((error: unknown) => error);
-      if (failure) return failurePage(503, SIGNED_OUT_HERE, { cookies });
+    try {
+      const page = held && (await this.end(held));
+      const path = urlOf(request, clientUrl).searchParams.get('returnTo');
+      return redirect(page ?? returnAddress(path, clientUrl, prefix), cookies);
+    } catch {
+      return failurePage(503, SIGNED_OUT_HERE, undefined, cookies);
     }
-    const { searchParams } = addressOf(request, clientUrl);
-    return redirect(returnAddress(searchParams.get('returnTo'), clientUrl, prefix), cookies);
   };
 
   /** `GET <prefix>/token`, from a script of the application: `{access_token, expires_in}`. */
@@ -156,6 +150,22 @@ export class Sessions {
     this.verifier.close();
   }
 
+  /** @returns the provider's logout page. @throws LatchkeyError if the session goes on */
+  private async end(held: HeldSession): Promise<string | undefined> {
+    const { settings, tokens, calls } = this;
+    const { refreshToken, address } = held;
+    const current = settings.providerLogout
+      ? await tokens.current(held, true).finally(() => tokens.end(refreshToken))
+      : undefined;
+    tokens.end(refreshToken);
+    if (!current) return void (await calls.revoke(refreshToken, 'user', held));
+    const call = calls.signOut(`${settings.clientUrl}/`, { accessToken: current.token, address });
+    return call.catch((error: LatchkeyError) => {
+      if (error.code !== 'invalid_token') throw error; // it has just ended elsewhere
+      return undefined;
+    });
+  }
+
   private async currentOf(request: PageRequest, isFresh = false): Promise<Current | undefined> {
     const held = this.heldBy(request);
     if (!held || isForged(request, this.settings.clientUrl)) return undefined;
@@ -165,7 +175,8 @@ export class Sessions {
   private heldBy(request: PageRequest): HeldSession | undefined {
     const value = cookiesOf(request, COOKIE).get(COOKIE);
     const opened = value === undefined ? undefined : this.seal.open(COOKIE, value);
-    return opened && { refreshToken: opened.text, proofs: opened.proofs };
+    const address = addressOf(request, this.settings.addressHeader);
+    return opened && { refreshToken: opened.text, proofs: opened.proofs, address };
   }
 }
 
@@ -179,6 +190,6 @@ function elapsed(): number {
 }
 
 /** Only path and query are of the request: behind a proxy, the rest is not what the browser has. */
-function addressOf({ url = '/' }: PageRequest, origin: string): URL {
+function urlOf({ url = '/' }: PageRequest, origin: string): URL {
   return URL.canParse(url, origin) ? new URL(url, origin) : new URL(origin);
 }

@@ -1,16 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { LatchkeyError } from '../latchkey-error.js';
 import type { AccessTokens, HeldSession } from './access-tokens.js';
-import { failurePage, redirect } from './answers.js';
+import { answer, failurePage, redirect } from './answers.js';
 import { Attempts, challengeOf, type Attempt } from './attempts.js';
 import type { CookieSeal } from './cookie-seal.js';
-import { setCookie } from './cookies.js';
-import { headerOf, type PageRequest } from './page-request.js';
+import { cookiesOf, setCookie } from './cookies.js';
+import { addressOf, headerOf, type PageRequest } from './page-request.js';
 import { returnAddress } from './return-to.js';
 import type { SessionSettings } from './session-options.js';
 import type { TokenCalls } from './token-calls.js';
 
 /** The session's cookie. */
 export const COOKIE = '__Host-latchkey';
+/** The browser's `device_id` (spec §2.4), which outlives its sessions: a sign-in again is no other device. */
+const DEVICE = '__Host-latchkey.device';
+const DEVICE_AGE = 400 * 86_400; // seconds; browsers keep no cookie longer (RFC 6265bis §5.5)
 
 /** Parameters of `sign-in` that the service gets (contract §4). */
 const PASSED = ['provider', 'login_hint', 'prompt', 'max_age', 'acr_values', 'ui_locales'];
@@ -40,7 +44,7 @@ export class SignIns {
   begin(request: PageRequest, query: URLSearchParams): Response {
     // Not for a prefetch or an image, which would begin sign-ins without the user.
     const mode = headerOf(request, 'sec-fetch-mode');
-    if (mode !== undefined && mode !== 'navigate') return new Response(null, { status: 400 });
+    if (mode !== undefined && mode !== 'navigate') return answer(400);
     const { attempt, cookies } = this.attempts.begin(request, this.returnTo(query));
     const url = new URL(`${this.settings.issuer}/oauth2/authorize`);
     url.search = new URLSearchParams({
@@ -61,14 +65,19 @@ export class SignIns {
     query: URLSearchParams,
     replaced: HeldSession | undefined,
   ): Promise<Response> {
+    if (!query.has('code') && !query.has('state')) return this.failure(query);
     const { attempt, cookies } = this.attempts.end(request, query.get('state') ?? '');
     const error = checked(query, attempt, this.settings.issuer);
     if (!attempt || error !== undefined) return this.failed(error ?? 'invalid_state', attempt, cookies);
     try {
-      const refreshToken = await this.redeem(request, query.get('code')!, attempt);
+      const device = this.deviceOf(request);
+      const refreshToken = await this.redeem(request, query.get('code')!, attempt, device);
       if (replaced) await this.replace(replaced);
-      const sealed = this.seal.seal(COOKIE, refreshToken);
-      return redirect(attempt.returnTo, [...cookies, setCookie(COOKIE, sealed, this.settings.maxAge)]);
+      return redirect(attempt.returnTo, [
+        ...cookies,
+        setCookie(COOKIE, this.seal.seal(COOKIE, refreshToken), this.settings.maxAge),
+        setCookie(DEVICE, this.seal.seal(DEVICE, device), DEVICE_AGE),
+      ]);
     } catch (failure) {
       if (!(failure instanceof LatchkeyError)) throw failure;
       if (failure.code !== 'invalid_grant') this.warn(failure);
@@ -76,8 +85,18 @@ export class SignIns {
     }
   }
 
+  private deviceOf(request: PageRequest): string {
+    const value = cookiesOf(request, DEVICE).get(DEVICE);
+    return (value && this.seal.open(DEVICE, value)?.text) ?? randomUUID();
+  }
+
   /** @returns the refresh token */
-  private async redeem(request: PageRequest, code: string, { verifier }: Attempt): Promise<string> {
+  private async redeem(
+    request: PageRequest,
+    code: string,
+    { verifier }: Attempt,
+    device: string,
+  ): Promise<string> {
     const userAgent = headerOf(request, 'user-agent')?.slice(0, 1000);
     const body = {
       grant_type: 'authorization_code',
@@ -85,32 +104,45 @@ export class SignIns {
       redirect_uri: this.redirectUri,
       client_id: this.clientId,
       code_verifier: verifier,
+      device_id: device,
       ...(userAgent && { user_agent: userAgent }),
     };
     const askedAt = this.now();
-    const answer = await this.calls.token('/oauth2/token', body, this.seal.proofs);
-    const refreshToken = answer.refresh_token ?? '';
-    await this.tokens.add(refreshToken, answer, askedAt);
+    const tokens = await this.calls.token('/oauth2/token', body, {
+      proofs: this.seal.proofs,
+      address: addressOf(request, this.settings.addressHeader),
+    });
+    const refreshToken = tokens.refresh_token ?? '';
+    await this.tokens.add(refreshToken, tokens, askedAt);
     return refreshToken;
   }
 
   /** A browser has one session. If the service cannot be reached now, the old one stays until it expires, without a cookie. */
-  private async replace({ refreshToken }: HeldSession): Promise<void> {
-    this.tokens.end(refreshToken);
-    await this.calls.revoke(refreshToken, 'replaced').catch(() => undefined);
+  private async replace(session: HeldSession): Promise<void> {
+    this.tokens.end(session.refreshToken);
+    await this.calls.revoke(session.refreshToken, 'replaced', session).catch(() => undefined);
   }
 
-  private failed(code: string, attempt: Attempt | undefined, cookies: readonly string[]): Response {
-    const { clientUrl, prefix, errorPath } = this.settings;
+  /**
+   * Leads away from the address with the code. A script in a page could send a frame here with a code for its own verifier, and would read
+   * the code from an address that is shown (RFC 10017 §5.1.3).
+   */
+  private failed(error: string, attempt: Attempt | undefined, cookies: readonly string[]): Response {
+    const { clientUrl, prefix, errorPath = `${prefix}/callback` } = this.settings;
     const { pathname, search, hash } = new URL(attempt?.returnTo ?? clientUrl);
-    const returnTo = pathname + search + hash;
-    if (errorPath !== undefined) {
-      const query = new URLSearchParams({ error: code, returnTo });
-      return redirect(`${clientUrl}${errorPath}?${query.toString()}`, cookies);
-    }
-    const retry = `${clientUrl}${prefix}/sign-in?${new URLSearchParams({ returnTo }).toString()}`;
+    const query = new URLSearchParams({ error, returnTo: pathname + search + hash });
+    return redirect(`${clientUrl}${errorPath}?${query.toString()}`, cookies);
+  }
+
+  /** The plain page, without an `errorPath`. */
+  private failure(query: URLSearchParams): Response {
+    const { clientUrl, prefix } = this.settings;
+    const { pathname, search, hash } = new URL(this.returnTo(query));
+    const retry = new URLSearchParams({ returnTo: pathname + search + hash });
+    const code = query.get('error') ?? '';
     const status = code === 'temporarily_unavailable' ? 503 : 400;
-    return failurePage(status, `Signing in did not work (${code}).`, { cookies, retry });
+    const text = `Signing in did not work${ERROR.test(code) ? ` (${code})` : ''}.`;
+    return failurePage(status, text, `${clientUrl}${prefix}/sign-in?${retry.toString()}`);
   }
 
   /** The browser gets the code alone. */

@@ -35,7 +35,7 @@ describe('calls for tokens', () => {
     void response.writeHead(status, headers).end(JSON.stringify(body));
   const call = () =>
     calls
-      .token('/oauth2/refresh', { refresh_token: 'r' }, key)
+      .token('/oauth2/refresh', { refresh_token: 'r' }, { proofs: key })
       .catch(({ code, status }: LatchkeyError) => [code, status]);
   /** Accepts proofs as the service does, by its clock. */
   const withClock =

@@ -15,6 +15,14 @@ export interface TokenAnswer {
   readonly expires_in: number;
 }
 
+/** A call's headers. */
+interface Headers {
+  readonly proofs?: ProofKey;
+  readonly accessToken?: string;
+  /** The user's address, or the chain of proxies: for `X-Forwarded-For`. */
+  readonly address?: string | undefined;
+}
+
 /** Redeems, refreshes and revokes tokens, with proofs of possession (RFC 9449 §5). */
 export class TokenCalls {
   private readonly turns = new InTurn();
@@ -30,27 +38,54 @@ export class TokenCalls {
   async token(
     path: '/oauth2/token' | '/oauth2/refresh',
     body: Readonly<Record<string, string>>,
-    proofs: ProofKey,
+    headers: Headers & { readonly proofs: ProofKey },
   ): Promise<TokenAnswer> {
-    const answer: Partial<TokenAnswer> | undefined = await this.send(path, body, proofs);
+    const answer: Partial<TokenAnswer> | undefined = await this.send(path, body, headers);
     if (typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number')
       return answer as TokenAnswer;
     throw temporarilyUnavailable(new Error('the answer has no access token'));
   }
 
   /** Ends a session (RFC 7009). @throws LatchkeyError `temporarily_unavailable` */
-  async revoke(refreshToken: string, reason: 'user' | 'replaced'): Promise<void> {
-    await this.send('/oauth2/revoke', { token: refreshToken, reason });
+  async revoke(
+    refreshToken: string,
+    reason: 'user' | 'replaced',
+    headers: Pick<Headers, 'address'>,
+  ): Promise<void> {
+    await this.send('/oauth2/revoke', { token: refreshToken, reason }, { address: headers.address });
   }
 
-  private send(path: string, body: object, proofs?: ProofKey): Promise<object | undefined> {
+  /**
+   * Ends the sessions of the token's device, or its session.
+   * @returns the provider's logout page, which leads to `redirectUri`; undefined without one
+   * @throws LatchkeyError `temporarily_unavailable`; `invalid_token` if the session has ended
+   */
+  async signOut(
+    redirectUri: string,
+    headers: Headers & { readonly accessToken: string },
+  ): Promise<string | undefined> {
+    const body = { provider_logout: { redirect_uri: redirectUri } };
+    const answer: { redirect_url?: string } | undefined = await this.send('/sign-out', body, headers);
+    return answer?.redirect_url;
+  }
+
+  private send(
+    path: string,
+    body: object,
+    { proofs, accessToken, address }: Headers,
+  ): Promise<object | undefined> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const once = async (): Promise<object | undefined> => {
       const htu = this.service.issuer + path;
       const proof = await proofs?.proof(htu, Date.now() + this.clockOffset);
       const response = await fetch(this.service.url + path, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...(proof && { DPoP: proof }) },
+        headers: {
+          'Content-Type': 'application/json',
+          ...(proof && { DPoP: proof }),
+          ...(accessToken && { Authorization: `Bearer ${accessToken}` }),
+          ...(address && { 'X-Forwarded-For': address }),
+        },
         body: JSON.stringify(body),
         redirect: 'error', // the tokens are for the service alone
         signal,
