@@ -4,8 +4,8 @@ import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Caller } from '../token/guard/access.js';
-import { rightOfRoles } from '../token/guard/roles.js';
 import { ProfileStore } from '../user/profile.store.js';
+import { UserRights } from '../user/user-rights.js';
 
 /** Answer of GET /admin/session. */
 export class AdminSession {
@@ -28,6 +28,7 @@ export class AdminSession {
 export class AdminSessionController {
   constructor(
     private readonly profiles: ProfileStore,
+    private readonly rights: UserRights,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -39,13 +40,13 @@ export class AdminSessionController {
    */
   @Get()
   async adminSession(@Caller() { userId }: Session): Promise<AdminSession> {
-    const profile = await this.profiles.find(userId);
+    const [profile, right] = await Promise.all([this.profiles.find(userId), this.rights.of(userId)]);
     if (!profile) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;
     return {
       user_id: userId,
       username: profile.username,
-      right: rightOfRoles(profile.claims['roles'], this.settings),
+      right,
       admin_role: adminRole,
       support_role: supportRole,
     };

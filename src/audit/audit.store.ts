@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
+import { holdUser } from '../user/user.sql.js';
 import {
   auditRowOf,
   NO_USER,
@@ -48,8 +49,12 @@ const SLICE_END = `
     ORDER BY user_id, at, id LIMIT ${SLICE}
   ) AS slice ORDER BY slice.at DESC, id DESC LIMIT 1`;
 const FORGET = `
-  UPDATE audit_events SET provider_user_id = NULL, address = NULL, user_agent = NULL
+  UPDATE audit_events SET provider_user_id = NULL, address = NULL, user_agent = NULL, reason = NULL
   WHERE user_id = $1 AND (at, id) > ($2::timestamptz, $3::uuid) AND (at, id) <= ($4::timestamptz, $5::uuid)`;
+
+// The users are in a table of several modules.
+const HOLD = holdUser('ANY ($1::uuid[])', 'true');
+const HOLD_ONE = holdUser('$1', 'true');
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 @Injectable()
@@ -59,7 +64,7 @@ export class AuditStore implements EntitySubscriberInterface {
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
-    dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly events: Events,
     @Inject(SETTINGS) { auditRetentionDays }: Pick<Settings, 'auditRetentionDays'>,
@@ -101,8 +106,25 @@ export class AuditStore implements EntitySubscriberInterface {
     if (rows.length > 0) this.events.emit('audit.recorded', rows.map(recordedEventOf));
   }
 
+  /** Inserts refusals, which may have waited while their user was removed: of that user, nothing personal is stored. */
+  async insertRefusals(rows: readonly AuditRow[]): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      const userIds = [...new Set(rows.map(({ userId }) => userId))].filter((id) => id !== NO_USER);
+      const held = new Set([NO_USER]);
+      // The locks make `forget` wait; a statement of Citus locks rows of one node only.
+      const [hold, values] = this.sql.distributed ? [HOLD_ONE, userIds] : [HOLD, [userIds]];
+      for (const value of values) {
+        const found = await manager.query<{ user_id: string }[]>(hold, [value]);
+        for (const { user_id } of found) held.add(user_id);
+      }
+      const nothing = { providerUserId: null, address: null, userAgent: null, reason: null };
+      const known = rows.map((row) => (held.has(row.userId) ? row : { ...row, ...nothing }));
+      await this.insert(manager, known);
+    });
+  }
+
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
-  async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
+  private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
     if (!this.sql.distributed) {
       const columns = COLUMNS.map(([, , key]) => rows.map((row) => row[key]));
       await manager.query(INSERT_MANY, columns);

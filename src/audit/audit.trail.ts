@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { chunks } from '../database/statements/concurrency-limit.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type Session } from '../events.js';
@@ -51,7 +50,6 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
   constructor(
     private readonly store: AuditStore,
-    private readonly dataSource: DataSource,
     private readonly events: Events,
   ) {
     events.on('state.asked', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
@@ -115,7 +113,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     for (const batch of chunks(this.waiting.splice(0), LARGEST_WRITE)) {
       try {
         const rows = await Promise.all(batch.map((one) => attributed(one)));
-        await this.store.insert(this.dataSource.manager, rows);
+        await this.store.insertRefusals(rows);
       } catch (error) {
         this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
         if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);

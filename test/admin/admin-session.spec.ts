@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { bearer, signIn } from '../support/sign-in.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -38,6 +38,7 @@ describe('GET /admin/session', () => {
     [{ roles: [] }, null],
     [{ roles: ['latchkey-admin'] }, null], // the settings name others
     [{ groups: ['boss'], 'roles.0': 'boss' }, null],
+    [{ roles: ['Boss', 'boss '] }, null],
     [{ roles: ['desk'] }, 'support'],
     [{ roles: ['desk', 'boss'] }, 'users'],
   ])('with %j says %j', async (claims, expected) => {
@@ -90,6 +91,61 @@ describe('GET /admin/session', () => {
         await bearer(other.url, SERVICE_KEY).get(path).expect(404);
     } finally {
       await other.close();
+    }
+  });
+});
+
+/** Which roles count for the rights of §9: any provider whose claims are kept may send any role. */
+describe('a role of administrators', () => {
+  const PRODUCTION = {
+    NODE_ENV: 'production',
+    REDIRECT_URIS: 'https://app.example/cb',
+    TRUST_PROXY: 'false',
+  };
+  const ON = { ...PRODUCTION, ADMIN_ENABLED: 'true' };
+  let provider: StubProvider;
+  let first: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    provider.claims.set('a boss', { roles: ['latchkey-admin'] });
+    first = await startTestService();
+  });
+  afterAll(async () => {
+    await first?.close();
+    await provider?.close();
+  });
+
+  it.each([
+    ['in development', {}, { stub: 200, community: 200, application: 200 }],
+    ['of providers', { ADMIN_PROVIDERS: 'other, stub' }, { stub: 200, community: 403, application: 200 }],
+    ['in production', ON, { stub: 403, community: 403, application: 200 }],
+    ['of a directory', { ...ON, ADMIN_PROVIDERS: 'stub' }, { stub: 200, community: 403, application: 200 }],
+    ['without the page', PRODUCTION, { stub: 403, community: 403, application: 403 }],
+    ['with it off', { ADMIN_ENABLED: 'false' }, { stub: 403, community: 403, application: 403 }],
+  ])('%s', async (_name, env, expected) => {
+    const { url, close } = await startTestService({
+      ...provider.env(),
+      ...provider.env('COMMUNITY'),
+      SERVICE_KEYS: SERVICE_KEY,
+      DATABASE_URL: first.databaseUrl,
+      ...env,
+    });
+    try {
+      const status = async ({ access_token }: Pick<Tokens, 'access_token'>): Promise<number> =>
+        (await bearer(url, access_token).get('/users')).status;
+      const state = await beginSignIn(url, { provider: 'community' });
+      const community = await request(url).post('/oauth2/token').send({ code: 'a boss', state }).expect(200);
+      const user = await signIn(url, 'nobody');
+      const claims = { roles: ['latchkey-support'] };
+      await bearer(url, SERVICE_KEY).put(`/users/${user.user_id}/claims`, { claims }).expect(200);
+      expect({
+        stub: await status(await signIn(url, 'a boss')),
+        community: await status(community.body as Tokens),
+        application: await status(user),
+      }).toEqual(expected);
+    } finally {
+      await close();
     }
   });
 });

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
+import type { Origin } from '../../src/audit/audit-event.js';
+import { AuditTrail } from '../../src/audit/audit.trail.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
@@ -140,19 +142,48 @@ describe('changes and refusals in the audit trail (contract §9)', () => {
 
   it('a removed user’s events keep the ids only, but who removed the user', async () => {
     const tokens = await signIn(service.url, 'cleo', { device_id: randomUUID() });
+    const origin: Origin = {
+      address: '192.0.2.7',
+      userAgent: 'A browser',
+      requestId: randomUUID(),
+      actor: { type: 'user' },
+    };
+    const failed = (): void =>
+      service.app.get(AuditTrail).refused({
+        event: 'sign_in_refused',
+        userId: tokens.user_id,
+        provider: 'stub',
+        providerUserId: 'cleo',
+        error: 'slow_down',
+        reason: 'cleo@x.example has too many sessions',
+        origin,
+      });
+    await during(1, () => Promise.resolve(failed()));
     await as(tokens.access_token)
       .post('/oauth2/refresh', { refresh_token: tokens.refresh_token })
       .expect(200);
     const { user_id } = tokens;
     await during(2, () => as(HELPDESK).delete(`/users/${user_id}`).expect(204));
     const mine = (await storedEvents(service.databaseUrl)).filter((event) => event.user_id === user_id);
-    expect(mine.map(({ event }) => event)).toEqual(['sign_in', 'sign_out', 'user_removed']);
-    for (const event of mine.slice(0, 2)) {
-      expect(event).toMatchObject({ ...sessionOf(tokens), device_id: expect.any(String), provider: 'stub' });
-      for (const name of ['provider_user_id', 'address', 'user_agent'])
+    expect(mine.map(({ event }) => event)).toEqual([
+      'sign_in',
+      'sign_in_refused',
+      'sign_out',
+      'user_removed',
+    ]);
+    for (const i of [0, 2])
+      expect(mine[i]).toMatchObject({
+        ...sessionOf(tokens),
+        device_id: expect.any(String),
+        provider: 'stub',
+      });
+    expect(mine[3]).toMatchObject({ provider: 'stub', ...helpdesk });
+    // A failure that waits for the database while the user is removed is stored afterwards.
+    const [late] = await during(1, () => Promise.resolve(failed()));
+    for (const event of [...mine.slice(0, 3), late])
+      for (const name of ['provider_user_id', 'address', 'user_agent', 'reason'])
         expect(event).not.toHaveProperty(name);
-    }
-    expect(mine[2]).toMatchObject({ provider: 'stub', ...helpdesk });
+    expect(late).toMatchObject({ event: 'sign_in_refused', user_id, error: 'slow_down', provider: 'stub' });
     // The client does not know: its refresh must not bring an address back.
     const refresh = () => asBrowser(service.url).post('/oauth2/refresh', tokens).expect(401);
     const [refused] = await during(1, refresh);

@@ -53,7 +53,7 @@ describe('refusals in the audit trail (contract §9)', () => {
     let published = 0;
     events.on('audit.recorded', (recorded) => void (published += recorded.length));
     const store = new AuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays });
-    return { trail: new AuditTrail(store, dataSource, events), published: () => published };
+    return { trail: new AuditTrail(store, events), published: () => published };
   }
 
   it('of one second 1,000 are stored, none of their names hides the others, and the rest is counted', async () => {
@@ -85,7 +85,7 @@ describe('refusals in the audit trail (contract §9)', () => {
 
   it('are written after an outage of the database, and not again after another error', async () => {
     const { trail, published } = trailOf();
-    const insert = jest.spyOn(AuditStore.prototype, 'insert');
+    const insert = jest.spyOn(AuditStore.prototype, 'insertRefusals');
     insert.mockRejectedValueOnce(new DatabaseBusy('away'));
     trail.refused(refusal('refresh_refused'));
     await until(async () => (await stored()).length === 1, 'written');

@@ -126,7 +126,9 @@ export class UsersService {
       await this.channels.remove(manager, userId);
       await removeUser(manager, userId);
       await this.audit.forget(manager, userId, forgotten);
-      await this.audit.write(manager, [{ event: 'user_removed', userId, provider, origin }]);
+      const isSelf = origin.actor.type === 'user' && origin.actor.name === userId;
+      const by = isSelf ? { ...origin, address: null, userAgent: null } : origin;
+      await this.audit.write(manager, [{ event: 'user_removed', userId, provider, origin: by }]);
       return true;
     });
     if (!isRemoved) return this.notFound();

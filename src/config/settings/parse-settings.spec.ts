@@ -130,6 +130,7 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   ADMIN_ENABLED: ['false', { adminEnabled: false }],
   ADMIN_ROLE: ['boss', { adminRole: 'boss' }],
   SUPPORT_ROLE: ['desk', { supportRole: 'desk' }],
+  ADMIN_PROVIDERS: ['mock, mock', { adminProviders: ['mock', 'mock'] }],
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],

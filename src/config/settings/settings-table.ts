@@ -197,7 +197,7 @@ export const settingsTable = {
     parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
-    doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on).',
+    doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on). Without it no role grants a right.',
   },
   adminRole: {
     name: 'ADMIN_ROLE',
@@ -210,6 +210,14 @@ export const settingsTable = {
     parser: parsers.text,
     default: 'latchkey-support',
     doc: "Role in a user's claims that grants the right `support`: to read users and the audit trail, and to end sessions.",
+  },
+  adminProviders: {
+    name: 'ADMIN_PROVIDERS',
+    parser: parsers.list('names of providers, in lower case', (name) =>
+      /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name),
+    ),
+    defaultShown: 'all; in production none',
+    doc: 'Comma-separated names of the providers whose `roles` may grant these rights. Roles that `PUT /users/:user_id/claims` has set always may.',
   },
   metricsPort: {
     name: 'METRICS_PORT',

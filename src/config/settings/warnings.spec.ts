@@ -25,6 +25,11 @@ describe('a provider with neither pkce nor nonce (RFC 9700 §4.5)', () => {
   });
 });
 
+it('ADMIN_PROVIDERS with a name of no provider', () => {
+  const warnings = warningsOf({ ...idp(credentials), ADMIN_PROVIDERS: 'idp,mock,ipd' });
+  expect(warnings).toContain('ADMIN_PROVIDERS names a provider without settings: ipd.');
+});
+
 describe('a variable that resembles a setting', () => {
   it.each([
     ['CORS_ORIGIN', 'CORS_ORIGINS'],

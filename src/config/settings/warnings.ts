@@ -71,6 +71,10 @@ export function warningsFor(
   if (values.publicUrl === undefined && (values.nodeEnv === 'production' || !isAtLocalhost(values.host))) {
     warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
+  const strangers = values.adminProviders?.filter((name) => name !== SAMPLE_PROVIDER && !providers.has(name));
+  if (strangers?.length) {
+    warnings.push(`ADMIN_PROVIDERS names a provider without settings: ${strangers.join(', ')}.`);
+  }
   for (const [name, given] of providers) warnings.push(...ofProvider(name, given));
   return [
     ...warnings,

@@ -7,7 +7,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
-import type { ClaimsStore } from '../../user/claims.store.js';
+import type { UserRights } from '../../user/user-rights.js';
 import { OrAsPassword, Public, Requires, ServiceKeyOnly } from './access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
 import { JwtGuard } from './jwt.guard.js';
@@ -31,10 +31,10 @@ describe('authentication (contract §4)', () => {
   let used: Session[];
   let counted: [limit: string, address: string | undefined][];
   let isOverLimit: boolean;
-  let roles: unknown;
+  let right: 'users' | 'support' | null;
   let refused: Refusal[];
   beforeEach(() => {
-    [used, counted, isOverLimit, roles, refused] = [[], [], false, undefined, []];
+    [used, counted, isOverLimit, right, refused] = [[], [], false, null, []];
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
     const find = (token: string): Promise<VerifiedToken | undefined> =>
@@ -64,9 +64,8 @@ describe('authentication (contract §4)', () => {
       new ServiceKeys({ serviceKeys } as unknown as Settings),
       events,
       limits as RateLimits,
-      { find: () => Promise.resolve({ effective: { roles } }) } as unknown as ClaimsStore,
+      { of: () => Promise.resolve(right) } as Partial<UserRights> as UserRights,
       { refused: (refusal) => void refused.push(refusal) } as Pick<AuditTrail, 'refused'> as AuditTrail,
-      { adminRole: 'an admin', supportRole: 'a supporter' },
     );
   });
 
@@ -178,16 +177,12 @@ describe('authentication (contract §4)', () => {
     expect(used).toHaveLength(1);
   });
 
-  it.each<[roles: unknown, helps: boolean, manages: boolean]>([
-    [['an admin'], true, true],
-    [['x', 'a supporter'], true, false],
-    [['a supporter', 'an admin'], true, true],
-    [['An admin', 'an admin '], false, false],
-    [[], false, false],
-    ['an admin', false, false],
-    [{ 0: 'an admin', length: 1 }, false, false],
-  ])('a user with the roles %j', async (given, helps, manages) => {
-    roles = given;
+  it.each<[right: typeof right, helps: boolean, manages: boolean]>([
+    ['users', true, true],
+    ['support', true, false],
+    [null, false, false],
+  ])('a user with the right %s', async (given, helps, manages) => {
+    right = given;
     const expected = (isIn: boolean): string => (isIn ? 'in' : TOO_LITTLE);
     expect(await answer('help', `Bearer ${GOOD}`)).toBe(expected(helps));
     expect(await answer('manage', `Bearer ${GOOD}`)).toBe(expected(manages));
@@ -231,7 +226,7 @@ describe('authentication (contract §4)', () => {
   });
 
   it('the request knows who acts', async () => {
-    roles = ['a supporter'];
+    right = 'support';
     const actors = [];
     for (const [route, token] of [
       ['help', 'helper'],

@@ -1,23 +1,20 @@
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
 import { AuditTrail } from '../../audit/audit.trail.js';
 import { originOf } from '../../audit/origin.js';
 import { GRANTS, type ServiceRight } from '../../config/secrets/service-key.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { ClaimsStore } from '../../user/claims.store.js';
+import { UserRights } from '../../user/user-rights.js';
 import { ACCESS, KEY_AS_PASSWORD, type Access, type RightsNeeded } from './access.js';
 import {
   AccessTokenVerifier,
   invalidToken,
   type VerifiedToken,
 } from '../access-tokens/access-token.verifier.js';
-import { rightOfRoles } from './roles.js';
 import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
@@ -42,9 +39,8 @@ export class JwtGuard implements CanActivate {
     private readonly serviceKeys: ServiceKeys,
     private readonly events: Events,
     private readonly limits: RateLimits,
-    private readonly claims: ClaimsStore,
+    private readonly rights: UserRights,
     private readonly audit: AuditTrail,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'adminRole' | 'supportRole'>,
   ) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {
@@ -122,8 +118,7 @@ export class JwtGuard implements CanActivate {
     { orPerson }: RightsNeeded,
   ): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
-    const roles = orPerson ? (await this.claims.find(userId))?.effective['roles'] : undefined;
-    const right = rightOfRoles(roles, this.settings);
+    const right = orPerson ? await this.rights.of(userId) : null;
     return new Set(right === null ? [] : GRANTS[right]);
   }
 

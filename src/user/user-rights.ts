@@ -1,0 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { Sql } from '../database/statements/sql.js';
+
+const ROLES = {
+  name: 'user-roles',
+  text: `
+    SELECT provider, coalesce(provider_claims -> 'roles', '[]') AS given, coalesce(application_claims -> 'roles', '[]') AS set
+    FROM users WHERE user_id = $1`,
+};
+
+/** Rights that roles grant (contract §9). Any kept provider can send any role, so only roles of trusted ones count, and those set by the API. */
+@Injectable()
+export class UserRights {
+  constructor(
+    private readonly sql: Sql,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<
+      Settings,
+      'adminEnabled' | 'adminRole' | 'supportRole' | 'adminProviders' | 'production'
+    >,
+  ) {}
+
+  /** Right that a user's roles grant now; null: none. */
+  async of(userId: string): Promise<'users' | 'support' | null> {
+    const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
+    if (!adminEnabled) return null;
+    const [user] = await this.sql.query<{ provider: string; given: unknown[]; set: unknown[] }>(ROLES, [
+      userId,
+    ]);
+    if (!user) return null;
+    const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
+    const roles = [...user.set, ...(isTrusted ? user.given : [])];
+    if (roles.includes(adminRole)) return 'users';
+    return roles.includes(supportRole) ? 'support' : null;
+  }
+}
