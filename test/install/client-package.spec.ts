@@ -56,7 +56,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
     const loadSocketIo = () => Promise.resolve({});
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
     const calls = {
-      signIn: [], providers: [], showProviders: [], showDevices: [], showUser: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
+      signIn: [], stepUp: [{ maxAge: 60 }], providers: [], showProviders: [], showDevices: [], showUser: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
       me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'],
     };
     const functions = Object.keys(client).filter((name) => !['session', 'on', 'close'].includes(name));
@@ -81,6 +81,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
   ) as Record<string, string>;
   expect(codes).toMatchObject({
     signIn: 'no_browser',
+    stepUp: 'no_browser',
     showProviders: 'no_browser',
     showDevices: 'no_browser',
     showUser: 'no_browser',
