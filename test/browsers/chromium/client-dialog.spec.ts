@@ -266,7 +266,7 @@ inChromium("the client's dialog", () => {
       [
         'code and cause to a developer, on a loopback host',
         () => app.url,
-        ['network · TypeError: Failed to fetch'],
+        ['network · There is no answer: try again later. · TypeError: Failed to fetch'],
       ],
       ['only a sentence to a user', () => 'https://app.example', []],
     ])('shows %s', async (_what, origin, details) => {

@@ -209,9 +209,9 @@ function fromNow(seconds: number, language: string): string {
   return formatOf(language).format(Math.ceil(count), unit);
 }
 
-/** Describes an error to the developer: code, description with the cause, HTTP status. */
-function detailsOf({ code, message, status }: LatchkeyError): string {
-  return [...new Set([code, message, status && `HTTP ${status}`])].filter(Boolean).join(' · ');
+/** Describes an error to the developer: code, sentence, what the browser has thrown, HTTP status. */
+function detailsOf({ code, message, cause, status }: LatchkeyError): string {
+  return [code, message, cause && String(cause), status && `HTTP ${status}`].filter(Boolean).join(' · ');
 }
 
 /** @param language may be the application's, and so invalid, such as `pt_BR` */
