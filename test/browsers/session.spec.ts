@@ -1,9 +1,14 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import express from 'express';
 import { sessionRoutes } from '../../packages/server/src/express.js';
 import { createSessions, type Sessions } from '../../packages/server/src/session.js';
+import { privateCa } from '../support/private-ca.js';
 import type { Tab } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
@@ -15,8 +20,11 @@ const OUT = '<form method="post" action="/auth/sign-out"><button>Sign out</butto
 describe('a session of pages that a server renders', () => {
   let world: World;
   let sessions: Sessions;
-  let server: Server;
-  let port: number;
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-session-'));
+  const servers: Server[] = [];
+  let url: string;
+  /** The same application without TLS. */
+  let plain: string;
   /** Method, path and status of each answer. */
   const answers: string[] = [];
 
@@ -32,36 +40,46 @@ describe('a session of pages that a server renders', () => {
       const session = await sessions.getSession(request);
       response.send(session ? `<p>Session of ${session.userId}</p>${OUT}` : '<p>Signed out</p>');
     });
-    server = app.listen(0);
-    await once(server, 'listening');
-    ({ port } = server.address() as AddressInfo);
+    const listen = async (server: Server): Promise<string> => {
+      servers.push(server.listen(0));
+      await once(server, 'listening');
+      return `localhost:${(server.address() as AddressInfo).port}`;
+    };
+    plain = `http://${await listen(createServer(app))}`;
+    url = plain;
+    if (ENGINE === 'webkit') {
+      const { server } = privateCa(folder);
+      const [key, cert] = [server.key, server.certificate].map((path) => readFileSync(path));
+      url = `https://${await listen(createTlsServer({ key, cert }, app))}`;
+    }
     sessions = createSessions({
       issuer: world.app.service,
-      clientUrl: `http://localhost:${port}`,
+      clientUrl: url,
       cookieSecret: 'a cookie secret of the tests, which is long enough',
       tokenEndpoint: true,
     });
   });
   afterAll(async () => {
-    server?.closeAllConnections();
-    server?.close();
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+    rmSync(folder, { recursive: true });
     sessions?.close();
     await world?.close();
   });
   afterEach(() => world.leave());
 
   const shows = (tab: Tab, text: string) => waitFor(tab, `document.body.textContent.includes('${text}')`);
-  async function signIn(): Promise<Tab> {
+  async function signIn(origin = url): Promise<Tab> {
     const profile = await world.newProfile();
-    return profile.open(`http://localhost:${port}/auth/sign-in?provider=stub`);
+    return profile.open(`${origin}/auth/sign-in?provider=stub`);
   }
   const status = (what: string) => answers.filter((answer) => answer.startsWith(what)).at(-1);
 
-  if (ENGINE === 'webkit') {
-    // As docs and README say: `Secure` cookies are for https alone.
-    it('cannot be had at http://localhost', async () => shows(await signIn(), 'invalid_state'));
-    return;
-  }
+  // As the documents say: there, `Secure` cookies are for https alone.
+  if (ENGINE === 'webkit')
+    it('cannot begin at http://localhost', async () => shows(await signIn(plain), 'invalid_state'));
 
   it('has a cookie that scripts cannot read, a token for the page alone, and ends by its form', async () => {
     const tab = await signIn();
@@ -86,19 +104,18 @@ describe('a session of pages that a server renders', () => {
       await shows(tab, 'Session of');
       const foreign = `${origin}:${new URL(world.app.url).port}/`;
       await tab.goto(foreign);
-      const app = `http://localhost:${port}`;
-      const read = `fetch('${app}/auth/token', { credentials: 'include' }).then(() => 'read', () => 'refused')`;
+      const read = `fetch('${url}/auth/token', { credentials: 'include' }).then(() => 'read', () => 'refused')`;
       expect(await tab.evaluate(read)).toBe('refused');
       expect(status('GET /auth/token')).toBe('GET /auth/token 403');
       await tab.evaluate(`void (() => {
         const form = document.createElement('form');
-        Object.assign(form, { method: 'post', action: '${app}/auth/sign-out' });
+        Object.assign(form, { method: 'post', action: '${url}/auth/sign-out' });
         document.body.append(form);
         form.submit();
       })()`);
       await shows(tab, 'invalid_origin');
       expect(status('POST /auth/sign-out')).toBe('POST /auth/sign-out 403');
-      await tab.goto(app);
+      await tab.goto(url);
       await shows(tab, 'Session of');
     },
   );
@@ -106,10 +123,10 @@ describe('a session of pages that a server renders', () => {
   it('shows no code if a callback is not its own, and stays', async () => {
     const tab = await signIn();
     await shows(tab, 'Session of');
-    await tab.goto(`http://localhost:${port}/auth/callback?code=lkc_x&state=y&iss=z`);
+    await tab.goto(`${url}/auth/callback?code=lkc_x&state=y&iss=z`);
     await shows(tab, 'invalid_state');
     expect(await tab.evaluate('location.search')).not.toMatch(/code|lkc/);
-    await tab.goto(`http://localhost:${port}/`);
+    await tab.goto(url);
     await shows(tab, 'Session of');
   });
 });
