@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
 import { keptAddress } from '../http/network.js';
+import { cleanUserAgent } from '../http/user-agent.js';
 import type { Actor, Origin } from './audit-event.js';
 
 declare module 'express-serve-static-core' {
@@ -22,7 +23,7 @@ export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {
     address: keptAddress(request),
-    userAgent: request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT) || null,
+    userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
     requestId: request.id,
     actor: actor ?? { type: 'user', name: session?.userId },
   };
