@@ -65,20 +65,28 @@ describe('the channel', () => {
   });
 
   // After each event that a device sends when it wakes up: packages/client/src/channel/channel.spec.ts.
-  it('finds within 5 s of a sleep that its connection is dead, and misses nothing', async () => {
+  it('finds within 5 s of its return into view that its connection is dead, whatever the page does with the events', async () => {
     const other = await world.signIn(profile);
     await connect(other);
+    const hidden = [tab, other];
+    for (const one of hidden) {
+      await one.evaluate(
+        `void document.addEventListener('visibilitychange', (event) => event.stopPropagation())`,
+      );
+    }
+    await profile.open('about:blank'); // Chromium hides the others
     world.line.strand();
     await push(1);
     const begun = Date.now();
-    for (const one of [tab, other]) {
+    for (const one of hidden) {
       await one.focus();
+      // For browsers without windows, in which every tab is in view.
       await one.evaluate(`void document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
     }
-    await Promise.all([tab, other].map((one) => waitFor(one, 'notes.length')));
+    await Promise.all(hidden.map((one) => waitFor(one, 'notes.length')));
     expect(Date.now() - begun).toBeLessThan(7000);
     await push(2);
-    for (const one of [tab, other]) {
+    for (const one of hidden) {
       await waitFor(one, 'notes.length === 2');
       expect(await one.evaluate('notes')).toEqual([1, 2]);
       expect(await one.evaluate('infos')).toEqual([true]);

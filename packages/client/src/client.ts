@@ -1,7 +1,6 @@
 import { makeAccount } from './account.js';
 import { adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
-import { openChannel } from './channel/channel.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
 import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
@@ -11,7 +10,7 @@ import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
 import { makeCall } from './service/service.js';
-import { after } from './service/timer.js';
+import { after, backoff, onWake } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
 import { handOn, signInMemory } from './sign-in/callback.js';
 import { makeRequests } from './sign-in/requests.js';
@@ -80,8 +79,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
-  const connection = makeConnection(options.loadSocketIo ?? ownSockets, (io, { offset, id }) =>
-    openChannel(url, io, offset, id, refresher, keeper.end),
+  const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
+    openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, keeper.end),
   );
   const account = makeAccount(api, leave, keeper, refresher, connection.isConnected);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */

@@ -35,7 +35,7 @@ interface Redeemed {
   /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
   readonly claims: Claims;
   /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'id_token'>;
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'acr' | 'amr' | 'id_token'>;
   readonly accessToken: string | undefined;
 }
 
@@ -166,6 +166,8 @@ export class OidcAdapter implements ProviderAdapter {
       // parseIdentity validates them
       session: claims['sid'] as string,
       auth_time: claims.auth_time as number,
+      acr: claims['acr'] as string,
+      amr: claims['amr'] as string[],
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);

@@ -1,6 +1,8 @@
 import { jest } from '@jest/globals';
 import { openChannel } from './channel.js';
+import { makeEvents } from './events.js';
 import { LatchkeyError } from '../latchkey-error.js';
+import { after, backoff, onWake } from '../service/timer.js';
 import { FakeSocket } from '../testing/socket.js';
 
 const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * 1000);
@@ -48,7 +50,8 @@ async function open(offset?: number, id?: string) {
     ended.push(reason);
     channel.close();
   };
-  const channel = openChannel('https://id.example', FakeSocket, offset, id, refresher, endSession);
+  const given = [[after, backoff, onWake], makeEvents()] as const;
+  const channel = openChannel(given, 'https://id.example', FakeSocket, offset, id, refresher, endSession);
   const closed: unknown[] = [];
   channel.on('disconnect', (info) => closed.push(info));
   await seconds(0);

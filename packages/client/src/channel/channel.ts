@@ -1,9 +1,9 @@
 import type { LatchkeyError } from '../latchkey-error.js';
-import { after, backoff, onWake } from '../service/timer.js';
+import type { after, backoff, onWake } from '../service/timer.js';
 import type { EndReason } from '../session.js';
 import type { Refresher } from '../tokens/refresher.js';
 import type { Channel, EventMeta, Ready, Socket, SocketIo } from './channel-events.js';
-import { makeEvents } from './events.js';
+import type { Events } from './events.js';
 
 /** Seconds. */
 const MAX_BACKOFF = 30;
@@ -14,12 +14,19 @@ const PROBE_DELAY = 0.5;
 /** Allows a round trip of 1 s and a slow answer (2 s, contract §3): a dead connection is replaced 4 s after a wake-up. */
 const PROBE_TIMEOUT = 3.5;
 
+/** What the main file passes. This file, which `connect()` loads, imports nothing: shared code would become a third file. */
+type Given = readonly [
+  timers: readonly [after: typeof after, backoff: typeof backoff, onWake: typeof onWake],
+  events: Events,
+];
+
 /**
  * Keeps a connection to the user's channel (contract §7). Each connection has a fresh token, and resumes at the last offset.
  * @param offset of the last event that the application has
  * @param id of that event
  */
 export function openChannel(
+  [[after, backoff, onWake], { on, emit }]: Given,
   url: string,
   { io }: SocketIo,
   offset: number | undefined,
@@ -27,7 +34,6 @@ export function openChannel(
   { fresh, refresh, expectClaims }: Refresher,
   endSession: (reason: EndReason) => void,
 ): Channel {
-  const { on, emit } = makeEvents();
   let socket: Socket | undefined;
   let connected = false;
   let closed = false;

@@ -6,10 +6,12 @@ import type { Channel, SocketIo } from './channel-events.js';
 
 const MISSING = 'No Socket.IO client: set loadSocketIo';
 
-/** The client's channel, at most one at a time. */
+type OpenChannel = typeof import('./channel.js').openChannel;
+
+/** The client's channel, at most one at a time. Its code and that of the sockets are loaded side by side. */
 export function makeConnection(
   load: () => Promise<SocketIo>,
-  open: (io: SocketIo, position: ConnectOptions) => Channel,
+  open: (openChannel: OpenChannel, io: SocketIo, position: ConnectOptions) => Channel,
 ) {
   /** Resolved at the first `ready`, rejected if the channel ends before. */
   let opening: Promise<Channel> | undefined;
@@ -20,9 +22,12 @@ export function makeConnection(
       if (opening === mine) opening = channel = undefined;
     };
     const make = async (): Promise<Channel> => {
-      const module = await loaded(load);
+      const [{ openChannel }, sockets] = await Promise.all([
+        orNetworkError(import('./channel.js')),
+        loaded(load),
+      ]);
       if (opening !== mine) throw signedOut(); // closed while the code was loading
-      const made = (channel = open(module, position));
+      const made = (channel = open(openChannel, sockets, position));
       await new Promise<void>((resolve, reject) => {
         made.on('ready', () => resolve());
         made.on('disconnect', ({ final }) => {

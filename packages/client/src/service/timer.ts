@@ -28,7 +28,8 @@ export function onWake(callback: () => void): () => void {
     for (const event of ['visibilitychange', 'online', 'pageshow', 'focus']) {
       // The network returns for hidden pages, too.
       const wake = (): void => void ((document.hidden && event !== 'online') || callback());
-      addEventListener(event, wake, listening);
+      // In the capture phase, before the page's own listeners, which may stop the event.
+      addEventListener(event, wake, { signal: listening.signal, capture: true });
     }
   }
   return () => listening.abort();
