@@ -129,7 +129,7 @@ export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
     userId: userId ?? NO_USER,
     id,
     event,
-    result: event.endsWith('_refused') ? 'refused' : 'ok',
+    result: event.endsWith('_refused') || facts.error !== undefined ? 'refused' : 'ok',
     error: facts.error ?? null,
     reason: facts.reason === undefined ? null : printable(facts.reason),
     sessionId: facts.sessionId ?? null,
