@@ -1,6 +1,5 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import type { Origin } from '../audit/audit-event.js';
-import { From } from '../audit/origin.js';
+import { From, type Origin } from '../audit/audit-event.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';

@@ -8,7 +8,7 @@ import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { findingsOf } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
-import type { Claims } from '../provider/identity/kept-claims.js';
+import type { Claims } from '../provider/identity/claims.js';
 import type { Provider } from '../provider/provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { adminCallback, redirectUriAt } from '../provider/redirect-uris.js';

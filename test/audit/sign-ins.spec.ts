@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type request from 'supertest';
-import { userIdOf } from '../../src/user/user-id.js';
+import { userIdOf } from '../../src/user/user-keys.js';
 import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { OpenIdStub } from '../support/openid-stub.js';

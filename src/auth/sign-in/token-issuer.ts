@@ -18,7 +18,7 @@ import {
 } from '../../token/refresh/refresh-token.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { userIdOf } from '../../user/user-id.js';
+import { userIdOf } from '../../user/user-keys.js';
 import type { Attempt } from './sign-in-refusals.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';

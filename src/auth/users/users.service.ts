@@ -9,7 +9,7 @@ import { Sql } from '../../database/statements/sql.js';
 import { removeDevices } from '../../device/device.store.js';
 import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { keepClaims } from '../../provider/identity/kept-claims.js';
+import { keepClaims } from '../../provider/identity/claims.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';

@@ -3,9 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { identityOf, isComplete } from '../identity/claims.js';
-import { isUnverified } from '../identity/identity.js';
-import type { Claims } from '../identity/kept-claims.js';
+import { identityOf, isComplete, isUnverified, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,

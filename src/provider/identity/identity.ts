@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
-import { droppedClaims, keepClaims, type Claims } from './kept-claims.js';
+import { droppedClaims, isUnverified, keepClaims, type Claims } from './claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -69,16 +69,6 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
 /** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. */
 export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
-}
-
-/**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or `verified` (Discord) is
- * false, as a boolean or as text.
- */
-export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
-  return [claims['email_verified'], claims['verified']].some(
-    (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),
-  );
 }
 
 /** Whether a value is an http(s) URL of at most 2048 characters. */
