@@ -7,7 +7,7 @@ import {
   makeRefreshToken,
   parseRefreshToken,
 } from '../../src/token/refresh/refresh-token.js';
-import { userIdOf } from '../../src/user/user-id.js';
+import { userIdOf } from '../../src/user/user-keys.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
 import type { BoundSession } from './load/refresh-with-proof.script.js';
 import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './names.js';

@@ -1,3 +1,7 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request as HttpRequest } from 'express';
+import { keptAddress } from '../http/network.js';
+import { cleanUserAgent } from '../http/user-agent.js';
 import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 
@@ -129,7 +133,7 @@ export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
     userId: userId ?? NO_USER,
     id,
     event,
-    result: event.endsWith('_refused') ? 'refused' : 'ok',
+    result: event.endsWith('_refused') || facts.error !== undefined ? 'refused' : 'ok',
     error: facts.error ?? null,
     reason: facts.reason === undefined ? null : printable(facts.reason),
     sessionId: facts.sessionId ?? null,
@@ -154,4 +158,29 @@ function printable(text: string): string {
     .trim()
     .slice(0, LONGEST_REASON)
     .toWellFormed();
+}
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set by the guard. */
+    actor?: Readonly<Actor>;
+  }
+}
+
+const LONGEST_USER_AGENT = 1024;
+
+/** Injects where the request came from: `@From() origin: Origin`. */
+export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  originOf(context.switchToHttp().getRequest<HttpRequest>()),
+);
+
+/** Returns where a request came from. Without a guard that knows the actor, it is a user, whose id the caller may add. */
+export function originOf(request: HttpRequest): Origin {
+  const { session, actor } = request;
+  return {
+    address: keptAddress(request),
+    userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
+    requestId: request.id,
+    actor: actor ?? { type: 'user', name: session?.userId },
+  };
 }

@@ -1,18 +1,16 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { Origin } from '../audit/audit-event.js';
-import { From } from '../audit/origin.js';
+import { type Origin, From } from '../audit/audit-event.js';
 import { Public } from '../token/guard/access.js';
 import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
-import type { AuthorizeDto } from './authorize.dto.js';
+import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
-import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
 import {
   ClientTokenDto,
   IssuedTokens,

@@ -1,7 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import type { Origin } from '../audit/audit-event.js';
+import { type Origin, From } from '../audit/audit-event.js';
 import { AuditTrail } from '../audit/audit.trail.js';
-import { From } from '../audit/origin.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { printable } from '../provider/log-line.js';

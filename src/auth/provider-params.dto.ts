@@ -7,7 +7,7 @@ const PARAM = {
   as: 'at most 1024 characters, without control characters',
 } satisfies TextRule['matches'];
 
-/** Parameters of GET /oauth2/authorize for the provider's page (contract §4); a `contract` provider gets none of them. */
+/** Parameters of GET /oauth2/authorize for the provider's page (contract §4); the adapter `contract` sends none of them. */
 export class ProviderParamsDto {
   /** Passed to the provider: the user that will sign in (OpenID Connect Core §3.1.2.1, here and below). */
   @OptionalText({ matches: PARAM })
@@ -17,11 +17,11 @@ export class ProviderParamsDto {
   @OptionalText({ matches: PARAM })
   prompt?: string;
 
-  /** Passed to the provider: seconds since the user last authenticated there. */
+  /** Seconds since the user last authenticated, at most: passed to the provider, and checked at the end of the sign-in (RFC 9470). */
   @OptionalText({ matches: { pattern: /^\d{1,9}$/, as: 'a number of seconds' } })
   max_age?: string;
 
-  /** Passed to the provider: how the user should authenticate. */
+  /** How the user has to authenticate: passed to the provider, and checked at the end of the sign-in. Several are separated by spaces. */
   @OptionalText({ matches: PARAM })
   acr_values?: string;
 
@@ -61,10 +61,9 @@ const STANDARD: readonly (keyof ProviderParamsDto)[] = [
  * @throws OAuthError `invalid_request` if a parameter is repeated, over-long or has control characters
  */
 export function providerParams(
-  { adapter, options }: ProviderSettings,
+  { options }: ProviderSettings,
   query: Readonly<Record<string, unknown>>,
 ): { params?: Record<string, string> } {
-  if (adapter === 'contract') return {};
   const names = [...STANDARD, ...(options['allowed_params']?.split(',') ?? [])];
   const given = names.map((name) => [name.trim(), query[name.trim()] ?? ''] as const);
   const params = given.filter((entry): entry is [string, string] => {

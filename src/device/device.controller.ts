@@ -1,6 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
-import type { Origin } from '../audit/audit-event.js';
-import { From } from '../audit/origin.js';
+import { type Origin, From } from '../audit/audit-event.js';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';

@@ -88,8 +88,13 @@ export interface ProviderIdentity {
   /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
-  /** When the user authenticated, in seconds since the epoch: `auth_time` of the ID token; adapter `oidc` only. */
+  /**
+   * When the user authenticated, in seconds since the epoch, and how: `auth_time`, `acr` and `amr` of the ID token (contract §5,
+   * Step-up). Not of the adapters `contract` and `oauth2`.
+   */
   auth_time?: number;
+  acr?: string;
+  amr?: string[];
   /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
   id_token?: string;
   /**

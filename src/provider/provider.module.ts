@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
+import { Clock } from '../database/clock.js';
 import { Events } from '../events.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
@@ -23,10 +24,11 @@ import { ProvidersController } from './providers.controller.js';
     LogoutTokens,
     {
       provide: ProviderRegistry,
-      inject: [SETTINGS, Events, ContractAdapter, OidcAdapter, OAuth2Adapter],
+      inject: [SETTINGS, Events, Clock, ContractAdapter, OidcAdapter, OAuth2Adapter],
       useFactory: (
         settings: Settings,
         events: Events,
+        clock: Clock,
         contract: ContractAdapter,
         oidc: OidcAdapter,
         oauth2: OAuth2Adapter,
@@ -35,6 +37,7 @@ import { ProvidersController } from './providers.controller.js';
           settings,
           new Map<string, ProviderAdapter>(Object.entries({ contract, oidc, oauth2 })),
           events,
+          () => clock.now(),
         ),
     },
   ],

@@ -21,18 +21,20 @@ export class ProviderRegistry {
   /**
    * Gives each provider its adapter; sends no request. Custom adapters were checked before (custom-adapters.ts).
    * @param builtIn adapters of the service, by name
+   * @param now the database's clock, in milliseconds; a command has none
    */
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
     events: Events,
+    now?: () => number,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
     for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
       const provider = withPreset(given);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
-      loaded.set(provider.name, new Provider(provider, adapter, undefined, events));
+      loaded.set(provider.name, new Provider(provider, adapter, undefined, events, now));
     }
     return new ProviderRegistry(loaded, settings);
   }

@@ -17,6 +17,7 @@ import { ProviderHttp } from './transport/provider-http.js';
 
 const REQUEST = { state: 's', redirectUri: 'https://app.example/cb' };
 const CODE = { ...REQUEST, code: 'c' };
+const NOTHING = { subject: null, session: null, idToken: null };
 const secretive = providerSettings('corp', { clientSecret: 's3cret' });
 const PAGE = new URL('https://id.example/login');
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -27,6 +28,8 @@ const redeem: ProviderAdapter['exchange'] = () =>
     subject: 'sub',
     session: 'sid',
     auth_time: 7,
+    acr: '1',
+    amr: ['pwd'],
     id_token: 'e30.e30.',
   });
 
@@ -87,19 +90,23 @@ describe('a provider', () => {
 
     // contract §6: only `oidc` has logout tokens.
     it.each([
-      ['oauth2', { subject: null, session: null, authTime: null, idToken: null }],
-      ['oidc', { subject: 'sub', session: 'sid', authTime: 7, idToken: 'e30.e30.' }],
-    ])('returns names and ID token for oidc only: %s', async (adapter, names) => {
-      const settings = providerSettings('corp', { adapter });
-      expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({
-        providerUserId: 'u',
-        username: null,
-        email: null,
-        avatarUrl: null,
-        claims: {},
-        ...names,
-      });
-    });
+      ['oauth2', { ...NOTHING, authTime: null, acr: null, amr: null }],
+      ['./own.js', { ...NOTHING, authTime: 7, acr: '1', amr: ['pwd'] }],
+      ['oidc', { subject: 'sub', session: 'sid', authTime: 7, acr: '1', amr: ['pwd'], idToken: 'e30.e30.' }],
+    ])(
+      'returns names and ID token for oidc only, and the authentication not without an ID token: %s',
+      async (adapter, names) => {
+        const settings = providerSettings('corp', { adapter });
+        expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({
+          providerUserId: 'u',
+          username: null,
+          email: null,
+          avatarUrl: null,
+          claims: {},
+          ...names,
+        });
+      },
+    );
 
     it('rejects an unusable identity (contract §6)', async () => {
       const exchange = (): Promise<never> => Promise.resolve({ provider_user_id: 7 } as never);

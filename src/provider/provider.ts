@@ -10,6 +10,7 @@ import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/check-adapter.js';
 import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
+import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
 import type {
   AdapterMemory,
@@ -56,6 +57,7 @@ export class Provider {
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
+    private readonly now: () => number = Date.now,
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
@@ -66,39 +68,57 @@ export class Provider {
     this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
   }
 
-  /** Returns the provider's authorization page for a state, and the memory of the adapter. */
+  /** Returns the provider's authorization page for a state, and the memory for `exchange`. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     return this.ask('authorize', async () => {
       const answer = await this.adapter.authorizationUrl(this.current(), request);
-      const authorization = 'memory' in answer ? answer : { url: answer };
-      if (!(authorization.url instanceof URL)) throw new Error('the adapter made no URL');
-      return authorization;
+      const { url, memory: own } = 'memory' in answer ? answer : { url: answer, memory: undefined };
+      if (!(url instanceof URL)) throw new Error('the adapter made no URL');
+      const memory = withRequired(own, request.params, this.settings.options);
+      return { url, ...(memory && { memory }) };
     });
   }
 
   /**
    * Redeems a code.
+   * @param request.memory that of `authorizationUrl`
    * @param isOurCallback the browser returned to the service itself; a client of the specification need not pass `iss` on
-   * @throws OAuthError by the table above; `server_error` for any other error
+   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` if `max_age` or `acr_values` of the
+   *   sign-in are not met (contract §5, Step-up)
    */
-  async exchange(request: Omit<ExchangeRequest, 'signal'>, isOurCallback = false): Promise<Identity> {
-    const { code, state, memory } = request;
-    const secrets = [code, state, ...Object.values(memory ?? {})].filter(
-      (value) => typeof value === 'string',
-    );
+  async exchange(
+    { memory, ...request }: Omit<ExchangeRequest, 'signal'>,
+    isOurCallback = false,
+  ): Promise<Identity> {
+    const { code, state } = request;
+    const { required, own } = splitRequired(memory);
+    const secrets = [code, state, ...Object.values(own ?? {})].filter((value) => typeof value === 'string');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
       await this.validateIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const answer = await this.adapter.exchange(settings, { ...request, signal });
+      const answer = await this.adapter.exchange(settings, {
+        ...request,
+        ...(own && { memory: own }),
+        signal,
+      });
       const identity = parseIdentity(answer, (line) =>
         claimsLogger.warn(`provider ${settings.name}: ${line}`),
       );
       if (settings.adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored (contract §6).
-      return { ...identity, subject: null, session: null, authTime: null, idToken: null };
+      const anonymous = { ...identity, subject: null, session: null, idToken: null };
+      // The other built-in adapters have no ID token.
+      return ADAPTERS.has(settings.adapter)
+        ? { ...anonymous, authTime: null, acr: null, amr: null }
+        : anonymous;
     };
-    return this.ask('exchange', work, this.deadlineMs, secrets);
+    const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
+    return authenticated(identity, required, {
+      settings: this.settings,
+      now: this.now(),
+      warn: (line) => codeLogger.warn(line),
+    });
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */

@@ -1,9 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { RateLimits, type Limit, type UserLimit } from '../http/rate-limit.js';
+import { RATE_LIMIT, RateLimits, type Limit, type LimitOfRoute, type UserLimit } from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
@@ -52,5 +54,22 @@ export class Limits extends RateLimits {
     if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject }); // once a minute, also in a flood
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
+  }
+}
+
+/** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const limit = this.reflector.get<LimitOfRoute | undefined>(RATE_LIMIT, context.getHandler());
+    if (limit === undefined) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    const counted = typeof limit === 'function' ? limit(request) : limit;
+    return this.limits.count(counted, request.ip).then(() => true);
   }
 }

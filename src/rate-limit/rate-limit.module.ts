@@ -1,33 +1,8 @@
-import {
-  Global,
-  Injectable,
-  Module,
-  type CanActivate,
-  type DynamicModule,
-  type ExecutionContext,
-} from '@nestjs/common';
-import { APP_GUARD, Reflector } from '@nestjs/core';
-import type { Request } from 'express';
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import type { Settings } from '../config/settings/settings.js';
-import { RATE_LIMIT, RateLimits, type LimitOfRoute } from '../http/rate-limit.js';
-import { Limits } from './limits.js';
-
-/** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
-@Injectable()
-class RateLimitGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly limits: RateLimits,
-  ) {}
-
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const limit = this.reflector.get<LimitOfRoute | undefined>(RATE_LIMIT, context.getHandler());
-    if (limit === undefined) return true;
-    const request = context.switchToHttp().getRequest<Request>();
-    const counted = typeof limit === 'function' ? limit(request) : limit;
-    return this.limits.count(counted, request.ip).then(() => true);
-  }
-}
+import { RateLimits } from '../http/rate-limit.js';
+import { Limits, RateLimitGuard } from './limits.js';
 
 const NO_LIMITS: RateLimits = { count: async () => undefined, countUser: async () => undefined };
 

@@ -1,5 +1,5 @@
 import { placeOf, type Place } from '../http/parameters/cursor.js';
-import { searchKey } from './search-key.js';
+import { searchKey } from './user-keys.js';
 
 /** What a search asks for; each member that is given restricts the result. */
 interface Filter {

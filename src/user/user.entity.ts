@@ -3,7 +3,7 @@ import type { Claims } from './claims.js';
 
 /**
  * One (provider, provider_user_id), byte for byte (contract §6); users are never joined by e-mail. `user_id` is derived from both
- * (user-id.ts).
+ * (user-keys.ts).
  */
 @Entity('users')
 @Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })

@@ -10,7 +10,7 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
-import { userIdOf } from '../../src/user/user-id.js';
+import { userIdOf } from '../../src/user/user-keys.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 const SETTINGS = { stateTtl: 600 } as Settings;

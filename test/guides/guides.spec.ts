@@ -12,6 +12,7 @@ import { Reader } from './reader.js';
 const LEFT_OUT: Readonly<Record<string, string>> = {
   'README.md': '`npm test` is the whole suite; the first command is that of docs/index.md',
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
+  'docs/guides/native.md': 'native.spec.ts and cli-example.spec.ts run its programs',
   'docs/guides/roles.md': 'settings, and calls of a service in production',
   'docs/claims.md': 'a call of a service in production',
   'docs/check.md': 'check-config.spec.ts and check-provider.spec.ts run the commands',

@@ -10,8 +10,8 @@ export type Step =
   | { readonly does: 'open' | 'press' | 'see' | 'stop'; readonly what: string }
   | { readonly does: 'sign in'; readonly login: string; readonly password: string };
 
-/** First line of a block that is a file: `// src/app.ts`, `<!-- index.html -->`, `# .env.local`. */
-const FILE = /^(?:\/\/|#|<!--) ([\w./-]*\.\w+)(?: -->)?\n/;
+/** First line of a block that is a file: `// app/[id]/page.tsx`, `<!-- src/routes/+page.svelte -->`, `# .env.local`. */
+const FILE = /^(?:\/\/|#|<!--) ([\w./+[\]-]*\.\w+)(?: -->)?\n/;
 
 /** Instructions in the text of a page. */
 const INSTRUCTION =

@@ -11,6 +11,8 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service_key.of~thirty+two/characters==';
 const REDIRECT_URI = 'https://app.example/callback';
+/** Of an application on a phone (RFC 8252 §7.1). */
+const SCHEME = 'com.example.app:/callback';
 const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian's
 const hasPython =
   process.env['CI'] !== undefined || // CI must have it
@@ -27,7 +29,7 @@ describe('stock clients', () => {
     service = await startTestService({
       ...provider.env(),
       PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
-      REDIRECT_URIS: REDIRECT_URI,
+      REDIRECT_URIS: `${REDIRECT_URI},${SCHEME}`,
       SERVICE_KEYS: SERVICE_KEY,
     });
     issuer = new URL(service.url);
@@ -56,14 +58,22 @@ describe('stock clients', () => {
   }
 
   describe('openid-client', () => {
-    it.each(['a session without a key', 'a session that is bound to a key (DPoP)'])('%s', async (kind) => {
+    it.each([
+      'a session without a key',
+      'a session that is bound to a key (DPoP)',
+      'a private scheme, and a session that is bound to a key (DPoP)',
+    ])('%s', async (kind) => {
       const config = await discover('an app');
       const key = await client.randomDPoPKeyPair('ES256');
       const isBound = kind.includes('DPoP');
       const proofs = isBound ? { DPoP: client.getDPoPHandle(config, key) } : {};
       const user = randomUUID();
       const expectedState = client.randomState();
-      const [url, pkceCodeVerifier] = await begin(config, { scope: 'profile', state: expectedState });
+      const [url, pkceCodeVerifier] = await begin(config, {
+        scope: 'profile',
+        state: expectedState,
+        ...(kind.includes('scheme') && { redirect_uri: SCHEME }),
+      });
       const back = await browse(url, user);
       const checks = { pkceCodeVerifier, expectedState };
       const device = { device_id: randomUUID(), device_name: 'Laptop' }; // may be left out

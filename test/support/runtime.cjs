@@ -20,7 +20,7 @@ module.exports = class SharingRuntime extends Runtime {
         'this version of jest-runtime has no esmLoader.resolveModule, which runtime.cjs replaces',
       );
     }
-    // Node.js 24.9 and later could load graphs at once, and would not call the method below.
+    // Node 24: it loads graphs at once (from 24.9), and would not call the method below.
     esmLoader.resolution.hasDistinctAsyncResolver = () => true;
     const resolveModule = esmLoader.resolveModule.bind(esmLoader);
     esmLoader.resolveModule = async (specifier, from, context) => {

@@ -4,7 +4,7 @@ import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { NO_CLAIMS } from '../../src/user/claims.js';
-import { userIdOf } from '../../src/user/user-id.js';
+import { userIdOf } from '../../src/user/user-keys.js';
 import { NOWHERE } from './audit.js';
 import { query } from './database.js';
 

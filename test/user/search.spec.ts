@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { searchKey } from '../../src/user/search-key.js';
+import { searchKey, userIdOf } from '../../src/user/user-keys.js';
 import { MOST_READ } from '../../src/user/search.sql.js';
-import { userIdOf } from '../../src/user/user-id.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
-import { userIdOf } from '../../src/user/user-id.js';
+import { userIdOf } from '../../src/user/user-keys.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { watchLateness, until } from '../support/waiting.js';
 import { dump, query } from '../support/database.js';

@@ -59,6 +59,17 @@ export function requireClaim(...claim: Parameters<typeof requirements.requireCla
 }
 
 /**
+ * Creates a middleware for Express that lets in users who authenticated not long ago or in a certain way, after `authenticate()`; others get 401
+ * with what is missing (RFC 9470), and `@latchkey/client` asks them to sign in again.
+ *
+ * @example
+ * app.post('/api/payments', requireRecentAuth({ maxAge: 300 }), pay);
+ */
+export function requireRecentAuth(needed: requirements.RecentAuth): Middleware {
+  return check(requirements.requireRecentAuth(needed));
+}
+
+/**
  * Creates a middleware for Express that answers the requests below `prefix` of `createSessions`. `sessions.getSession(request)` takes
  * requests of Express as they are.
  *

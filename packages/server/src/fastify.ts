@@ -53,6 +53,17 @@ export function requireClaim(...claim: Parameters<typeof requirements.requireCla
   return check(requirements.requireClaim(...claim));
 }
 
+/**
+ * Creates a hook for Fastify that lets in users who authenticated not long ago or in a certain way, after `authenticate()`; others get 401
+ * with what is missing (RFC 9470), and `@latchkey/client` asks them to sign in again.
+ *
+ * @example
+ * app.post('/payments', { onRequest: requireRecentAuth({ maxAge: 300 }) }, pay);
+ */
+export function requireRecentAuth(needed: requirements.RecentAuth): Hook {
+  return check(requirements.requireRecentAuth(needed));
+}
+
 function check(requirement: requirements.Requirement): Hook {
   // oxlint-disable-next-line typescript/require-await -- a hook without a promise needs a callback
   return async ({ claims }, reply) => {

@@ -50,6 +50,17 @@ export function requireClaim(...claim: Parameters<typeof requirements.requireCla
   return check(requirements.requireClaim(...claim));
 }
 
+/**
+ * Creates a middleware for Hono that lets in users who authenticated not long ago or in a certain way, after `authenticate()`; others get 401
+ * with what is missing (RFC 9470), and `@latchkey/client` asks them to sign in again.
+ *
+ * @example
+ * app.use('/api/payments', requireRecentAuth({ maxAge: 300 }));
+ */
+export function requireRecentAuth(needed: requirements.RecentAuth): MiddlewareHandler {
+  return check(requirements.requireRecentAuth(needed));
+}
+
 function check(requirement: requirements.Requirement): MiddlewareHandler {
   return async (context, next) => {
     try {

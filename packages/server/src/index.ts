@@ -19,7 +19,13 @@ export type { UserQuery, Users, UserToSignOut } from './calls/users.js';
 export type { AuditStreamEvent } from './feed/audit-stream.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';
-export { requireClaim, requireRole, type Requirement } from './requirements.js';
+export {
+  requireClaim,
+  requireRecentAuth,
+  requireRole,
+  type RecentAuth,
+  type Requirement,
+} from './requirements.js';
 export type { WithHeaders } from './token/bearer.js';
 export type { Claims } from './token/token-signature.js';
 export type { UserClaims } from './token/user-claims.js';

@@ -2,12 +2,18 @@
  * Code of an error:
  * - `invalid_token` (401): the token is missing, malformed, forged or expired, or its session has ended
  * - `insufficient_scope` (403): the user lacks the role or the claim that `requireRole()` or `requireClaim()` asks for
+ * - `insufficient_user_authentication` (401): the user has to sign in again, as `requireRecentAuth()` asks for (RFC 9470)
  * - `temporarily_unavailable` (503): the service could not be reached; the token may be valid
  * - `service_key_refused` (500): the service does not know the `serviceKey`, or the key lacks the right that the call needs
  * - any other: the service's own code and status, e.g. `not_found` (404) of `push()` for an unknown user
  */
 export type ErrorCode =
-  'invalid_token' | 'insufficient_scope' | 'temporarily_unavailable' | 'service_key_refused' | (string & {});
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'insufficient_user_authentication'
+  | 'temporarily_unavailable'
+  | 'service_key_refused'
+  | (string & {});
 
 /**
  * The only error of this package. Answer with its `status`: 401 is about your caller's token and nothing else.

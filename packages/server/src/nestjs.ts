@@ -1,5 +1,11 @@
 import { invalidToken, LatchkeyError } from './latchkey-error.js';
-import { requireClaim, requireRole, type Requirement } from './requirements.js';
+import {
+  requireClaim,
+  requireRecentAuth,
+  requireRole,
+  type RecentAuth,
+  type Requirement,
+} from './requirements.js';
 import type { WithHeaders } from './token/bearer.js';
 import type { Authenticator } from './verifier.js';
 
@@ -78,6 +84,18 @@ export function RequireClaim(...claim: Parameters<typeof requireClaim>): Decorat
   return requiring(requireClaim(...claim));
 }
 
+/**
+ * Lets in users who authenticated not long ago or in a certain way (RFC 9470); otherwise like `@Roles()`.
+ *
+ * @example
+ * @RequireRecentAuth({ maxAge: 300 })
+ * @Post('payments')
+ * pay() {}
+ */
+export function RequireRecentAuth(needed: RecentAuth): Decorator {
+  return requiring(requireRecentAuth(needed));
+}
+
 function requiring(requirement: Requirement): Decorator {
   return (target: object, name?: string | symbol, descriptor?: { readonly value?: unknown }) => {
     const decorated = name === undefined ? target : descriptor?.value;
@@ -95,8 +113,8 @@ function requirementsOf(context: Context): readonly Requirement[] {
 
 /**
  * Creates a guard for NestJS: it sets `claims` of the request (Express, Fastify, GraphQL) or of a gateway's `client.data`, or throws
- * an exception with the answer. It rejects every other context, and users without the claims that `@Roles()` and `@RequireClaim()`
- * ask for.
+ * an exception with the answer. It rejects every other context, and users without the claims that `@Roles()`, `@RequireClaim()` and
+ * `@RequireRecentAuth()` ask for.
  * @param HttpException of `@nestjs/common`: the application's own class, so that its filters recognise it
  * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides other exceptions
  *

@@ -1,7 +1,7 @@
 import { LatchkeyError } from './latchkey-error.js';
 import { claimOf, type UserClaims } from './token/user-claims.js';
 
-/** Checks the claims of a caller. @throws LatchkeyError `insufficient_scope` (403) */
+/** Checks the claims of a caller. @throws LatchkeyError `insufficient_scope` (403), `insufficient_user_authentication` (401) */
 export type Requirement = (claims: UserClaims) => void;
 
 /**
@@ -36,9 +36,56 @@ export function requireClaim(name: string, value: string | number | boolean): Re
   };
 }
 
-function valueOf(caller: string, claims: UserClaims | undefined, name: string): unknown {
+/** What `requireRecentAuth` asks for: at least one of both. */
+export interface RecentAuth {
+  /** Seconds since the user authenticated at the provider, at most; 60 more count as equal, for clocks and the way back. */
+  readonly maxAge?: number;
+  /** Class of the authentication, as the provider names it (`acr`); of several, one is enough. */
+  readonly acr?: string | readonly string[];
+}
+
+/** Seconds, as the service has (contract §5, Step-up). */
+const TOLERANCE = 60;
+
+/**
+ * Requires that the user authenticated not long ago, or in a certain way (RFC 9470). The answer tells the caller what is missing;
+ * `latchkey.fetch` of `@latchkey/client` then asks the user, and repeats the request.
+ * @throws TypeError without a requirement, or for one that no header can carry
+ *
+ * @example
+ * requireRecentAuth({ maxAge: 300 })(await latchkey.authenticate(request));
+ */
+export function requireRecentAuth({ maxAge, acr }: RecentAuth): Requirement {
+  const classes = acr === undefined ? [] : [acr].flat();
+  const isAge = maxAge === undefined || (Number.isSafeInteger(maxAge) && maxAge >= 0 && maxAge < 1e9);
+  // Characters of a value in a list with spaces, in quotes (RFC 6749 §3.3).
+  const areClasses = classes.every((one) => typeof one === 'string' && /^[!#-[\]-~]{1,255}$/.test(one));
+  if (!isAge || !areClasses || (maxAge === undefined && classes.length === 0)) {
+    throw new TypeError(
+      'requireRecentAuth() needs maxAge, in whole seconds, or acr, a text without spaces and quotes',
+    );
+  }
+  return (claims) => {
+    const { auth_time: at, acr: held } = checkHeld('requireRecentAuth', claims) as Authentication;
+    const age = typeof at === 'number' ? Date.now() / 1000 - at : Infinity;
+    const isRecent = maxAge === undefined || (age <= maxAge + TOLERANCE && age >= -TOLERANCE);
+    if (isRecent && (classes.length === 0 || classes.includes(held as string))) return;
+    throw insufficientAuthentication(maxAge, classes);
+  };
+}
+
+interface Authentication {
+  readonly auth_time?: unknown;
+  readonly acr?: unknown;
+}
+
+function checkHeld(caller: string, claims: UserClaims | undefined): UserClaims {
   if (!claims) throw new TypeError(`${caller}() has no claims to check: authenticate() has to run before`);
-  return claimOf(claims, name);
+  return claims;
+}
+
+function valueOf(caller: string, claims: UserClaims | undefined, name: string): unknown {
+  return claimOf(checkHeld(caller, claims), name);
 }
 
 function checkTexts(caller: string, texts: readonly unknown[]): void {
@@ -50,4 +97,17 @@ function checkTexts(caller: string, texts: readonly unknown[]): void {
 function insufficientScope(): LatchkeyError {
   const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' };
   return new LatchkeyError('insufficient_scope', 403, 'the user does not have the right to do this', headers);
+}
+
+/** RFC 9470 §3. */
+function insufficientAuthentication(maxAge: number | undefined, classes: readonly string[]): LatchkeyError {
+  const code = 'insufficient_user_authentication';
+  const parameters = {
+    error: code,
+    ...(maxAge !== undefined && { max_age: maxAge }),
+    ...(classes.length > 0 && { acr_values: classes.join(' ') }),
+  };
+  const challenge = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
+  const headers = { 'WWW-Authenticate': `Bearer ${challenge.join(', ')}` };
+  return new LatchkeyError(code, 401, 'the user has to sign in again for this', headers);
 }

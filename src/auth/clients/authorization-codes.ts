@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { userIdOf } from '../../user/user-id.js';
+import { userIdOf } from '../../user/user-keys.js';
 import type { Verified } from '../sign-in/token-issuer.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';

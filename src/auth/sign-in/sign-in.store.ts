@@ -9,7 +9,7 @@ import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { UserClaims } from '../../user/claims.js';
 import { holdForAudit } from '../../user/user.store.js';
-import { searchKey } from '../../user/search-key.js';
+import { searchKey } from '../../user/user-keys.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
 /** What a sign-in writes. */

@@ -6,14 +6,19 @@ import { SETTINGS } from '../../config/settings/settings.module.js';
 import { DatabaseBusy } from '../../database/database-busy.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { cleanUserAgent } from '../../http/user-agent.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens, type IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
-import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
+import {
+  hashRefreshToken,
+  makeRefreshToken,
+  type Authentication,
+} from '../../token/refresh/refresh-token.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { userIdOf } from '../../user/user-id.js';
+import { userIdOf } from '../../user/user-keys.js';
 import type { Attempt } from './sign-in-refusals.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
@@ -65,21 +70,25 @@ export class TokenIssuer {
     };
     const { userId, deviceId } = session;
     Object.assign(attempt, { userId, deviceId, providerUserId: identity.providerUserId });
-    const refreshToken = makeRefreshToken(session, jkt !== null);
-    const accessToken = await this.record(proof, {
-      session,
-      provider,
-      identity,
-      deviceName: device.device_name ?? null,
-      userAgent: device.user_agent ?? origin.userAgent,
-      providerSubject: hashIfNamed(provider, identity.subject),
-      providerSession: hashIfNamed(provider, identity.session),
-      idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
-      jkt,
-      origin,
-      refreshTokenHash: hashRefreshToken(refreshToken, jkt),
-      refreshTokenTtl: this.settings.refreshTokenTtl,
-    });
+    const authentication = authenticationOf(identity);
+    const refreshToken = makeRefreshToken(session, jkt !== null, authentication);
+    const accessToken = await this.record(
+      { authentication, proof },
+      {
+        session,
+        provider,
+        identity,
+        deviceName: device.device_name ?? null,
+        userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
+        providerSubject: hashIfNamed(provider, identity.subject),
+        providerSession: hashIfNamed(provider, identity.session),
+        idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
+        jkt,
+        origin,
+        refreshTokenHash: hashRefreshToken(refreshToken, jkt),
+        refreshTokenTtl: this.settings.refreshTokenTtl,
+      },
+    );
     if (await this.loggedOut.since(asked, provider, identity)) {
       const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;
       await this.signOuts.signOut('session', session, byProvider);
@@ -96,16 +105,26 @@ export class TokenIssuer {
 
   /** Signs a token with the user's claims, and writes the sign-in; again, if the claims have changed meanwhile. */
   private async record(
-    proof: DpopProof | undefined,
+    token: { readonly authentication: Authentication | undefined; readonly proof: DpopProof | undefined },
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
   ): Promise<IssuedAccessToken> {
     const { session, identity } = signIn;
     for (let left = TRIES; left > 0; left--) {
       const claims = await this.claims.atSignIn(session.userId, identity.claims, signIn.origin);
-      const accessToken = this.accessTokens.issue(session, { proof, claims: claims.effective });
+      const accessToken = this.accessTokens.issue(session, { ...token, claims: claims.effective });
       if (await this.signIns.record({ ...signIn, accessToken, claims })) return accessToken;
       await this.claims.find(session.userId); // for the next one
     }
     throw new DatabaseBusy('the claims of the user change too often');
   }
+}
+
+/** Returns the claims of the tokens (RFC 9068 §2.2.1), or undefined if the provider reports none, so that tokens stay short. */
+function authenticationOf({ authTime, acr, amr }: Identity): Authentication | undefined {
+  if (authTime === null && acr === null && amr === null) return undefined;
+  return {
+    ...(authTime !== null && { auth_time: Math.floor(authTime) }),
+    ...(acr !== null && { acr }),
+    ...(amr !== null && { amr }),
+  };
 }

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import { Public } from '../../token/guard/access.js';
 import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';

@@ -1,8 +1,7 @@
 import { Body, Controller, HttpCode, Logger, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { DataSource } from 'typeorm';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import { isRedirectUri } from '../../config/urls/urls.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';

@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Put } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import { AnyObject } from '../../http/parameters/parameter.js';
 import { Requires } from '../../token/guard/access.js';
 import type { UserClaims } from '../../user/claims.js';

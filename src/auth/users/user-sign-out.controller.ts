@@ -1,11 +1,10 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { OptionalText } from '../../http/parameters/parameter.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { Requires } from '../../token/guard/access.js';
-import { userIdOf } from '../../user/user-id.js';
+import { userIdOf } from '../../user/user-keys.js';
 import { userIdPipe } from './user-id.pipe.js';
 import { UsersService } from './users.service.js';
 

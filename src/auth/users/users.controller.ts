@@ -1,6 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
-import { From } from '../../audit/origin.js';
+import { type Origin, From } from '../../audit/audit-event.js';
 import { asListed as deviceView, DeviceList } from '../../device/devices.dto.js';
 import { answer } from '../../http/answer.js';
 import { Requires } from '../../token/guard/access.js';

@@ -4,7 +4,7 @@ import { DeviceView } from '../../device/devices.dto.js';
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import type { UserFilter } from '../../user/user-search.js';
-import { userIdOf } from '../../user/user-id.js';
+import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
 /** Query of GET /users. Each parameter that is given restricts the result. */

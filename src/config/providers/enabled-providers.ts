@@ -163,11 +163,13 @@ function requireKeyId({ name, variables, errors }: Given, clientKey: string | un
 function ofEveryProvider(given: Given): Omit<SampleProviderSettings['provider'], 'options'> {
   const redirectUris = readKey(given, providerKeys.redirectUris);
   const issuer = readKey(given, providerKeys.issuer);
+  const authTime = readKey(given, providerKeys.authTime);
   const mode = readKey(given, providerKeys.mode);
   const label = readKey(given, providerKeys.label);
   return {
     ...(redirectUris && { redirectUris }),
     ...(issuer !== undefined && { issuer }),
+    ...(authTime !== undefined && { authTime }),
     ...(mode !== undefined && { mode }),
     ...(label !== undefined && { label }),
     variables: {

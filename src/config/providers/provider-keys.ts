@@ -117,6 +117,12 @@ export const providerKeys = {
     defaultShown: 'what the adapter knows: all but `contract`, `oauth2` and `facebook` do',
     doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused.',
   },
+  authTime: {
+    name: 'auth_time',
+    parser: parsers.oneOf('provider', 'sign_in'),
+    default: 'provider',
+    doc: 'If the provider reports no time of the authentication: `sign_in` takes the time of the sign-in as `auth_time` of the tokens. Only for a provider that asks for the password each time. With `provider`, a sign-in with `max_age` is then refused.',
+  },
   mode: {
     name: 'mode',
     parser: parsers.oneOf('iframe', 'popup', 'redirect'),
@@ -171,7 +177,7 @@ export const adapterKeys = {
   authorizeParams: {
     name: 'authorize_params',
     parser: authorizeParams,
-    doc: '`oidc`, `oauth2`: static parameters of the authorization page, as a query string: `prompt=select_account&domain_hint=corp.example`. A parameter of a single sign-in replaces them.',
+    doc: '`oidc`, `oauth2`: static parameters of the authorization page, as a query string: `prompt=select_account&domain_hint=corp.example`. A parameter of a single sign-in replaces them. `max_age` and `acr_values` are required of the sign-in, as if the client had asked for them.',
   },
   allowedParams: {
     name: 'allowed_params',

@@ -24,6 +24,8 @@ export interface ProviderSettings {
   readonly redirectUris?: readonly string[];
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
   readonly issuer?: string;
+  /** `sign_in`: a sign-in counts as the authentication if the provider reports no time of it (contract §5, Step-up). */
+  readonly authTime?: 'provider' | 'sign_in';
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
   readonly mode?: ProviderMode;
   /** Display name. */

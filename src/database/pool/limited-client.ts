@@ -1,7 +1,6 @@
 import type { Client, ClientConfig } from 'pg';
-import type { EndSpan } from '../../spans.js';
+import { type EndSpan, beginStatement } from '../../spans.js';
 import { errorCode } from '../statements/error-facts.js';
-import { beginStatement } from '../statements/statement-span.js';
 
 const CANCELED = '57014'; // query_canceled, for errors/database-error.ts
 const DISK_FULL = '53100';
@@ -56,7 +55,7 @@ export function limited(Base: typeof Client): typeof Client {
         const isLost = !error && this.unconfirmed;
         const failure = isLost ? new StatementCanceled('the commit is not known to be on a standby') : error;
         this.unconfirmed = false;
-        if (errorCode(failure) === DISK_FULL) this.emit('disk full');
+        if (failure && errorCode(failure) === DISK_FULL) this.emit('disk full');
         endSpan?.(failure);
         callback(failure, failure ? undefined : result);
       };

@@ -2,10 +2,9 @@ import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../../events.js';
-import { apart, inSpan } from '../../spans.js';
+import { apart, inSpan, statementFacts } from '../../spans.js';
 import { coalesce } from './coalesce.js';
 import { keepsSession } from '../pool/data-source.js';
-import { statementFacts } from './statement-span.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
 export interface Statement {

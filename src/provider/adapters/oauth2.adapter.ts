@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { identityOf } from '../identity/claims.js';
-import type { Claims } from '../identity/kept-claims.js';
+import { identityOf, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,

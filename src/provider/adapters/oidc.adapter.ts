@@ -3,9 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { identityOf, isComplete } from '../identity/claims.js';
-import { isUnverified } from '../identity/identity.js';
-import type { Claims } from '../identity/kept-claims.js';
+import { identityOf, isComplete, isUnverified, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -35,7 +33,7 @@ interface Redeemed {
   /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
   readonly claims: Claims;
   /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'id_token'>;
+  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'acr' | 'amr' | 'id_token'>;
   readonly accessToken: string | undefined;
 }
 
@@ -166,6 +164,8 @@ export class OidcAdapter implements ProviderAdapter {
       // parseIdentity validates them
       session: claims['sid'] as string,
       auth_time: claims.auth_time as number,
+      acr: claims['acr'] as string,
+      amr: claims['amr'] as string[],
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);

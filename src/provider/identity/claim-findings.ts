@@ -1,8 +1,7 @@
 import { claimPaths } from '../../config/providers/claim-paths.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { isPartOf, mappedClaims, sourcesOf } from './claims.js';
-import { isUnverified, parseIdentity, type Identity } from './identity.js';
-import { keepClaims, type Claims } from './kept-claims.js';
+import { isPartOf, mappedClaims, sourcesOf, isUnverified, keepClaims, type Claims } from './claims.js';
+import { parseIdentity, type Identity } from './identity.js';
 
 /** Claim that a provider sent, or that the settings expect. */
 export interface ClaimFinding {

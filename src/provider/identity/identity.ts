@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
-import { droppedClaims, keepClaims, type Claims } from './kept-claims.js';
+import { droppedClaims, isUnverified, keepClaims, type Claims } from './claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -13,11 +13,19 @@ export interface Identity {
   readonly session: string | null;
   /** When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported. */
   readonly authTime: number | null;
+  /** Class and methods of the authentication (OpenID Connect Core §2: `acr`, `amr`); null: not reported. */
+  readonly acr: string | null;
+  readonly amr: string[] | null;
   /** ID token for `id_token_hint` (contract §2, `keep_id_token`). */
   readonly idToken: string | null;
   /** Claims of the user from the provider (contract §5); empty if there are none. */
   readonly claims: Claims;
 }
+
+/** Characters of an `acr`, and of each of the methods: both are part of each token. */
+const MAX_ACR = 255;
+const MAX_METHOD = 64;
+const MOST_METHODS = 10;
 
 /** Characters of an ID token that is kept: it becomes part of a URL. */
 const MAX_ID_TOKEN = 6144;
@@ -33,7 +41,7 @@ const MAX_ID_TOKEN = 6144;
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
-  const { subject, session, auth_time: authTime, id_token: idToken } = fields;
+  const { subject, session, auth_time: authTime, acr, amr, id_token: idToken } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
@@ -50,6 +58,8 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
     authTime: isTime(authTime) ? authTime : null,
+    acr: isPlain(acr, MAX_ACR) ? acr : null,
+    amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
     // APIs read the claim `email` of the token as they read the field.
     claims: isDoubtful && emailClaim !== undefined ? others : claims.kept,
@@ -59,16 +69,6 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
 /** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. */
 export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
-}
-
-/**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or `verified` (Discord) is
- * false, as a boolean or as text.
- */
-export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
-  return [claims['email_verified'], claims['verified']].some(
-    (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),
-  );
 }
 
 /** Whether a value is an http(s) URL of at most 2048 characters. */
@@ -83,6 +83,13 @@ const LATEST = 253_402_300_799;
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LATEST;
 }
+
+/** Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176, URIs. */
+function isPlain(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value.length <= maxLength && /^[ !#-[\]-~]+$/.test(value);
+}
+
+const isMethod = (value: unknown): value is string => isPlain(value, MAX_METHOD);
 
 /** Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not UTF-16 units. */
 function isText(value: unknown, maxLength: number): value is string {

@@ -8,13 +8,14 @@ import { ClaimsStore } from '../../user/claims.store.js';
 import { claimsVersion } from '../../user/user.sql.js';
 import { AccessTokens, type IssuedAccessToken } from './access-token.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
-import { hashRefreshToken } from '../refresh/refresh-token.js';
+import { hashRefreshToken, type Authentication } from '../refresh/refresh-token.js';
 
 /** Request for an access token. */
 export interface Refresh {
   readonly refreshToken: string;
   /** Session that the token claims to belong to. */
   readonly session: Session;
+  readonly authentication?: Authentication | undefined;
   /** DPoP proof of the session's key, if any. */
   readonly proof: DpopProof | undefined;
 }
@@ -99,9 +100,9 @@ export class AccessTokenStore {
     throw new DatabaseBusy('the claims of the user change too often');
   }
 
-  private rowOf({ refreshToken, session, proof, claims }: RefreshWithClaims): Row {
+  private rowOf({ refreshToken, session, authentication, proof, claims }: RefreshWithClaims): Row {
     const jkt = proof?.jkt ?? null;
-    const accessToken = this.accessTokens.issue(session, { proof, claims: claims.effective });
+    const accessToken = this.accessTokens.issue(session, { authentication, proof, claims: claims.effective });
     const tokenHash = hashRefreshToken(refreshToken, jkt);
     return { session, tokenHash, jkt, accessToken, version: claims.version };
   }

@@ -6,6 +6,7 @@ import { Clock } from '../../database/clock.js';
 import type { Session } from '../../events.js';
 import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
+import type { Authentication } from '../refresh/refresh-token.js';
 import { KeyService } from '../keys/key.service.js';
 import { signJwt } from '../keys/sign-jwt.js';
 import { tokenMembers, type Claims } from '../../user/claims.js';
@@ -14,7 +15,7 @@ import { tokenMembers, type Claims } from '../../user/claims.js';
 const CLIENT_ID = 'latchkey';
 
 /** Claims of an access token (contract §5, RFC 9068 §2.2). Times are seconds since the epoch. */
-export interface AccessTokenClaims {
+export interface AccessTokenClaims extends Authentication {
   readonly iss: string;
   readonly aud: string;
   /** The user. */
@@ -65,11 +66,20 @@ export class AccessTokens {
   /**
    * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
    * @param proof determines the `jti`, so only one token can be stored for it
+   * @param authentication absent: the token is silent about it
    * @param claims effective claims of the user
    */
   issue(
     { userId, sessionId, deviceId }: Session,
-    { proof, claims }: { readonly proof?: DpopProof | undefined; readonly claims: Claims },
+    {
+      authentication,
+      proof,
+      claims,
+    }: {
+      readonly authentication?: Authentication | undefined;
+      readonly proof?: DpopProof | undefined;
+      readonly claims: Claims;
+    },
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
     const { header, privateKey } = this.keys.signing;
@@ -89,6 +99,7 @@ export class AccessTokens {
         jti,
         iat,
         exp,
+        ...authentication,
         ...tokenMembers(claims), // none has a name of the token (isClaimName)
       },
       privateKey,

@@ -49,6 +49,15 @@ export class Introspection {
   /** `Bearer` for an access token, else `refresh_token`. */
   token_type?: 'Bearer' | 'refresh_token';
 
+  /** When the user authenticated, as the provider reports it: seconds since the epoch (RFC 9470 §6.2). */
+  auth_time?: number | undefined;
+
+  /** Authentication context class, as the provider reports it. */
+  acr?: string | undefined;
+
+  /** Authentication methods, as the provider reports them. */
+  amr?: string[] | undefined;
+
   /** Current claims of the user, as in an access token: six at the top level, all others in `claims` (contract §5). */
   roles?: string[];
 
@@ -87,10 +96,11 @@ export class IntrospectController {
     const inspected = await this.tokens.inspect(token);
     if (!inspected) return { active: false };
     if (inspected.kind === 'refresh_token' && hint !== 'refresh_token') return { active: false };
-    const { session, kind, jti, iat, exp, iss, aud } = inspected;
+    const { session, authentication, kind, jti, iat, exp, iss, aud } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
     const ids = { sub, sid, device_id: deviceId ?? undefined, jti };
     const { effective } = (await this.claims.find(sub)) ?? NO_CLAIMS;
-    return { active: true, ...ids, iat, exp, iss, aud, token_type: kind, ...tokenMembers(effective) };
+    const own = { active: true, ...ids, iat, exp, iss, aud, token_type: kind, ...authentication };
+    return { ...own, ...tokenMembers(effective) };
   }
 }

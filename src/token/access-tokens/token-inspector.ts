@@ -7,11 +7,17 @@ import type { Session } from '../../events.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { RefreshToken } from '../sessions/refresh-token.entity.js';
-import { hashRefreshToken, parseRefreshToken } from '../refresh/refresh-token.js';
+import {
+  hashRefreshToken,
+  parseRefreshToken,
+  type Authentication,
+  type HeldToken,
+} from '../refresh/refresh-token.js';
 
 /** Valid token of either kind; times are seconds since the epoch. */
 export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'> {
   readonly session: Session;
+  readonly authentication: Authentication | undefined;
   readonly kind: 'Bearer' | 'refresh_token';
   readonly jti?: string;
 }
@@ -28,18 +34,22 @@ export class TokenInspector {
   /** @returns undefined for a token that is unknown, expired or ended */
   async inspect(token: string): Promise<InspectedToken | undefined> {
     const held = parseRefreshToken(token);
-    return held ? this.inspectRefreshToken(token, held.session) : this.inspectAccessToken(token);
+    return held ? this.inspectRefreshToken(token, held) : this.inspectAccessToken(token);
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
     const verified = await this.accessTokens.find(token);
     if (!verified) return undefined;
-    const { jti, iat, exp, iss, aud } = verified.claims;
-    return { session: verified.session, kind: 'Bearer', jti, iat, exp, iss, aud };
+    const { jti, iat, exp, iss, aud, auth_time, acr, amr } = verified.claims;
+    const authentication = { auth_time, acr, amr };
+    return { session: verified.session, authentication, kind: 'Bearer', jti, iat, exp, iss, aud };
   }
 
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */
-  private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
+  private async inspectRefreshToken(
+    token: string,
+    { session, authentication }: HeldToken,
+  ): Promise<InspectedToken | undefined> {
     const { userId, sessionId } = session;
     const stored = await this.refreshTokens.findOneBy({
       userId,
@@ -50,7 +60,7 @@ export class TokenInspector {
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
     const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
-    return { session, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
+    return { session, authentication, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
   }
 }
 

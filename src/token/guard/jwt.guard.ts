@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
 import { AuditTrail } from '../../audit/audit.trail.js';
-import { originOf } from '../../audit/origin.js';
+import { originOf } from '../../audit/audit-event.js';
 import { GRANTS, type ServiceRight } from '../../config/secrets/service-key.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';

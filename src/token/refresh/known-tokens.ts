@@ -3,7 +3,7 @@ import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
 import { selectUser } from '../../user/user.sql.js';
-import { hashRefreshToken } from './refresh-token.js';
+import { hashRefreshToken, MAX_REFRESH_TOKEN } from './refresh-token.js';
 
 // It uses tables of several modules: events of a removed user keep no new facts.
 const COLUMNS = 'r.session_id AS "sessionId", r.token_hash AS "tokenHash", r.jkt';
@@ -20,9 +20,6 @@ const FIND_MANY = {
     JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
     WHERE EXISTS (${selectUser('n.user_id', 'true')})`,
 };
-
-/** Longer than any token of the service. */
-const TOO_LONG = 200;
 
 interface Row {
   readonly sessionId: string;
@@ -52,7 +49,7 @@ export class KnownTokens {
 
   /** Whether the session that a refresh token names has this token, also after its end, and its user exists. */
   async has(token: string, session: Session): Promise<boolean> {
-    if (token.length > TOO_LONG) return false;
+    if (token.length > MAX_REFRESH_TOKEN) return false;
     const row = await this.find(session);
     return row !== undefined && row.tokenHash.equals(hashRefreshToken(token, row.jkt));
   }

@@ -12,6 +12,19 @@ describe('the refresh token', () => {
     const token = makeRefreshToken(session, bound);
     expect(token).toMatch(/^lkr_[A-Za-z0-9_-]+$/);
     expect(parseRefreshToken(token)).toEqual({ session, bound });
+    for (const authentication of [
+      { auth_time: 1_700_000_000 },
+      ...Array.from({ length: 32 }, (_, i) => ({ acr: 'x'.repeat(i) })), // each length of the padding
+      {
+        auth_time: 1_700_000_000,
+        acr: 'x'.repeat(255),
+        amr: Array.from({ length: 10 }, () => 'x'.repeat(64)),
+      },
+    ]) {
+      const known = makeRefreshToken(session, bound, authentication);
+      expect(known).toMatch(/^lkr_[A-Za-z0-9_-]{86,}$/);
+      expect(parseRefreshToken(known)).toEqual({ session, bound, authentication });
+    }
   });
 
   it('has 256 random bits: the same session never gets the same twice', () => {
@@ -35,6 +48,18 @@ describe('the refresh token', () => {
     const bytes = Buffer.from(makeRefreshToken(session, true).slice(4), 'base64url');
     bytes[64] = 2;
     expect(parseRefreshToken(`lkr_${bytes.toString('base64url')}`)).toBeUndefined();
+    const known = Buffer.from(makeRefreshToken(session, true, { acr: 'x' }).slice(4), 'base64url');
+    known[known.length - 1] = 4;
+    expect(parseRefreshToken(`lkr_${known.toString('base64url')}`)).toBeUndefined();
+  });
+
+  it('with a part that is not JSON, or too long, is none', () => {
+    const session = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
+    const bytes = Buffer.from(makeRefreshToken(session, false, { acr: 'x' }).slice(4), 'base64url');
+    bytes[64] = 0;
+    expect(parseRefreshToken(`lkr_${bytes.toString('base64url')}`)).toBeUndefined();
+    const long = makeRefreshToken(session, false, { acr: 'x'.repeat(2000) });
+    expect(parseRefreshToken(long)).toBeUndefined();
   });
 
   it('of a bound session is hashed after the thumbprint', () => {

@@ -67,12 +67,12 @@ export class TokenService {
 
   private async renew(
     refreshToken: string,
-    { session, bound }: HeldToken,
+    { session, bound, authentication }: HeldToken,
     call: DpopCall,
   ): Promise<RefreshedToken> {
     const proof = bound ? await this.proofs.validate(call) : undefined;
     if (bound && !proof) throw await this.refusal(refreshToken);
-    const accessToken = await this.store.issueForSession({ refreshToken, session, proof });
+    const accessToken = await this.store.issueForSession({ refreshToken, session, authentication, proof });
     if (!accessToken) throw bound ? await this.refusal(refreshToken) : unknown();
     this.events.emit('session.used', session);
     return {

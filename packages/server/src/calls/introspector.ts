@@ -23,6 +23,9 @@ export interface Introspection extends UserClaims {
   readonly jti?: string;
   readonly iat?: number;
   readonly exp?: number;
+  readonly auth_time?: number;
+  readonly acr?: string;
+  readonly amr?: readonly string[];
   readonly iss?: string;
   readonly aud?: string;
   readonly token_type?: 'Bearer' | 'refresh_token';

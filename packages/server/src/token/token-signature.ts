@@ -22,6 +22,10 @@ export interface Claims extends UserClaims {
   /** The service's `PUBLIC_URL`, as is `aud`. */
   readonly iss: string;
   readonly aud: string;
+  /** When and how the user authenticated, if the provider reports it (RFC 9068 §2.2.1). */
+  readonly auth_time?: number;
+  readonly acr?: string;
+  readonly amr?: readonly string[];
   /** Issued at. */
   readonly iat: number;
   /** Expires at. */

@@ -9,7 +9,13 @@ import { Hono } from 'hono';
 import * as forExpress from '../../src/express.js';
 import * as forFastify from '../../src/fastify.js';
 import * as forHono from '../../src/hono.js';
-import { LatchkeyError, requireClaim, requireRole, type Authenticator } from '../../src/index.js';
+import {
+  LatchkeyError,
+  requireClaim,
+  requireRecentAuth,
+  requireRole,
+  type Authenticator,
+} from '../../src/index.js';
 import * as forNest from '../../src/nestjs.js';
 
 /** Gets the calls of an API's handler, and the errors that its framework logs. */
@@ -19,9 +25,12 @@ interface Observer {
 }
 
 const nothing = (): void => undefined;
+/** What `/pay` needs. */
+const RECENT = { maxAge: 300, acr: ['gold', 'platinum'] };
+
 const NOBODY: Observer = { call: nothing, error: console.error };
 
-/** An API in each framework: `GET /orders` answers with their user; `/admin` needs a role, `/pro` a claim. */
+/** An API in each framework: `GET /orders` answers with their user; `/admin` needs a role, `/pro` a claim, `/pay` a recent sign-in. */
 export const APIS: Record<
   string,
   (verifier: Authenticator, observer?: Observer) => RequestListener | Promise<RequestListener>
@@ -31,7 +40,8 @@ export const APIS: Record<
       .use(forExpress.authenticate(verifier))
       .use('/admin', forExpress.requireRole('admin', 'owner'))
       .use('/pro', forExpress.requireClaim('plan', 'pro'))
-      .get(['/orders', '/admin', '/pro'], ({ claims }, response) => {
+      .use('/pay', forExpress.requireRecentAuth(RECENT))
+      .get(['/orders', '/admin', '/pro', '/pay'], ({ claims }, response) => {
         call();
         response.json({ of: claims.sub });
       });
@@ -43,6 +53,7 @@ export const APIS: Record<
     const guards: Record<string, typeof guard> = {
       '/admin': forExpress.requireRole('admin', 'owner'),
       '/pro': forExpress.requireClaim('plan', 'pro'),
+      '/pay': forExpress.requireRecentAuth(RECENT),
     };
     return (request, response) => {
       const guarded = request as Parameters<typeof guard>[0];
@@ -66,6 +77,7 @@ export const APIS: Record<
     app.get('/orders', list);
     app.get('/admin', { onRequest: forFastify.requireRole('admin', 'owner') }, list);
     app.get('/pro', { onRequest: forFastify.requireClaim('plan', 'pro') }, list);
+    app.get('/pay', { onRequest: forFastify.requireRecentAuth(RECENT) }, list);
     await app.ready();
     return (request, response) => app.routing(request, response);
   },
@@ -82,6 +94,12 @@ export const APIS: Record<
       @forNest.RequireClaim('plan', 'pro')
       @Get('pro')
       reports(@Req() { claims }: ExpressRequest): object {
+        return { of: claims.sub };
+      }
+      @forNest.RequireRecentAuth(RECENT)
+      @Get('pay')
+      pay(@Req() { claims }: ExpressRequest): object {
+        call();
         return { of: claims.sub };
       }
     }
@@ -108,6 +126,7 @@ export const APIS: Record<
     app.use(forHono.authenticate(verifier));
     app.use('/admin', forHono.requireRole('admin', 'owner'));
     app.use('/pro', forHono.requireClaim('plan', 'pro'));
+    app.use('/pay', forHono.requireRecentAuth(RECENT));
     app.get('*', (context) => {
       call();
       return context.json({ of: context.get('claims').sub });
@@ -122,6 +141,7 @@ export const APIS: Record<
         const { pathname } = new URL(request.url);
         if (pathname === '/admin') requireRole('admin', 'owner')(claims);
         if (pathname === '/pro') requireClaim('plan', 'pro')(claims);
+        if (pathname === '/pay') requireRecentAuth(RECENT)(claims);
         call();
         return Response.json({ of: claims.sub });
       } catch (error) {

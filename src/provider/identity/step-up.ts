@@ -1,0 +1,85 @@
+import { siblingVariable } from '../../config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { staticParams } from '../adapters/authorization-request.js';
+import type { AdapterMemory } from '../provider-adapter.js';
+import type { Identity } from './identity.js';
+
+/** Seconds by which the provider's clock may differ, and for the way back to the client (contract §5, Step-up). */
+const TOLERANCE = 60;
+
+/** Requirements on the authentication of a sign-in (RFC 9470 §5; OpenID Connect Core §3.1.2.1). */
+export interface Required {
+  /** Seconds since the user authenticated, at most. */
+  readonly maxAge?: number;
+  /** One of them is enough. */
+  readonly acrValues?: readonly string[];
+}
+
+/** Member of the state's memory that has them, beside the adapter's own. */
+const MEMBER = 'latchkey:required';
+
+/** Adds the requirements of an authorization request, and of the setting `authorize_params`, to the memory of its state. */
+export function withRequired(
+  memory: AdapterMemory | undefined,
+  params: Readonly<Record<string, string>> = {},
+  options: ProviderSettings['options'],
+): AdapterMemory | undefined {
+  const { max_age: age = '', acr_values: values = '' } = { ...staticParams(options), ...params };
+  const acrValues = values.split(' ').filter((value) => value !== '');
+  const required: Required = {
+    ...(/^\d{1,9}$/.test(age) && { maxAge: Number(age) }),
+    ...(acrValues.length > 0 && { acrValues }),
+  };
+  return Object.keys(required).length > 0 ? { ...memory, [MEMBER]: required } : memory;
+}
+
+/** Separates the requirements from the adapter's own memory. */
+export function splitRequired(memory: AdapterMemory | undefined): {
+  readonly required: Required;
+  readonly own?: AdapterMemory;
+} {
+  if (!memory || !(MEMBER in memory)) return { required: {}, ...(memory && { own: memory }) };
+  const { [MEMBER]: required, ...own } = memory;
+  return { required: required as Required, ...(Object.keys(own).length > 0 && { own }) };
+}
+
+/** For `authenticated`. */
+interface SignInContext {
+  readonly settings: Pick<ProviderSettings, 'name' | 'authTime' | 'variables'>;
+  /** Milliseconds, by the database's clock. */
+  readonly now: number;
+  /** Receives a line if a setting may be missing. */
+  readonly warn: (line: string) => void;
+}
+
+/**
+ * Returns the identity with a usable `authTime`: one from the future is dropped; with the setting `auth_time` `sign_in`, an absent
+ * one is now.
+ *
+ * @throws OAuthError `invalid_grant` if the authentication does not meet the requirements
+ */
+export function authenticated(
+  identity: Identity,
+  { maxAge, acrValues }: Required,
+  { settings: { name, authTime: setting, variables }, now, warn }: SignInContext,
+): Identity {
+  const seconds = now / 1000;
+  const { authTime: reported, acr } = identity;
+  const isUsable = reported !== null && reported <= seconds + TOLERANCE;
+  const authTime = isUsable ? reported : setting === 'sign_in' ? seconds : null;
+  if (maxAge !== undefined && authTime === null) {
+    const variable = siblingVariable(variables.adapter, 'auth_time');
+    warn(
+      `provider ${name} reports no auth_time, so a sign-in with max_age was refused; if its page asks for the password each time, set ${variable} to sign_in`,
+    );
+    throw new OAuthError('invalid_grant', 'max_age was asked for, and the provider reports no auth_time');
+  }
+  if (maxAge !== undefined && authTime! < seconds - maxAge - TOLERANCE) {
+    throw new OAuthError('invalid_grant', 'the user authenticated longer ago than max_age allows');
+  }
+  if (acrValues && (acr === null || !acrValues.includes(acr))) {
+    throw new OAuthError('invalid_grant', 'the acr that the provider reports is none of acr_values');
+  }
+  return { ...identity, authTime };
+}
