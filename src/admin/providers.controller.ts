@@ -1,4 +1,5 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { From, type Origin } from '../audit/audit-event.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -49,7 +50,8 @@ export class AdminProvidersController {
    *
    * Without a body it begins a test: the browser is to be sent to `redirect_url`, from which it returns to
    * `<PUBLIC_URL>/admin/callback`. With `code` and `state` of that callback it shows the identity, and the claims that were received,
-   * kept and dropped. Nobody is signed in, and nothing is written.
+   * kept and dropped. Nobody is signed in, and only the audit trail
+   * has that there was a test (`provider_tested`).
    *
    * @returns The address of the provider’s page, or the result.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -60,11 +62,12 @@ export class AdminProvidersController {
   testProvider(
     @Param('name') name: string,
     @Body() { code, state, iss }: TestSignInDto,
+    @From() origin: Origin,
   ): Promise<TestBegun | TestResult> {
     if (code === undefined && state === undefined) return this.tests.begin(name);
     if (code === undefined || state === undefined) {
       throw new OAuthError('invalid_request', 'code and state are needed together');
     }
-    return this.tests.finish(name, { code, state, iss });
+    return this.tests.finish(name, { code, state, iss }, origin);
   }
 }

@@ -1,4 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Origin } from '../audit/audit-event.js';
+import { AuditStore } from '../audit/audit.store.js';
 import { StateService, testState, type PendingSignIn } from '../auth/states/state.service.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
@@ -19,14 +22,16 @@ interface Callback {
 }
 
 /**
- * Sign-ins that show what a provider sends (contract §9). They sign nobody in, write no user, session or audit event, and have
- * states of their own.
+ * Sign-ins that show what a provider sends (contract §9). They sign nobody in, write no user and no session, and have states of
+ * their own. The audit trail has who made a test.
  */
 @Injectable()
 export class TestSignIns {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
+    private readonly dataSource: DataSource,
+    private readonly audit: AuditStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -50,12 +55,15 @@ export class TestSignIns {
   }
 
   /** @throws OAuthError `not_found`; `invalid_grant` if the state is not that of a test of this provider */
-  async finish(name: string, callback: Callback): Promise<TestResult> {
+  async finish(name: string, callback: Callback, origin: Origin): Promise<TestResult> {
     const provider = this.find(name);
     const test = await this.states.consume(testState(callback.state));
     if (test.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
     let received: Claims | null = null;
     const answer = await this.identityOf(provider, test, callback, (claims) => void (received = claims));
+    const failure = 'error' in answer ? answer : {};
+    const event = { event: 'provider_tested', userId: null, provider: name, ...failure, origin } as const;
+    await this.dataSource.transaction((manager) => this.audit.write(manager, [event]));
     const identity = 'error' in answer ? null : answer;
     const findings = received ? findingsOf(received, provider.settings, identity) : [];
     return {
@@ -65,7 +73,7 @@ export class TestSignIns {
         email: identity.email,
         avatar_url: identity.avatarUrl,
       },
-      ...('error' in answer && answer),
+      ...failure,
       claims_received: received,
       claims_kept: identity?.claims ?? {},
       claims_dropped: findings.flatMap(({ name: claim, dropped }) =>

@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
 import { keptAddress } from '../http/network.js';
+import { cleanUserAgent } from '../http/user-agent.js';
 import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 
@@ -132,7 +133,7 @@ export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
     userId: userId ?? NO_USER,
     id,
     event,
-    result: event.endsWith('_refused') ? 'refused' : 'ok',
+    result: event.endsWith('_refused') || facts.error !== undefined ? 'refused' : 'ok',
     error: facts.error ?? null,
     reason: facts.reason === undefined ? null : printable(facts.reason),
     sessionId: facts.sessionId ?? null,
@@ -178,7 +179,7 @@ export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {
     address: keptAddress(request),
-    userAgent: request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT) || null,
+    userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
     requestId: request.id,
     actor: actor ?? { type: 'user', name: session?.userId },
   };

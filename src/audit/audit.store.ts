@@ -52,7 +52,7 @@ const FORGET = `
   UPDATE audit_events SET provider_user_id = NULL, address = NULL, user_agent = NULL, reason = NULL
   WHERE user_id = $1 AND (at, id) > ($2::timestamptz, $3::uuid) AND (at, id) <= ($4::timestamptz, $5::uuid)`;
 
-// The users are in a table of several modules.
+// It spans modules: the statement for users is that of their module.
 const HOLD = holdUser('ANY ($1::uuid[])', 'true');
 const HOLD_ONE = holdUser('$1', 'true');
 

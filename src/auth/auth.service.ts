@@ -11,7 +11,7 @@ import { defaultRedirectUri, redirectUriAt } from '../provider/redirect-uris.js'
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { providerParams } from './provider-params.dto.js';
-import { checkAllowed } from './service-endpoint.js';
+import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { SignInRefusals, type Attempt } from './sign-in/sign-in-refusals.js';
@@ -121,7 +121,7 @@ function checkRedirectUri({ redirectUri }: PendingSignIn, given?: string): void 
 /** @param given redirect URI of the exchange */
 export function otherRedirectUri(given: string): OAuthError {
   const message = 'redirect_uri differs from the one of the authorization request';
-  return new OAuthError('invalid_grant', message, { reason: `${message}: ${given}` });
+  return new OAuthError('invalid_grant', message, { reason: `${message}: ${withoutQuery(given)}` });
 }
 
 // A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700 §4.8.2).

@@ -13,14 +13,19 @@ export function checkAllowed(
 ): void {
   if (!allowsRedirectUri(settings, provider, uri)) {
     throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list', {
-      reason: `redirect_uri is not on the list: ${uri}`,
+      reason: `redirect_uri is not on the list: ${withoutQuery(uri)}`,
     });
   }
   if (isOwnEndpoint(settings, uri)) {
     throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service', {
-      reason: `redirect_uri is an endpoint of this service: ${uri}`,
+      reason: `redirect_uri is an endpoint of this service: ${withoutQuery(uri)}`,
     });
   }
+}
+
+/** Returns a URI for the audit trail: its query or fragment may have a code. */
+export function withoutQuery(uri: string): string {
+  return uri.replace(/[?#][^]*$/, '');
 }
 
 /**

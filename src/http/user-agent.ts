@@ -21,6 +21,11 @@ const FROZEN: Readonly<Record<string, string>> = {
 /** Longer names are no names of browsers. */
 const LONGEST_NAME = 64;
 
+/** Replaces control characters, which could change a terminal. @returns null if it is empty */
+export function cleanUserAgent(userAgent: string | undefined): string | null {
+  return userAgent?.replace(/\p{Cc}+/gu, ' ') || null;
+}
+
 /** Reads a user agent, as clients send it: it may be anything. */
 export function browserOf(userAgent: string | null): Browser {
   const text = userAgent?.slice(0, LONGEST).trim();

@@ -33,7 +33,8 @@ describe('the administration page', () => {
       const policy = String(headers['content-security-policy']);
       expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
       expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toMatch(/unsafe|http:/);
+      expect(policy).toContain("img-src 'self' data:;"); // a picture's host would learn the administrator's address
+      expect(policy).not.toMatch(/unsafe|https?:/);
       expect(text).not.toMatch(/<script(?![^>]* src="\/admin\/)|<style| style=| on[a-z]+=|https?:/);
     },
   );

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
+import { asBrowser, eventsOf, HERE } from '../support/audit.js';
 import { dump } from '../support/database.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { Scrape } from '../support/scrape.js';
-import { bearer, beginSignIn } from '../support/sign-in.js';
+import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -145,19 +146,48 @@ describe('a test sign-in', () => {
     expect(corp.paths).not.toContain('/token');
   });
 
-  it('signs nobody in, writes nothing, and is in no number', async () => {
+  it('signs nobody in, writes only that there was a test, and is in no number', async () => {
     const scrape = async (): Promise<Scrape> =>
       new Scrape((await bearer(service.url, SERVICE_KEY).get('/metrics').expect(200)).text);
-    const before = [await dump(service.databaseUrl), await scrape()] as const;
+    const written = async (): Promise<string> =>
+      (await dump(service.databaseUrl)).replace(/^audit_events .*,provider_tested,.*\n/gm, '');
+    const before = [await written(), await scrape()] as const;
     const good = await finish('stub', randomUUID());
     expect(JSON.stringify(good)).not.toMatch(/token|lkr_/);
     stub.answerWith(400, { error: 'invalid_grant' });
     await finish('stub', 'bad');
     await test('stub', { code: 'c', state: 'ab'.repeat(32) }).expect(401);
-    const after = [await dump(service.databaseUrl), await scrape()] as const;
+    const after = [await written(), await scrape()] as const;
     expect(after[0]).toEqual(before[0]);
     for (const name of ['latchkey_sign_ins_total', 'latchkey_sign_ins_refused_total'])
       expect(after[1].sum(name)).toBe(before[1].sum(name));
+  });
+
+  it('is in the audit trail, with the administrator', async () => {
+    const { access_token, user_id } = await signIn(service.url, 'an administrator');
+    const claims = { roles: ['latchkey-admin'] };
+    await bearer(service.url, SERVICE_KEY).put(`/users/${user_id}/claims`, { claims }).expect(200);
+    const as = (body: object = {}): request.Test =>
+      asBrowser(service.url, access_token).post('/admin/providers/stub/test', body);
+    const finished = async (): Promise<void> => {
+      const { state } = (await as().expect(200)).body as { state: string };
+      await as({ code: 'c0de', state }).expect(200);
+    };
+    const events = await eventsOf(service.databaseUrl, 2, async () => {
+      await finished();
+      stub.answerWith(400, { error: 'invalid_grant', error_description: 'c0de is old' });
+      await finished();
+    });
+    const common = {
+      event: 'provider_tested',
+      provider: 'stub',
+      actor: { type: 'user', name: user_id },
+      ...HERE,
+    };
+    expect(events).toEqual([
+      { ...common, result: 'ok' },
+      { ...common, result: 'refused', error: 'invalid_grant', reason: expect.stringContaining('*** is old') },
+    ]);
   });
 
   describe('has a state of its own', () => {

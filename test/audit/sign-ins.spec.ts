@@ -71,7 +71,7 @@ describe('sign-ins in the audit trail (contract §9)', () => {
     expect(await rowsOf('username_key, email_key FROM users', userId)).toEqual([
       { username_key: 'ADA', email_key: null },
     ]);
-    const named = await signIn({ device_id, user_agent: 'What the client says' });
+    const named = await signIn({ device_id, user_agent: 'What the\u001b\r\nclient says' });
     expect(named.status).toBe(200);
     expect((await storedEvents(service.databaseUrl)).at(-1)).toMatchObject({
       user_agent: 'What the client says',
@@ -103,24 +103,26 @@ describe('sign-ins in the audit trail (contract §9)', () => {
 
   const refused = { event: 'sign_in_refused', result: 'refused', actor: { type: 'user' }, ...HERE };
 
-  it('a refused redirect URI has its value, in both flows', async () => {
-    const bad = 'https://app.example/wrong\u001b[31m?token=1';
+  it('a refused redirect URI has its value, without query and fragment, in both flows', async () => {
+    const bad = 'https://app.example/wrong\u001b[31m?code=a-code';
     const events = await during(3, async () => {
       const { get } = asBrowser(service.url);
       const asked = { provider: 'stub', redirect_uri: bad };
       await get('/oauth2/authorize').query(asked).expect(400);
       await get('/oauth2/authorize').query(new StockClient(bad).authorizationRequest()).expect(400);
       const state = await beginSignIn(service.url, { redirect_uri: REDIRECT_URI });
-      await post('/oauth2/token', { code: 'ada', state, redirect_uri: 'https://else.example/' }).expect(401);
+      await post('/oauth2/token', { code: 'ada', state, redirect_uri: 'com.else:/cb#code=a-code' }).expect(
+        401,
+      );
     });
-    const reason = 'redirect_uri is not on the list: https://app.example/wrong [31m?token=1';
+    const reason = 'redirect_uri is not on the list: https://app.example/wrong [31m';
     expect(events).toEqual([
       { ...refused, error: 'invalid_request', reason, provider: 'stub' },
       { ...refused, error: 'invalid_request', reason },
       {
         ...refused,
         error: 'invalid_grant',
-        reason: 'redirect_uri differs from the one of the authorization request: https://else.example/',
+        reason: 'redirect_uri differs from the one of the authorization request: com.else:/cb',
         provider: 'stub',
       },
     ]);

@@ -186,6 +186,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       ['of the header', 'Header/1', {}, 'Header/1'],
       ['of the header, cut and never refused', `B/1 ${'x'.repeat(2000)}`, {}, `B/1 ${'x'.repeat(1020)}`],
       ['that the client sends, not that of the header', 'Header/1', { user_agent: 'Field/1' }, 'Field/1'],
+      ['without control characters', 'Header\t/1', {}, 'Header /1'],
     ])('have the user agent %s', async (_name, header, fields, stored) => {
       const state = await beginSignIn(service.url);
       const { body } = await request(service.url)

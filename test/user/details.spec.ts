@@ -109,8 +109,8 @@ describe('a user, by service key', () => {
 
   it('is signed out by session, by the provider’s id, or by an e-mail address that nobody else has', async () => {
     const email = `${user}@example.com`;
-    const begin = async (name = user) => {
-      provider.answerWith(200, { provider_user_id: name, email });
+    const begin = async (name = user, address = email) => {
+      provider.answerWith(200, { provider_user_id: name, email: address });
       const tokens = await signIn(service.url, name, { device_id: randomUUID() });
       provider.reset();
       return tokens;
@@ -132,6 +132,12 @@ describe('a user, by service key', () => {
     await find({ email: email.toUpperCase() }).expect(200, { sessions: 2 });
     await find({ email }).expect(200, { sessions: 0 });
     await begin(randomUUID()); // somebody else has this address, too
+    // The search finds addresses as people type them; this one, with the sign of kelvin, belongs to somebody else.
+    await begin(randomUUID(), `\u212a${email}`);
+    await find({ email: `k${email}` }).expect(400);
+    await begin(randomUUID(), `k${email}`);
+    await find({ email: `K${email.toUpperCase()}` }).expect(200, { sessions: 1 });
+    await find({ email: `\u212a${email}` }).expect(200, { sessions: 1 });
     for (const address of [email, 'nobody@example.com']) {
       expect((await find({ email: address }).expect(400)).body).toMatchObject({ error: 'invalid_request' });
     }

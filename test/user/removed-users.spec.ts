@@ -6,6 +6,7 @@ import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
+import { UserDirectory } from '../../src/auth/users/user-directory.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -87,7 +88,7 @@ describe.each([
       channels,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
-      new UserSearch(dataSource, sql),
+      new UserDirectory(new UserSearch(dataSource, sql), dataSource, sql),
       audit,
       sql,
       dataSource,

@@ -14,5 +14,6 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   key_made: 'Signing key made',
   key_revoked: 'Signing key revoked',
   service_key_refused: 'Service key refused',
+  provider_tested: 'Provider tested',
   webhook_paused: 'Webhook paused',
 };

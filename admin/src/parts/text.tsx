@@ -49,21 +49,13 @@ export function nameOf({
   return username?.trim() || email || provider_user_id;
 }
 
-/** A picture, or the first letter of a name. */
+/** The initials. A picture would tell its host the address of the administrator. */
 export function Avatar({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
-  const [first] = new Intl.Segmenter().segment(nameOf(user));
+  const words = nameOf(user).split(/\s+/, 2);
+  const initials = words.map((word) => [...new Intl.Segmenter().segment(word)][0]?.segment ?? '');
   return (
     <span className={isLarge ? 'face large' : 'face'} aria-hidden="true">
-      {first?.segment.toUpperCase()}
-      {user.avatar_url && (
-        <img
-          src={user.avatar_url}
-          alt=""
-          loading="lazy"
-          referrerPolicy="no-referrer"
-          onError={({ currentTarget }) => (currentTarget.hidden = true)}
-        />
-      )}
+      {initials.join('').toUpperCase()}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// Between the page and its callback, which is in another window: a provider may cut `window.opener` (COOP).
+// Between the page and its callback, which is in another window without `window.opener`.
 
 /** What the provider's callback brought. */
 export interface Callback {

@@ -30,6 +30,7 @@ export function TestSignIn({ provider: { name, label } }: { provider: Provider }
   };
   const begin = async (): Promise<void> => {
     const popup = open('about:blank', 'latchkey-admin-test', WINDOW); // at the click, or browsers block it
+    if (popup) popup.opener = null; // the provider's page must not navigate this one; the result comes by a BroadcastChannel
     setStage({ name: 'beginning' });
     try {
       const { redirect_url: url, state } = await call<{ redirect_url: string; state: string }>(

@@ -214,9 +214,14 @@ describe('attacks on sessions', () => {
     expect((await browser.visit('/auth/token', page)).status).toBe(403);
   });
 
-  it('begins no sign-in for an image or a prefetch', async () => {
-    for (const mode of ['no-cors', 'cors']) {
-      const answer = await browser.visit('/auth/sign-in', { 'sec-fetch-mode': mode });
+  it('begins no sign-in for an image, a prefetch or a prerendering', async () => {
+    const headers = [
+      { 'sec-fetch-mode': 'no-cors' },
+      { 'sec-fetch-mode': 'cors' },
+      { 'sec-purpose': 'prefetch;prerender' },
+    ];
+    for (const one of headers) {
+      const answer = await browser.visit('/auth/sign-in', one);
       expect([answer.status, browser.received]).toEqual([400, []]);
     }
   });

@@ -6,6 +6,7 @@ import { SETTINGS } from '../../config/settings/settings.module.js';
 import { DatabaseBusy } from '../../database/database-busy.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { cleanUserAgent } from '../../http/user-agent.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens, type IssuedAccessToken } from '../../token/access-tokens/access-token.js';
@@ -78,7 +79,7 @@ export class TokenIssuer {
         provider,
         identity,
         deviceName: device.device_name ?? null,
-        userAgent: device.user_agent ?? origin.userAgent,
+        userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
         providerSubject: hashIfNamed(provider, identity.subject),
         providerSession: hashIfNamed(provider, identity.session),
         idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),

@@ -13,8 +13,8 @@ import { keepClaims } from '../../provider/identity/claims.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { UserSearch } from '../../user/user-search.js';
 import { holdForAudit, lockUser, removeUser, setSuspended } from '../../user/user.store.js';
+import { UserDirectory } from './user-directory.js';
 import { noSuchUser } from './user-id.pipe.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
@@ -25,6 +25,9 @@ const TARGET = {
   name: 'user-and-device',
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
+
+/** Users with similar e-mail addresses that a sign-out reads. */
+const MOST_LIKE = 200;
 
 /** What of a user is meant; nothing: everything. */
 interface Part {
@@ -41,7 +44,7 @@ export class UsersService {
     private readonly channels: ChannelRemoval,
     private readonly codes: AuthorizationCodes,
     private readonly userClaims: ClaimsStore,
-    private readonly search: UserSearch,
+    private readonly directory: UserDirectory,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
@@ -61,12 +64,14 @@ export class UsersService {
     return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin);
   }
 
-  /** @throws OAuthError `invalid_request` unless one user has this e-mail address */
+  /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
   async findByEmail(email: string): Promise<string> {
-    const { userIds, next } = await this.search.find({ email }, 2);
-    const [userId] = userIds;
-    if (userId !== undefined && userIds.length === 1 && next === undefined) return userId;
-    const count = userId === undefined ? 'no user has' : 'several users have';
+    const { users, next } = await this.directory.search({ email }, MOST_LIKE);
+    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
+    const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
+    const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
+    if (user && others.length === 0 && next === undefined) return user.userId;
+    const count = user || next !== undefined ? 'several users have' : 'no user has';
     throw new OAuthError('invalid_request', `${count} this e-mail address`);
   }
 

@@ -1,4 +1,4 @@
-import { list, type Parser } from '../settings/parsers.js';
+import { list, Refused, type Parser } from '../settings/parsers.js';
 
 /** What the holder of a service key may do (contract §2, SERVICE_KEYS). */
 export type ServiceRight = 'push' | 'read' | 'support' | 'users';
@@ -34,13 +34,20 @@ const entries = list(
 /** `<key>` has all rights, `<right>:<key>` one; each may have a name in front: `<name>=<right>:<key>`. */
 export const serviceKeys: Parser<readonly ServiceKey[]> = {
   accepts: entries.accepts,
-  parse: (value) =>
-    entries.parse(value).map((entry, i) => {
+  parse: (value) => {
+    const keys = entries.parse(value).map((entry, i) => {
       const [, name, right, key] = ENTRY.exec(entry)!;
       return {
         name: name ?? `${right ?? 'all'}-${i + 1}`,
         key: key!,
         rights: right === undefined ? RIGHTS : GRANTS[right as ServiceRight],
       };
-    }),
+    });
+    for (const [i, { name, key }] of keys.entries()) {
+      const other = keys.findIndex((one) => one.name === name && one.key !== key);
+      if (other !== -1)
+        throw new Refused('', `has one name for different keys: entries ${i + 1} and ${other + 1}`);
+    }
+    return keys;
+  },
 };

@@ -14,5 +14,6 @@ export const AUDIT_NAMES = [
   'key_made',
   'key_revoked',
   'service_key_refused',
+  'provider_tested',
   'webhook_paused',
 ] as const;

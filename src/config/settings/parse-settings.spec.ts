@@ -143,6 +143,19 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
 };
 
+it('refuses two service keys with one name, which could not be told apart in the audit trail', () => {
+  const [one, other] = [KEY, `${KEY}2`];
+  for (const [twice, places] of [
+    [`orders=read:${one},x=${KEY}3,orders=push:${other}`, '1 and 3'],
+    [`read:${one},read-1=${other}`, '1 and 2'],
+  ] as const)
+    expect(() => parseSettings({ SERVICE_KEYS: twice })).toThrow(
+      `SERVICE_KEYS has one name for different keys: entries ${places}. Use a comma-separated list`,
+    );
+  const rights = parseSettings({ SERVICE_KEYS: `orders=read:${one},orders=push:${one}` }).serviceKeys;
+  expect(rights.map(({ name }) => name)).toEqual(['orders', 'orders']);
+});
+
 it('reads every variable', () => {
   const known: readonly string[] = Object.values(settingsTable).map(({ name }) => name);
   expect(Object.keys(READ)).toEqual(expect.arrayContaining(known));

@@ -61,6 +61,10 @@ describe('settings of webhooks', () => {
 
   it.each([
     'http://localhost:9',
+    'https://localhost./',
+    'https://a.localhost',
+    'https://A.B.LocalHost.:9/x',
+    'https://10.0.0.1.',
     'https://127.1/a',
     'https://2130706433',
     'https://[::ffff:10.0.0.1]',

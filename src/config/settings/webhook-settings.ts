@@ -1,5 +1,5 @@
 import { isPublicAddress } from '../urls/public-address.js';
-import { endpointUrl, isLoopbackUrl, parseUrl } from '../urls/urls.js';
+import { endpointUrl, isLoopbackUrl, isThisMachine, parseUrl } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
 import { list, Refused, type Parser } from './parsers.js';
 
@@ -19,12 +19,12 @@ export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')}
   AUDIT_NAMES.some((name) => name === entry),
 );
 
-/** Whether the host of a URL is an address outside of the Internet, or localhost. Other names are resolved for each connection. */
+/** Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are resolved for each connection. */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);
   const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
   const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname); // URL parsing has normalized 127.1 and 0x7f.1
-  return isAddress ? !isPublicAddress(bracketed ?? hostname) : isLoopbackUrl(url);
+  return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
 }
 
 function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Parser<readonly string[]> {

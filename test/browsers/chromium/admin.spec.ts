@@ -49,7 +49,8 @@ inChromium('the administration page, on the service', () => {
   /** Signs a user in, on devices with these names. */
   async function register(username: string, devices: readonly string[] = ['Laptop']): Promise<string> {
     const id = randomUUID();
-    provider.answerWith(200, { provider_user_id: id, username, email: `${id}@example.com` });
+    const avatar_url = `https://avatars.example/${id}`; // not loaded: `leave` reports what the policy blocks
+    provider.answerWith(200, { provider_user_id: id, username, email: `${id}@example.com`, avatar_url });
     let userId = '';
     for (const device_name of devices) {
       const device = { device_id: randomUUID(), device_name, user_agent: CHROME };
@@ -265,6 +266,8 @@ inChromium('the administration page, on the service', () => {
       page.waitForEvent('popup'),
       sample.getByRole('button', { name: 'Test a sign-in with Sample provider' }).click(),
     ]);
+    await popup.getByRole('button', { name: 'Grace' }).waitFor();
+    expect(await popup.evaluate('opener === null')).toBe(true);
     await popup.getByRole('button', { name: 'Grace' }).click();
     await sample.getByText('Grace Hopper', { exact: true }).waitFor();
     await sample.getByRole('table', { name: 'Kept claims' }).getByText('latchkey-support').waitFor();

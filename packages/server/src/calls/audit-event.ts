@@ -14,6 +14,7 @@ export type AuditName =
   | 'key_made'
   | 'key_revoked'
   | 'service_key_refused'
+  | 'provider_tested'
   | 'webhook_paused'
   | (string & {});
 
