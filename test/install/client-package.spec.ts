@@ -23,11 +23,11 @@ async function gzipped(...names: string[]): Promise<number> {
   return files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
 }
 
-it('is at most 9.3 kB with keys, renewal and claims, and the dialog another 3.1 kB, which is loaded ahead', async () => {
+it('is at most 9.5 kB with keys, renewal and claims, and the dialog another 3.1 kB, which is loaded ahead', async () => {
   // Not counted: other languages and sockets, which are loaded on demand, and the hooks for React.
   const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
   expect(code).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
-  expect(await gzipped('index.js')).toBeLessThanOrEqual(9250);
+  expect(await gzipped('index.js')).toBeLessThanOrEqual(9500);
   const dialog = await readFile(join(packed, 'dist/dialog.js'), 'utf8');
   expect(dialog).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
   expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3150);

@@ -34,5 +34,5 @@ export type {
   SignInStep,
 } from './session.js';
 export type { UserClaims } from './tokens/claims.js';
-export type { AccountTexts } from './texts/account-texts.js';
+export type { AccountTexts } from './texts/account/account-texts.js';
 export type { Texts } from './texts/texts.js';

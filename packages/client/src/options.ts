@@ -1,6 +1,6 @@
 import type { SocketIo } from './channel/channel-events.js';
 import type { LatchkeyError } from './latchkey-error.js';
-import type { AccountTexts } from './texts/account-texts.js';
+import type { AccountTexts } from './texts/account/account-texts.js';
 import type { Texts } from './texts/texts.js';
 
 /**
@@ -104,7 +104,10 @@ export interface ClientOptions {
   mode?: SignInMode | undefined;
   /** Name of this device in the user's list. Default: from the platform, e.g. `Firefox on macOS`. */
   deviceName?: string | undefined;
-  /** Language of dialog and components: `en`, `de`, `es`, `fr`, `ja`, `zh`. Default: the document's, else the browser's; else English. */
+  /**
+   * Language of dialog and components: `en`, `ar`, `de`, `es`, `fr`, `he`, `it`, `ja`, `ko`, `nl`, `pl`, `pt`, `uk`, `zh`. Default: the
+   * document's, else the browser's; else English.
+   */
   locale?: string | undefined;
   /**
    * Replaces single texts of the language.

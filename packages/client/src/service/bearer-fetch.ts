@@ -1,5 +1,5 @@
 import { adviseOnOrigin, IS_DEVELOPMENT } from '../advice.js';
-import { LatchkeyError } from '../latchkey-error.js';
+import { LatchkeyError, noAnswer } from '../latchkey-error.js';
 import type { Refresher } from '../tokens/refresher.js';
 import type { TokenKeeper } from '../tokens/tokens.js';
 
@@ -57,7 +57,7 @@ async function send(request: Request): Promise<Response> {
   try {
     return await fetch(request);
   } catch (error) {
-    throw request.signal.aborted ? error : new LatchkeyError('network', String(error));
+    throw request.signal.aborted ? error : noAnswer(error);
   }
 }
 

@@ -79,7 +79,7 @@ export async function handOn({ begun, arrived, line }: SignInMemory, report: Rep
   // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
   if (!(await handOver(line, query))) {
     reportError(report, query.state, query);
-    throw new LatchkeyError('invalid_state', 'No page waits for this: sign in again');
+    throw new LatchkeyError('invalid_state');
   }
   window.close();
   return true;

@@ -102,7 +102,7 @@ export function makeSignIn(
     inDialog((open) => open.wait(false)).catch(() => undefined);
     try {
       const list = await providers();
-      if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled');
+      if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled.');
       if (mine !== attempt) return;
       if (onlyProvider()) return withProvider(onlyProvider());
       const buttons = (await loadButtons()).makeButtons(list, texts, withProvider);

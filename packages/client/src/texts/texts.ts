@@ -65,10 +65,18 @@ const ENGLISH: FirstTexts = {
 
 /** Separate files: each user loads at most one. */
 const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
+  ar: () => import('./ar.js'),
   de: () => import('./de.js'),
   es: () => import('./es.js'),
   fr: () => import('./fr.js'),
+  he: () => import('./he.js'),
+  it: () => import('./it.js'),
   ja: () => import('./ja.js'),
+  ko: () => import('./ko.js'),
+  nl: () => import('./nl.js'),
+  pl: () => import('./pl.js'),
+  pt: () => import('./pt.js'),
+  uk: () => import('./uk.js'),
   zh: () => import('./zh.js'),
 };
 
