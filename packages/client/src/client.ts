@@ -1,5 +1,5 @@
 import { makeAccount } from './account.js';
-import { adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
+import { adviseOnArrival, adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
@@ -9,11 +9,13 @@ import type { ClientOptions, DevicesOptions, UserOptions } from './options.js';
 import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
+import { base64url } from './service/proof.js';
 import { makeCall } from './service/service.js';
 import { after, backoff, onWake } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
-import { handOn, signInMemory } from './sign-in/callback.js';
-import { makeRequests } from './sign-in/requests.js';
+import { MESSAGE, reportError, signInMemory } from './sign-in/callback.js';
+import { makeProviders } from './sign-in/providers.js';
+import type { SignInRequests } from './sign-in/requests.js';
 import { loadButtons, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
 import { makeKeys } from './tokens/keys.js';
@@ -72,8 +74,16 @@ export function createClient<Events extends object = any>(options: ClientOptions
   );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
-  const requests = makeRequests(options, call, post, keys, keeper);
-  const signingIn = makeSignIn(options, requests, memory, texts, (step) => emit('progress', step), report);
+  const makeError = (code: string): LatchkeyError => new LatchkeyError(code);
+  const providers = makeProviders(call);
+  /** A separate file, as the dialog: pages with a session do not need it. */
+  const loadRequests = async (): Promise<SignInRequests> => {
+    const { makeRequests } = await orNetworkError(import('./sign-in/requests.js'));
+    const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
+    return makeRequests([makeError, base64url, stored, advise], options, call, post, keys, keeper);
+  };
+  const progress = (step: SignInStep): void => emit('progress', step);
+  const signingIn = makeSignIn(options, providers, loadRequests, memory, texts, progress, report);
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
   const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
@@ -128,6 +138,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const stopAdvising = IS_DEVELOPMENT && page && adviseOnSetup(url, options.redirectUri);
   /** One per page: React runs effects twice in StrictMode. */
   let handling: Promise<boolean> | undefined;
+  const handle = async (): Promise<boolean> => {
+    const { handOn } = await orNetworkError(import('./sign-in/hand-on.js'));
+    return handOn([makeError, MESSAGE, openBroadcast, reportError, after], memory, report);
+  };
   if (IS_DEVELOPMENT && page) adviseOnCallback(() => !!handling);
   const cancelProfile =
     page &&
@@ -160,17 +174,17 @@ export function createClient<Events extends object = any>(options: ClientOptions
     },
     on,
     signIn,
-    providers: rejecting(requests.providers),
+    providers: rejecting(providers.providers),
     showProviders: inPage(async (place, wanted = {}) => {
       const { showButtons } = await loadButtons();
       await languageLoaded;
-      return showButtons(place, requests.providers, texts, signIn, wanted);
+      return showButtons(place, providers.providers, texts, signIn, wanted);
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),
     handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
-      if (await (handling ??= handOn(memory, report))) signingIn.showText(texts.done);
+      if (await (handling ??= handle())) signingIn.showText(texts.done);
     }),
     accessToken: refresher.fresh,
     fetch: authorizedFetch,
