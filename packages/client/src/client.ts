@@ -5,7 +5,7 @@ import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
 import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
-import type { ClientOptions, DevicesOptions, UserOptions } from './options.js';
+import type { ClientOptions, DevicesOptions, StepUpOptions, UserOptions } from './options.js';
 import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
@@ -74,19 +74,24 @@ export function createClient<Events extends object = any>(options: ClientOptions
   );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
-  const makeError = (code: string): LatchkeyError => new LatchkeyError(code);
   const providers = makeProviders(call);
+  const loadStepUp = (): Promise<typeof import('./sign-in/step-up.js')> =>
+    orNetworkError(import('./sign-in/step-up.js'));
   /** A separate file, as the dialog: pages with a session do not need it. */
   const loadRequests = async (): Promise<SignInRequests> => {
     const { makeRequests } = await orNetworkError(import('./sign-in/requests.js'));
     const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
-    return makeRequests([makeError, base64url, stored, advise], options, call, post, keys, keeper);
+    const given = [LatchkeyError, base64url, stored, loadStepUp, advise] as const;
+    return makeRequests(given, options, call, post, report, keys, keeper);
   };
   const progress = (step: SignInStep): void => emit('progress', step);
   const signingIn = makeSignIn(options, providers, loadRequests, memory, texts, progress, report);
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
   const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
-  const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
+  const canAsk = !!page && options.askAgain !== false;
+  const renew = async (answer: Response | StepUpOptions, token?: string): Promise<unknown> =>
+    (await loadStepUp()).renew([keeper, refresher, signingIn.start, canAsk], answer, token);
+  const authorizedFetch = bearerFetch(origins, url, keeper, refresher, renew);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
@@ -112,7 +117,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     const messages = { user: '', signed_out: texts.signedOut, key_lost: texts.keyLost } as const;
     const message = (messages as Partial<Record<EndReason, string>>)[reason] ?? texts.ended;
     emit('signedOut', { reason, message });
-    if (page && message && options.askAgain !== false) signingIn.ask(message);
+    if (canAsk && message) signingIn.ask(message);
   });
   tabs?.addEventListener('message', ({ data: ended }) => {
     const before = keeper.get();
@@ -139,8 +144,9 @@ export function createClient<Events extends object = any>(options: ClientOptions
   /** One per page: React runs effects twice in StrictMode. */
   let handling: Promise<boolean> | undefined;
   const handle = async (): Promise<boolean> => {
+    const { href } = location; // a router may change it at once
     const { handOn } = await orNetworkError(import('./sign-in/hand-on.js'));
-    return handOn([makeError, MESSAGE, openBroadcast, reportError, after], memory, report);
+    return handOn([LatchkeyError, MESSAGE, openBroadcast, reportError, after], href, memory, report);
   };
   if (IS_DEVELOPMENT && page) adviseOnCallback(() => !!handling);
   const cancelProfile =
@@ -174,6 +180,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
     },
     on,
     signIn,
+    stepUp: inPage(async (wanted) => {
+      await renew(wanted);
+      return keeper.session()!;
+    }),
     providers: rejecting(providers.providers),
     showProviders: inPage(async (place, wanted = {}) => {
       const { showButtons } = await loadButtons();

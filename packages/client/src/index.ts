@@ -21,6 +21,7 @@ export type {
   ProviderButtonsOptions,
   SignInMode,
   SignInOptions,
+  StepUpOptions,
   StorageChoice,
   UserOptions,
 } from './options.js';

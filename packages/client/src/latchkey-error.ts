@@ -7,6 +7,7 @@
  * - `missing_peer`: `connect()` found no WebSocket (Node.js before 22), or `loadSocketIo` returned no Socket.IO client
  * - `network`: the service cannot be reached, or has not answered in time; try again later
  * - `no_browser`: `signIn()` or `handleCallback()` was called without a page, e.g. on a server
+ * - `other_user`: another user than that of the session has signed in; the session stays
  * - `signed_out`: no user is signed in
  * - `unexpected_answer`: the answer is not from the service, but e.g. from a gateway
  */
@@ -18,6 +19,7 @@ export type ErrorCode =
   | 'missing_peer'
   | 'network'
   | 'no_browser'
+  | 'other_user'
   | 'signed_out'
   | 'unexpected_answer'
   | (string & {});
@@ -31,6 +33,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   missing_peer: 'There is no Socket.IO client: set loadSocketIo.',
   network: 'There is no answer: try again later.',
   no_browser: 'This needs a page in a browser.',
+  other_user: 'Another user has signed in.',
   signed_out: 'No user is signed in.',
   unexpected_answer: 'The answer is not from the service.',
 };

@@ -33,6 +33,14 @@ export interface SignInOptions {
   readonly params?: Readonly<Record<string, string>> | undefined;
 }
 
+/** How the user has to have signed in. */
+export interface StepUpOptions {
+  /** Seconds since the user authenticated at the provider, at most. */
+  readonly maxAge?: number | undefined;
+  /** Levels of authentication, separated by spaces; one of them is enough. */
+  readonly acrValues?: string | undefined;
+}
+
 /** A provider at which users can sign in. */
 export interface Provider {
   /** Name in the service's settings. */
@@ -117,8 +125,8 @@ export interface ClientOptions {
    */
   texts?: Partial<Texts & AccountTexts> | undefined;
   /**
-   * Whether the dialog asks for a new login when a session ends without `signOut()`. Default true. With `false`, listen to
-   * `signedOut`.
+   * Whether the dialog asks for a new login when a session ends without `signOut()`, and when an API asks for a newer sign-in. Default
+   * true. With `false`, listen to `signedOut`; `fetch` returns the API's 401, and `stepUp()` asks the user.
    */
   askAgain?: boolean | undefined;
   /** Life of a session without a new login, in seconds: the service's `REFRESH_TOKEN_TTL`. Default 2592000 (30 days). */

@@ -12,6 +12,12 @@ export type CallbackQuery = {
   at?: readonly string[];
 };
 
+/** Options of a sign-in. */
+export interface Asked extends SignInOptions {
+  /** Id of the only user that may sign in (contract §5, Step-up). */
+  readonly user?: string;
+}
+
 /** A sign-in that this tab has begun. */
 export interface PendingSignIn {
   state: string;
@@ -21,7 +27,7 @@ export interface PendingSignIn {
   issuer?: string | undefined;
   mode: SignInMode;
   /** For a retry. */
-  options: SignInOptions;
+  options: Asked;
   /** Address of the page that began, for a redirect. */
   returnTo: string;
 }

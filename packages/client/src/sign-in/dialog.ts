@@ -202,6 +202,7 @@ function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, tex
   if (status === 429) return texts.slowDown.replace('{when}', fromNow(retryAfter, texts.language));
   if (status >= 500 || /^(server_error|temporarily_unavailable)$/.test(code)) return texts.trouble;
   if (code === 'access_denied') return texts.denied;
+  if (code === 'other_user') return texts.otherUser;
   if (/^invalid_(grant|state)$/.test(code)) return texts.expired;
   if (/^(insecure_context|(invalid|unauthorized)_(client|request))$/.test(code)) return texts.misconfigured;
   return texts.failed;

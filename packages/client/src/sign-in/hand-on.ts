@@ -10,7 +10,7 @@ const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as con
 
 /** What the main file passes. This file, which `handleCallback()` loads, imports nothing of it: shared code would become a third file. */
 type Given = readonly [
-  makeError: (code: string) => LatchkeyError,
+  Failure: typeof LatchkeyError,
   /** `type` of the message to the page that began. */
   message: string,
   openLine: typeof openBroadcast,
@@ -20,16 +20,18 @@ type Given = readonly [
 
 /**
  * Runs on the callback page: sends code and state to the page that began the sign-in.
+ * @param href address of the page when `handleCallback()` was called
  * @param report of an error for which no page waits
  * @returns whether this window can be closed
  * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state
  */
 export async function handOn(
-  [makeError, message, openBroadcast, reportError, after]: Given,
+  [Failure, message, openBroadcast, reportError, after]: Given,
+  href: string,
   { begun, arrived, line }: SignInMemory,
   report: Report,
 ): Promise<boolean> {
-  const query = takeQuery();
+  const query = takeQuery(href);
   const isBareError = !!query.error && !query.code && !query.state;
   const mine = begun.get();
   /** The client's frame has a parent of this origin; null for a parent of another origin. */
@@ -51,30 +53,32 @@ export async function handOn(
   // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
   if (!(await handOver(openBroadcast(line), query, after))) {
     reportError(report, query.state, query);
-    throw makeError('invalid_state');
+    throw new Failure('invalid_state');
   }
   window.close();
   return true;
 }
 
-/** Reads the parameters, and removes them from the address: a code must not stay there. */
-function takeQuery(): CallbackQuery {
-  const address = new URL(location.href);
+/** Reads the parameters, and removes them from the page's address: a code must not stay there. */
+function takeQuery(href: string): CallbackQuery {
   const [loaded] = performance.getEntriesByType('navigation');
   const at = [loaded?.name ?? '', ''].map((one) => {
-    const { origin, pathname } = new URL(one, address);
+    const { origin, pathname } = new URL(one, href);
     return origin + pathname;
   });
   const query: CallbackQuery = { at };
+  const { searchParams } = new URL(href);
+  const now = new URL(location.href);
   const take = (name: string): string | undefined => {
-    const value = address.searchParams.get(name) ?? undefined;
-    address.searchParams.delete(name);
+    const value = searchParams.get(name) ?? undefined;
+    // A page to which a router has led meanwhile may have its own.
+    if (value === now.searchParams.get(name)) now.searchParams.delete(name);
     return value;
   };
   for (const name of PARAMETERS) query[name] = take(name);
   // CAS sends a ticket instead of a code. With a code or an error, the parameter belongs to the application.
   if (!query.code && !query.error) query.code = take('ticket');
-  history.replaceState(history.state, '', address);
+  history.replaceState(history.state, '', now);
   return query;
 }
 

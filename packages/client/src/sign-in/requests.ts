@@ -1,20 +1,21 @@
 import type { adviseOnArrival } from '../advice.js';
 import type { LatchkeyError } from '../latchkey-error.js';
-import type { ClientOptions, SignInOptions } from '../options.js';
+import type { ClientOptions } from '../options.js';
 import type { Post } from '../service/post.js';
 import type { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
 import type { Keys } from '../tokens/keys.js';
 import type { stored } from '../tokens/storage.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
-import type { CallbackQuery, PendingSignIn } from './callback.js';
+import type { Asked, CallbackQuery, PendingSignIn, Report } from './callback.js';
 import { deviceId, deviceName } from './device.js';
 
 /** What the main file passes. This file, which is loaded with the dialog, imports nothing of it: shared code would become a third file. */
 type Given = readonly [
-  makeError: (code: string) => LatchkeyError,
+  Failure: typeof LatchkeyError,
   encode: typeof base64url,
   store: typeof stored,
+  loadStepUp: () => Promise<typeof import('./step-up.js')>,
   /** Undefined in the production build. */
   advise: typeof adviseOnArrival | undefined,
 ];
@@ -23,16 +24,17 @@ export type SignInRequests = ReturnType<typeof makeRequests>;
 
 /** The requests of a sign-in to the service. */
 export function makeRequests(
-  [makeError, encode, store, advise]: Given,
+  [Failure, encode, store, loadStepUp, advise]: Given,
   { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
+  report: Report,
   keys: Keys,
   keeper: TokenKeeper,
 ) {
   /** Makes a PKCE verifier of 256 random bits, and its S256 challenge (RFC 7636). */
   const makePkce = async (): Promise<{ verifier: string; challenge: string }> => {
-    if (!globalThis.crypto?.subtle) throw makeError('insecure_context');
+    if (!globalThis.crypto?.subtle) throw new Failure('insecure_context');
     const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
     const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
     return { verifier, challenge: encode(hash) };
@@ -42,9 +44,7 @@ export function makeRequests(
      * Step 1 of spec §1: asks for the address of the provider's page.
      * @throws LatchkeyError `insecure_context`, or the service's error
      */
-    authorize: async (
-      options: SignInOptions,
-    ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
+    authorize: async (options: Asked): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
       const { provider = '', loginHint, prompt, maxAge, acrValues, params } = options;
       const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
@@ -66,7 +66,7 @@ export function makeRequests(
         `/oauth2/authorize?${query.toString()}`,
       );
       const { redirect_url: url, state, issuer } = answer;
-      if (!/^https?:/.test(url) || !state) throw makeError('unexpected_answer');
+      if (!/^https?:/.test(url) || !state) throw new Failure('unexpected_answer');
       return {
         url,
         sent: { state, verifier, redirectUri: absolute, issuer, options, returnTo: location.href },
@@ -74,8 +74,8 @@ export function makeRequests(
     },
     /**
      * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
-     * unless the browser cannot keep keys or the service does not support proofs.
-     * @throws LatchkeyError the service's error
+     * unless the browser cannot keep keys or the service does not support proofs. A session that is replaced ends.
+     * @throws LatchkeyError the service's error; `other_user` if only one user may sign in
      */
     exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
       const { verifier: code_verifier, issuer } = sent;
@@ -87,7 +87,10 @@ export function makeRequests(
       const received_at = Date.now();
       try {
         const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
-        keeper.put({ ...tokens, ...bound, device_id, received_at, signed_in_at: received_at });
+        const { provider, user } = sent.options;
+        const own = { device_id, provider, received_at, signed_in_at: received_at };
+        const kept = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
+        keeper.put({ ...tokens, ...bound, ...own, ...(kept || {}) });
       } catch (error) {
         if (key) keys.remove(key);
         throw error;

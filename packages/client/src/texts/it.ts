@@ -22,6 +22,8 @@ const texts: Texts = {
   unavailable: 'Il servizio di accesso non è raggiungibile. Controlla la connessione e riprova.',
   trouble: 'Il servizio di accesso ha un problema. Riprova tra qualche minuto.',
   denied: 'L’accesso non è stato consentito. Puoi riprovare.',
+  stepUp: 'Per questa operazione, accedi di nuovo.',
+  otherUser: 'Hai effettuato l’accesso con un altro account. Usa lo stesso account di prima.',
   expired: 'L’accesso non è riuscito, forse perché è passato troppo tempo. Riprova.',
   slowDown: 'Ci sono stati troppi tentativi. Riprova {when}.',
   misconfigured: 'L’accesso non è configurato correttamente qui. Avvisa i responsabili di questo sito.',

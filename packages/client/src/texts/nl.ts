@@ -22,6 +22,8 @@ const texts: Texts = {
   unavailable: 'De inlogdienst is niet bereikbaar. Controleer je verbinding en probeer het opnieuw.',
   trouble: 'De inlogdienst heeft een probleem. Probeer het over enkele minuten opnieuw.',
   denied: 'Het inloggen is niet toegestaan. Je kunt het opnieuw proberen.',
+  stepUp: 'Log hiervoor opnieuw in.',
+  otherUser: 'U bent met een ander account ingelogd. Gebruik hetzelfde account als eerst.',
   expired: 'Inloggen is niet gelukt, misschien omdat het te lang duurde. Probeer het opnieuw.',
   slowDown: 'Er waren te veel pogingen. Probeer het {when} opnieuw.',
   misconfigured: 'Inloggen is hier niet goed ingesteld. Laat het de beheerders van deze site weten.',

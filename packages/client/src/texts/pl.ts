@@ -22,6 +22,8 @@ const texts: Texts = {
   unavailable: 'Usługa logowania jest nieosiągalna. Sprawdź połączenie i spróbuj ponownie.',
   trouble: 'Usługa logowania ma problem. Spróbuj ponownie za kilka minut.',
   denied: 'Logowanie zostało odrzucone. Możesz spróbować ponownie.',
+  stepUp: 'Aby to zrobić, zaloguj się ponownie.',
+  otherUser: 'To było inne konto. Zaloguj się na to samo konto co poprzednio.',
   expired: 'Logowanie nie powiodło się, być może trwało zbyt długo. Spróbuj ponownie.',
   slowDown: 'Było zbyt wiele prób. Spróbuj ponownie {when}.',
   misconfigured: 'Logowanie nie jest tu poprawnie skonfigurowane. Powiadom osoby prowadzące tę stronę.',

@@ -24,6 +24,8 @@ const texts: Texts = {
   trouble:
     'O serviço de autenticação está com um problema. Tente novamente dentro de alguns minutos, por favor.',
   denied: 'A entrada não foi permitida. Pode tentar novamente.',
+  stepUp: 'Para isso, entre novamente, por favor.',
+  otherUser: 'Você entrou com outra conta. Use a mesma conta de antes, por favor.',
   expired: 'Não foi possível entrar, talvez porque demorou demais. Tente novamente, por favor.',
   slowDown: 'Houve tentativas demais. Tente novamente {when}, por favor.',
   misconfigured:

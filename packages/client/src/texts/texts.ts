@@ -33,6 +33,10 @@ export interface Texts {
   trouble: string;
   /** The provider denied the sign-in. */
   denied: string;
+  /** Asks for a new sign-in, which an action needs. */
+  stepUp: string;
+  /** Another user has signed in than the one whose session continues. */
+  otherUser: string;
   /** Code or state is invalid, mostly expired. */
   expired: string;
   /** Too many attempts. `{when}` is replaced by a time, e.g. `in 30 seconds`. */
