@@ -9,6 +9,7 @@ import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
+import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
 import {
@@ -57,7 +58,8 @@ export class AuthController {
   ): Promise<Authorization | string> {
     if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query, origin);
     refuseHead(request);
-    return sendNext(await this.clientAuthorization.begin(query, request.query, origin), response);
+    const last = lastProvider(request);
+    return sendNext(await this.clientAuthorization.begin(query, request.query, origin, last), response);
   }
 
   /**

@@ -28,6 +28,7 @@ export async function launchWebKit(program: string): Promise<Browser> {
     const ended = once(driver, 'close');
     const web = await eventually('a session of WebKitWebDriver', () =>
       WebDriver.start(`http://127.0.0.1:${port}`, {
+        acceptInsecureCerts: true,
         'webkitgtk:browserOptions': { binary: program, args: ['--automation'] },
         timeouts: { script: 8000 }, // a script never answers if its page is replaced
       }),

@@ -14,7 +14,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
   'docs/guides/native.md': 'native.spec.ts and cli-example.spec.ts run its programs',
   'docs/guides/roles.md': 'settings, and calls of a service in production',
-  'docs/claims.md': 'a call of a service in production',
   'docs/check.md': 'check-config.spec.ts and check-provider.spec.ts run the commands',
   'docs/realtime.md': 'a call with placeholders; the quick start has one without',
   'docs/providers.md': 'a command that asks for a password; password-hash.spec.ts has its hashes',

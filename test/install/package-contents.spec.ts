@@ -42,10 +42,7 @@ const CONTENTS: Record<Packed, Contents> = {
   },
   client: {
     most: 215_000, // half of it are maps
-    files: [
-      /^dist\/(?:index|development|dialog|provider-buttons|callback-watch|react|sockets|components|devices|user|(?:account-)?[a-z]{2})\.js(?:\.map)?$/, // two letters: a language
-      new RegExp(`^dist/types/(?:[a-z-]+/)?${TYPES}$`),
-    ],
+    files: [/^dist\/[a-z-]+\.js(?:\.map)?$/, new RegExp(`^dist/types/(?:[a-z-]+/)?${TYPES}$`)],
     exports: ['.', './react', './package.json'],
     dependencies: [],
     peers: ['react'],

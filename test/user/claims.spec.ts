@@ -366,7 +366,8 @@ describe('claims', () => {
         [old.user_id],
       );
       const reader = await read(1);
-      expect([changesOf(reader, old).length, changesOf(reader, recent).length]).toEqual([0, 1]);
+      expect(changesOf(reader, old)).toEqual([]);
+      expect(changesOf(reader, recent)).not.toEqual([]);
     });
   });
 });

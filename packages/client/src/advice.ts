@@ -64,3 +64,10 @@ export function adviseOnOrigin(origin: string, listed: readonly string[]): void 
     `fetch() sent no token to ${origin}, because that origin is not in fetchOrigins. If it is your API: createClient({ …, fetchOrigins: [${list}] }).`,
   );
 }
+
+/** @param origin of an API that answered 401 */
+export function adviseOnChallenge(origin: string): void {
+  advise(
+    `${origin} answered 401, and its WWW-Authenticate cannot be read, so a request for a newer sign-in would go unnoticed. Its CORS headers should have: Access-Control-Expose-Headers: WWW-Authenticate.`,
+  );
+}

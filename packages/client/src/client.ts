@@ -5,7 +5,7 @@ import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
 import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
-import type { ClientOptions, DevicesOptions, UserOptions } from './options.js';
+import type { ClientOptions, DevicesOptions, StepUpOptions, UserOptions } from './options.js';
 import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
@@ -13,7 +13,7 @@ import { makeCall } from './service/service.js';
 import { after, backoff, onWake } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
 import { handOn, signInMemory } from './sign-in/callback.js';
-import { makeRequests } from './sign-in/requests.js';
+import { loadStepUp, makeRequests } from './sign-in/requests.js';
 import { loadButtons, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
 import { makeKeys } from './tokens/keys.js';
@@ -72,11 +72,14 @@ export function createClient<Events extends object = any>(options: ClientOptions
   );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
-  const requests = makeRequests(options, call, post, keys, keeper);
+  const requests = makeRequests(options, call, post, report, keys, keeper);
   const signingIn = makeSignIn(options, requests, memory, texts, (step) => emit('progress', step), report);
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
   const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
-  const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
+  const canAsk = !!page && options.askAgain !== false;
+  const renew = async (answer: Response | StepUpOptions, token?: string): Promise<unknown> =>
+    (await loadStepUp()).renew([keeper, refresher, signingIn.start, canAsk], answer, token);
+  const authorizedFetch = bearerFetch(origins, url, keeper, refresher, renew);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
@@ -102,7 +105,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     const messages = { user: '', signed_out: texts.signedOut, key_lost: texts.keyLost } as const;
     const message = (messages as Partial<Record<EndReason, string>>)[reason] ?? texts.ended;
     emit('signedOut', { reason, message });
-    if (page && message && options.askAgain !== false) signingIn.ask(message);
+    if (canAsk && message) signingIn.ask(message);
   });
   tabs?.addEventListener('message', ({ data: ended }) => {
     const before = keeper.get();
@@ -160,6 +163,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
     },
     on,
     signIn,
+    stepUp: inPage(async (wanted) => {
+      await renew(wanted);
+      return keeper.session()!;
+    }),
     providers: rejecting(requests.providers),
     showProviders: inPage(async (place, wanted = {}) => {
       const { showButtons } = await loadButtons();

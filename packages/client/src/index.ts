@@ -21,6 +21,7 @@ export type {
   ProviderButtonsOptions,
   SignInMode,
   SignInOptions,
+  StepUpOptions,
   StorageChoice,
   UserOptions,
 } from './options.js';
@@ -34,5 +35,5 @@ export type {
   SignInStep,
 } from './session.js';
 export type { UserClaims } from './tokens/claims.js';
-export type { AccountTexts } from './texts/account-texts.js';
+export type { AccountTexts } from './texts/account/account-texts.js';
 export type { Texts } from './texts/texts.js';

@@ -7,6 +7,7 @@
  * - `missing_peer`: `connect()` found no WebSocket (Node.js before 22), or `loadSocketIo` returned no Socket.IO client
  * - `network`: the service cannot be reached, or has not answered in time; try again later
  * - `no_browser`: `signIn()` or `handleCallback()` was called without a page, e.g. on a server
+ * - `other_user`: another user than that of the session has signed in; the session stays
  * - `signed_out`: no user is signed in
  * - `unexpected_answer`: the answer is not from the service, but e.g. from a gateway
  */
@@ -18,12 +19,28 @@ export type ErrorCode =
   | 'missing_peer'
   | 'network'
   | 'no_browser'
+  | 'other_user'
   | 'signed_out'
   | 'unexpected_answer'
   | (string & {});
 
+/** The messages of the client's own codes. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  cancelled: 'The user closed the dialog.',
+  insecure_context: 'Signing in needs https: or localhost.',
+  invalid_state: 'The callback belongs to no sign-in of this browser: sign in again.',
+  key_unavailable: "The session's key cannot be read: try again later.",
+  missing_peer: 'There is no Socket.IO client: set loadSocketIo.',
+  network: 'There is no answer: try again later.',
+  no_browser: 'This needs a page in a browser.',
+  other_user: 'Another user has signed in.',
+  signed_out: 'No user is signed in.',
+  unexpected_answer: 'The answer is not from the service.',
+};
+
 /**
- * Every rejection of this package. `message` is in English, for developers.
+ * Every rejection of this package. `code` is for programs. `message` is a sentence in English for developers: the
+ * `error_description` of the service's errors.
  *
  * @example
  * latchkey.signIn().catch(({ code }) => code === 'cancelled' || report(code));
@@ -33,7 +50,7 @@ export class LatchkeyError extends Error {
 
   constructor(
     readonly code: ErrorCode,
-    message: string = code,
+    message = SENTENCES[code] ?? `The request failed with ${code}.`,
     /** HTTP status of the answer; undefined without an answer. */
     readonly status?: number,
     /** Seconds to wait before the next attempt (`Retry-After`). */
@@ -59,6 +76,10 @@ export function rejecting<Parameters extends unknown[], Result>(
 
 /** Returns a module that is loaded when it is needed. @throws LatchkeyError `network` if it cannot be loaded */
 export const orNetworkError = <Module>(loading: Promise<Module>): Promise<Module> =>
-  loading.catch(() => {
-    throw new LatchkeyError('network');
+  loading.catch((error: unknown) => {
+    throw noAnswer(error);
   });
+
+/** @param cause what the browser has thrown */
+export const noAnswer = (cause: unknown): LatchkeyError =>
+  Object.assign(new LatchkeyError('network'), { cause });

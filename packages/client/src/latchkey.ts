@@ -4,6 +4,7 @@ import type {
   Provider,
   ProviderButtonsOptions,
   SignInOptions,
+  StepUpOptions,
   UserOptions,
 } from './options.js';
 import type { ClientEvents, Session } from './session.js';
@@ -100,6 +101,16 @@ export interface Latchkey<Events extends object = any> {
   readonly signIn: (options?: SignInOptions) => Promise<Session>;
 
   /**
+   * Asks the user to sign in again, unless the session meets the options already; resolves with the session. Call it directly from a
+   * click, like `signIn`. The old session ends. `fetch` does this by itself if an API answers as RFC 9470 says.
+   * @throws LatchkeyError `other_user` if another user signs in: the session stays; as `signIn` does; `signed_out` without a session
+   *
+   * @example
+   * button.onclick = () => latchkey.stepUp({ maxAge: 300 }).then(showForm, () => {});
+   */
+  readonly stepUp: (options: StepUpOptions) => Promise<Session>;
+
+  /**
    * Lists the providers that the service offers, in the order of its settings.
    * @throws LatchkeyError `network` if the service cannot be reached
    */
@@ -159,7 +170,8 @@ export interface Latchkey<Events extends object = any> {
 
   /**
    * Calls the browser's `fetch`, with `Authorization: Bearer …` for the service's origin and `fetchOrigins` only. As with
-   * `fetch`, an answer of any status resolves.
+   * `fetch`, an answer of any status resolves. If the API asks for a newer sign-in (RFC 9470), the dialog asks the user, and the request
+   * is repeated once; otherwise the API's answer is returned.
    * @throws LatchkeyError `network` without an answer, or the error of `accessToken`; the reason of your own signal
    *
    * @example

@@ -1,6 +1,6 @@
 import type { SocketIo } from './channel/channel-events.js';
 import type { LatchkeyError } from './latchkey-error.js';
-import type { AccountTexts } from './texts/account-texts.js';
+import type { AccountTexts } from './texts/account/account-texts.js';
 import type { Texts } from './texts/texts.js';
 
 /**
@@ -31,6 +31,14 @@ export interface SignInOptions {
   readonly acrValues?: string | undefined;
   /** Other parameters of the provider's page by their names, e.g. `{ ui_locales: 'de' }`. */
   readonly params?: Readonly<Record<string, string>> | undefined;
+}
+
+/** How the user has to have signed in. */
+export interface StepUpOptions {
+  /** Seconds since the user authenticated at the provider, at most. */
+  readonly maxAge?: number | undefined;
+  /** Levels of authentication, separated by spaces; one of them is enough. */
+  readonly acrValues?: string | undefined;
 }
 
 /** A provider at which users can sign in. */
@@ -104,7 +112,10 @@ export interface ClientOptions {
   mode?: SignInMode | undefined;
   /** Name of this device in the user's list. Default: from the platform, e.g. `Firefox on macOS`. */
   deviceName?: string | undefined;
-  /** Language of dialog and components: `en`, `de`, `es`, `fr`, `ja`, `zh`. Default: the document's, else the browser's; else English. */
+  /**
+   * Language of dialog and components: `en`, `ar`, `de`, `es`, `fr`, `he`, `it`, `ja`, `ko`, `nl`, `pl`, `pt`, `uk`, `zh`. Default: the
+   * document's, else the browser's; else English.
+   */
   locale?: string | undefined;
   /**
    * Replaces single texts of the language.
@@ -114,8 +125,8 @@ export interface ClientOptions {
    */
   texts?: Partial<Texts & AccountTexts> | undefined;
   /**
-   * Whether the dialog asks for a new login when a session ends without `signOut()`. Default true. With `false`, listen to
-   * `signedOut`.
+   * Whether the dialog asks for a new login when a session ends without `signOut()`, and when an API asks for a newer sign-in. Default
+   * true. With `false`, listen to `signedOut`; `fetch` returns the API's 401, and `stepUp()` asks the user.
    */
   askAgain?: boolean | undefined;
   /** Life of a session without a new login, in seconds: the service's `REFRESH_TOKEN_TTL`. Default 2592000 (30 days). */

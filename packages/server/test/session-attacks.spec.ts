@@ -40,7 +40,7 @@ describe('attacks on sessions', () => {
   const exchanges = (): number => service.log.filter((line) => line.includes('/oauth2/token')).length;
 
   /** Goes to a callback that is refused. @returns the error. No page has the address with the code */
-  async function refused(callback: string, by = browser): Promise<string | null> {
+  async function refusal(callback: string, by = browser): Promise<string | null> {
     const answer = await by.visit(callback);
     const { pathname, searchParams } = new URL(answer.headers.get('location')!);
     expect([answer.status, pathname, [...searchParams.keys()]]).toEqual([
@@ -55,7 +55,7 @@ describe('attacks on sessions', () => {
     const attacker = new CookieBrowser(sessions.handle);
     const callback = await attacker.untilCallback();
     const before = exchanges();
-    expect([await refused(callback), browser.received]).toEqual(['invalid_state', []]);
+    expect([await refusal(callback), browser.received]).toEqual(['invalid_state', []]);
     expect(exchanges()).toBe(before);
     // Nor does it disturb a sign-in that the victim has begun.
     const own = await browser.untilCallback();
@@ -68,7 +68,7 @@ describe('attacks on sessions', () => {
     const foreign = new URL(await new CookieBrowser(sessions.handle).untilCallback());
     const own = new URL(await browser.untilCallback());
     own.searchParams.set('code', foreign.searchParams.get('code')!);
-    expect(await refused(own.href)).toBe('invalid_grant');
+    expect(await refusal(own.href)).toBe('invalid_grant');
     expect(browser.cookies.size).toBe(0);
   });
 
@@ -78,7 +78,7 @@ describe('attacks on sessions', () => {
       callback.searchParams.delete('iss');
       if (iss !== undefined) callback.searchParams.set('iss', iss);
       const before = exchanges();
-      expect(await refused(callback.href)).toBe('invalid_issuer');
+      expect(await refusal(callback.href)).toBe('invalid_issuer');
       expect(exchanges()).toBe(before);
       expect(browser.cookies.size).toBe(0);
     }
@@ -88,12 +88,12 @@ describe('attacks on sessions', () => {
     const callback = await browser.untilCallback();
     const attempt = new Map(browser.cookies);
     await browser.visit(callback);
-    expect(await refused(callback)).toBe('invalid_state');
+    expect(await refusal(callback)).toBe('invalid_state');
     expect(await isSignedIn()).toBe(true);
     // With the attempt's cookie, too, the code is used up.
     const copy = new CookieBrowser(sessions.handle);
     for (const [name, value] of attempt) copy.cookies.set(name, value);
-    expect(await refused(callback, copy)).toBe('invalid_grant');
+    expect(await refusal(callback, copy)).toBe('invalid_grant');
   });
 
   it('refuses an attempt that took too long, also if the browser keeps its cookie', async () => {
@@ -102,7 +102,7 @@ describe('attacks on sessions', () => {
     const seal = new CookieSeal([SECRET]);
     const attempt = JSON.parse(seal.open(name!, browser.cookies.get(name!)!)!.text) as object;
     browser.cookies.set(name!, seal.seal(name!, JSON.stringify({ ...attempt, until: Date.now() - 1 })));
-    expect(await refused(callback.href)).toBe('invalid_state');
+    expect(await refusal(callback.href)).toBe('invalid_state');
   });
 
   it('fixation, tossing: only what this application has sealed under this very name counts', async () => {
@@ -144,7 +144,7 @@ describe('attacks on sessions', () => {
     const callback = new URL(await browser.untilCallback());
     const [name] = [...browser.cookies.keys()];
     browser.cookies.set(name!, new CookieSeal([SECRET]).seal(SESSION, 'lkr_x'));
-    expect(await refused(callback.href)).toBe('invalid_state');
+    expect(await refusal(callback.href)).toBe('invalid_state');
   });
 
   it('new tokens: a script that sends a frame here with a code of its own finds no address with a code', async () => {
@@ -154,8 +154,8 @@ describe('attacks on sessions', () => {
       'code=x&error=access_denied',
       'state=x',
     ]) {
-      expect(await refused(`/auth/callback?${query}&state=${own.state}`)).toBe('invalid_state');
-      if (!query.startsWith('state')) expect(await refused(`/auth/callback?${query}`)).toBe('invalid_state');
+      expect(await refusal(`/auth/callback?${query}&state=${own.state}`)).toBe('invalid_state');
+      if (!query.startsWith('state')) expect(await refusal(`/auth/callback?${query}`)).toBe('invalid_state');
     }
     const page = await browser.visit('/auth/callback?error=<b>&returnTo=//evil.example');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -214,9 +214,14 @@ describe('attacks on sessions', () => {
     expect((await browser.visit('/auth/token', page)).status).toBe(403);
   });
 
-  it('begins no sign-in for an image or a prefetch', async () => {
-    for (const mode of ['no-cors', 'cors']) {
-      const answer = await browser.visit('/auth/sign-in', { 'sec-fetch-mode': mode });
+  it('begins no sign-in for an image, a prefetch or a prerendering', async () => {
+    const headers = [
+      { 'sec-fetch-mode': 'no-cors' },
+      { 'sec-fetch-mode': 'cors' },
+      { 'sec-purpose': 'prefetch;prerender' },
+    ];
+    for (const one of headers) {
+      const answer = await browser.visit('/auth/sign-in', one);
       expect([answer.status, browser.received]).toEqual([400, []]);
     }
   });

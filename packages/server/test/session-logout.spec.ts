@@ -2,6 +2,7 @@ import { makeLogoutToken } from '../../../test/support/forged-tokens.js';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { until } from '../../../test/support/waiting.js';
+import { requireRecentAuth } from '../src/requirements.js';
 import { createSessions, type Sessions } from '../src/session.js';
 import { APP, CookieBrowser } from './support/cookie-browser.js';
 import { SERVICE_KEY } from './support/fake-service.js';
@@ -54,6 +55,30 @@ describe('sign-out and the provider', () => {
     expect(out.headers.get('location')).not.toMatch(/lkr_/);
     expect(await sessionOf(browser)).toBeNull();
     expect(await sessions.getSession(copy)).toBeNull();
+  });
+
+  it('is recent after a sign-in with max_age, in the same browser', async () => {
+    const isRecent = async (): Promise<boolean> => {
+      const { claims } = (await sessionOf(browser))!;
+      try {
+        requireRecentAuth({ maxAge: 300 })(claims);
+        return true;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'insufficient_user_authentication' });
+        return false;
+      }
+    };
+    const now = Math.floor(Date.now() / 1000);
+    provider.claims = { auth_time: now - 1000 };
+    await browser.signIn();
+    expect(await isRecent()).toBe(false);
+    // A provider that does not ask again, and the user who takes the parameter out.
+    await browser.visit(await browser.untilCallback('/', '&max_age=300'));
+    expect(await isRecent()).toBe(false);
+    provider.claims = { auth_time: now };
+    await browser.visit(await browser.untilCallback('/', '&max_age=300'));
+    expect(await isRecent()).toBe(true);
+    provider.claims = {};
   });
 
   it('signs out, and leads to returnTo, if the session has ended before', async () => {

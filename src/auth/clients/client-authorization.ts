@@ -1,11 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
+import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import type { OAuthError } from '../../errors/oauth-error.js';
-import { html, type Html } from '../../http/page/html.js';
-import { layout } from '../../http/page/layout.js';
-import { listed } from '../../provider/listed-provider.js';
+import type { Html } from '../../http/page/html.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
@@ -15,9 +13,10 @@ import { SignInRefusals, type Attempt } from '../sign-in/sign-in-refusals.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
 import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } from './client-request.js';
+import { cookieOf, providerPage } from './provider-page.js';
 
-/** Answer to the browser: a redirect or a page. */
-export type Next = { readonly address: string } | { readonly page: Html };
+/** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */
+export type Next = { readonly address: string; readonly cookie?: string } | { readonly page: Html };
 
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
@@ -36,25 +35,33 @@ export class ClientAuthorization {
   ) {}
 
   /**
+   * @param last the provider that the browser used last, if it has said so
    * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
    */
-  begin(request: ClientAuthorizeDto, query: Query, origin: Origin): Promise<Next> {
-    return this.refusals.report(origin, (attempt) => this.next(request, query, attempt));
+  begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
+    return this.refusals.report(origin, (attempt) => this.next(request, query, attempt, last));
   }
 
-  private async next(request: ClientAuthorizeDto, query: Query, attempt: Attempt): Promise<Next> {
+  private async next(
+    request: ClientAuthorizeDto,
+    query: Query,
+    attempt: Attempt,
+    last?: string,
+  ): Promise<Next> {
+    const all = this.providers.list();
     const client = this.trusted(request);
     const codeChallenge = this.codeChallengeOf(client, request);
     if (request.provider === undefined) {
-      const all = this.providers.list();
       if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
-      if (all.length > 1) return { page: providerPage(request, query, all) };
+      if (all.length > 1) return { page: providerPage(client.redirectUri, query, all, last) };
     }
-    const provider = this.providers.find(request.provider ?? this.providers.list()[0]!.name);
+    const provider = this.providers.find(request.provider ?? all[0]!.name);
     if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
     attempt.provider = provider.settings.name;
-    return { address: await this.send(provider, { ...client, codeChallenge }, query) };
+    const address = await this.send(provider, { ...client, codeChallenge }, query);
+    const isSecure = this.settings.publicUrl.startsWith('https:');
+    return { address, ...(all.length > 1 && { cookie: cookieOf(provider.settings.name, isSecure) }) };
   }
 
   /** REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4). */
@@ -115,33 +122,4 @@ export class ClientAuthorization {
   private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, { description });
   }
-}
-
-/** Page on which the user chooses a provider; each link repeats the client's request. */
-function providerPage(
-  { redirect_uri: redirectUri }: ClientAuthorizeDto,
-  query: Query,
-  providers: readonly ProviderSettings[],
-): Html {
-  const parameters = Object.entries(query).filter((entry): entry is [string, string] => isText(entry[1]));
-  const link = (provider: ProviderSettings): Html => {
-    const own = new URLSearchParams([...parameters, ['provider', provider.name]]);
-    return html`<li><a href="?${own.toString()}">${listed(provider).label}</a></li>`;
-  };
-  return layout(
-    { title: 'Sign in', brand: 'Sign in' },
-    html`<h1>Where do you want to sign in?</h1>
-      <p class="lead">to continue to <strong>${destinationOf(redirectUri)}</strong></p>
-      <ul class="choices">
-        ${providers.map(link)}
-      </ul>`,
-  );
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
-/** Host, or the name of an app's private scheme, for people to recognize. */
-function destinationOf(redirectUri: string): string {
-  const { host, protocol } = new URL(redirectUri);
-  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
 }

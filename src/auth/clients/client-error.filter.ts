@@ -67,7 +67,7 @@ function errorPage({ error, status, description }: OAuthError): Html {
   return layout(
     NAMES,
     html`<h1>This sign-in cannot go on</h1>
-      <p class="lead">${error === 'invalid_grant' ? OVER : INCORRECT}</p>
+      <p class="lead">${error === 'invalid_grant' ? OVER : sentenceFor(description)}</p>
       <p class="reason">For its developers: <code>${description}</code>. ${cureFor(description)}</p>`,
   );
 }
@@ -76,6 +76,17 @@ const OVER =
   'It may have been finished already, or have taken too long. Please go back to the application and begin again.';
 const INCORRECT =
   'The application asked for it in a way that is not complete or not allowed. If you begin again and come back here, please tell its developers.';
+
+const NO_RETURN =
+  'The application has not said where to return to after the sign-in. If you begin again and come back here, please tell its developers.';
+const WRONG_RETURN =
+  'It would have sent you on to an address that is not allowed here. If you came by a link in a message, close this page. Otherwise please tell the developers of the application.';
+
+/** Explains to the user what is wrong with the request. */
+function sentenceFor(description: string): string {
+  if (!description.startsWith('redirect_uri ')) return INCORRECT;
+  return description.endsWith('is required') ? NO_RETURN : WRONG_RETURN;
+}
 
 /** Advice for developers; the parameters are in the address of the page. */
 function cureFor(description: string): string {

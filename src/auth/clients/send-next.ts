@@ -18,6 +18,7 @@ export function sendNext(next: Next, response: Response): string {
     setPageHeaders(response, ...UNFRAMED);
     return next.page.text;
   }
+  if (next.cookie) response.setHeader('Set-Cookie', next.cookie);
   response.status(302).setHeader('Location', next.address);
   return '';
 }

@@ -75,9 +75,13 @@ details code { user-select: all; -webkit-user-select: all; }
 code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .choices { margin: 20px 0 0; padding: 0; list-style: none; }
 .choices a {
-  display: block; min-height: 46px; margin-top: 10px; padding: 10px 16px; font-weight: 550; text-align: center; text-decoration: none;
+  display: flex; align-items: center; justify-content: center; gap: 10px; min-height: 46px; margin-top: 10px; padding: 10px 16px;
+  font-weight: 550; text-align: center; text-decoration: none;
   color: inherit; border: 1px solid var(--field); border-radius: 10px; overflow-wrap: anywhere; transition: background-color .15s;
 }
+.choices span { min-width: 0; }
+.choices svg, .choices .tag { flex: none; }
+.choices svg { stroke: none; }
 .choices a:hover { background: var(--tint); }
 .foot { margin-top: 18px; color: var(--soft); font-size: 13px; }
 @media (max-width: 460px) {

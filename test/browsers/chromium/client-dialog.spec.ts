@@ -149,6 +149,31 @@ inChromium("the client's dialog", () => {
     },
   );
 
+  it.each([
+    ['en', 'ltr'],
+    ['ar', 'rtl'],
+  ])(
+    'shows the host of the frame in %s as long as it is known, and the button beside it',
+    async (locale, direction) => {
+      await open({ locale });
+      await page.click('#in');
+      await provider().getByLabel('Password').waitFor();
+      const head = dialog().getByRole('heading');
+      expect(await head.innerText()).toBe(new URL(app.service).host);
+      const [title, close] = await Promise.all([
+        head.boundingBox(),
+        dialog().locator('header button').boundingBox(),
+      ]);
+      expect(close!.x > title!.x).toBe(direction === 'ltr');
+      await provider().locator('#login').fill('ada');
+      await provider().locator('#password').fill('wrong');
+      await provider().locator('#password').press('Enter'); // to the same page, with an error
+      await dialog()
+        .getByRole('heading', { name: /^(Sign in|تسجيل الدخول)$/ })
+        .waitFor();
+    },
+  );
+
   it('allows passkeys in its frame for each origin that the provider redirects to', async () => {
     await open();
     await page.click('#in');
@@ -210,7 +235,7 @@ inChromium("the client's dialog", () => {
   });
 
   describe('in words', () => {
-    it.each(['de', 'es', 'fr', 'ja', 'zh'])(
+    it.each(['ar', 'de', 'es', 'fr', 'he', 'it', 'ja', 'ko', 'nl', 'pl', 'pt', 'uk', 'zh'])(
       'has all texts in %s, and room for each at 320 px',
       async (language) => {
         await open({ locale: language }, { viewport: { width: 320, height: 568 } });
@@ -266,7 +291,7 @@ inChromium("the client's dialog", () => {
       [
         'code and cause to a developer, on a loopback host',
         () => app.url,
-        ['network · TypeError: Failed to fetch'],
+        ['network · There is no answer: try again later. · TypeError: Failed to fetch'],
       ],
       ['only a sentence to a user', () => 'https://app.example', []],
     ])('shows %s', async (_what, origin, details) => {
@@ -324,7 +349,7 @@ inChromium("the client's dialog", () => {
       await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
       await context.close();
       const texts = {
-        language: 'ar',
+        language: 'fa',
         signIn: 'تسجيل الدخول',
         failed: 'تعذّر تسجيل الدخول.',
         retry: 'حاول مرة أخرى',
@@ -337,7 +362,7 @@ inChromium("the client's dialog", () => {
       await page.getByRole('button', { name: 'حاول مرة أخرى' }).waitFor();
       expect(
         await page.evaluate(
-          `getComputedStyle(document.querySelector('body > div').shadowRoot.querySelector('dialog[lang=ar]')).direction`,
+          `getComputedStyle(document.querySelector('body > div').shadowRoot.querySelector('dialog[lang=fa]')).direction`,
         ),
       ).toBe('rtl');
     });

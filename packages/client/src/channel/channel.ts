@@ -32,7 +32,7 @@ export function openChannel(
   offset: number | undefined,
   id: string | null | undefined,
   { fresh, refresh, expectClaims }: Refresher,
-  endSession: (reason: EndReason) => void,
+  endSession: (reason: EndReason, token: string) => void,
 ): Channel {
   let socket: Socket | undefined;
   let connected = false;
@@ -90,7 +90,7 @@ export function openChannel(
     if (event === 'session.ended') {
       // After any other reason the channel reconnects.
       const { reason } = data as { reason?: string };
-      if (reason === 'signed_out') endSession('signed_out');
+      if (reason === 'signed_out') endSession('signed_out', token);
       revoked = reason === 'revoked';
       return;
     }
@@ -133,7 +133,7 @@ export function openChannel(
   /** Exchanges a rejected token; the session ends if the new one is rejected, too (spec §1). */
   const exchange = async (): Promise<void> => {
     leave();
-    if (token === exchanged) return endSession('refused');
+    if (token === exchanged) return endSession('refused', token);
     try {
       exchanged = await refresh(token);
       later(0);

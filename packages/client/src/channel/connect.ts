@@ -4,8 +4,6 @@ import type { ConnectOptions } from '../latchkey.js';
 import { signedOut } from '../tokens/refresher.js';
 import type { Channel, SocketIo } from './channel-events.js';
 
-const MISSING = 'No Socket.IO client: set loadSocketIo';
-
 type OpenChannel = typeof import('./channel.js').openChannel;
 
 /** The client's channel, at most one at a time. Its code and that of the sockets are loaded side by side. */
@@ -59,12 +57,13 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
     if (error instanceof LatchkeyError) throw error;
   });
   if (typeof module?.io === 'function') return module;
-  if (IS_DEVELOPMENT) advise(`connect() failed. ${MISSING} to a function that loads socket.io-client.`);
-  throw new LatchkeyError('missing_peer', MISSING);
+  if (IS_DEVELOPMENT)
+    advise('connect() failed without a Socket.IO client: set loadSocketIo to a function that loads one.');
+  throw new LatchkeyError('missing_peer');
 }
 
 /** Loads this package's sockets, which need a WebSocket (Node.js ≥ 22). */
 export async function ownSockets(): Promise<SocketIo> {
-  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', MISSING);
+  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer');
   return orNetworkError(import('./sockets.js'));
 }

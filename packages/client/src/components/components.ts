@@ -1,7 +1,7 @@
 import type { Device, Latchkey } from '../latchkey.js';
 import type { DevicesOptions, UserOptions } from '../options.js';
-import english from '../texts/account-en.js';
-import type { AccountTexts } from '../texts/account-texts.js';
+import english from '../texts/account/account-en.js';
+import type { AccountTexts } from '../texts/account/account-texts.js';
 import type { Texts } from '../texts/texts.js';
 import type { Call } from '../service/service.js';
 import type { DevicePages, Kit } from './kit.js';
@@ -28,11 +28,19 @@ export const showUser = (...given: [...Given, options?: UserOptions]): Promise<(
 
 /** Separate files: each user loads at most one. */
 const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
-  de: () => import('../texts/account-de.js'),
-  es: () => import('../texts/account-es.js'),
-  fr: () => import('../texts/account-fr.js'),
-  ja: () => import('../texts/account-ja.js'),
-  zh: () => import('../texts/account-zh.js'),
+  ar: () => import('../texts/account/account-ar.js'),
+  de: () => import('../texts/account/account-de.js'),
+  es: () => import('../texts/account/account-es.js'),
+  fr: () => import('../texts/account/account-fr.js'),
+  he: () => import('../texts/account/account-he.js'),
+  it: () => import('../texts/account/account-it.js'),
+  ja: () => import('../texts/account/account-ja.js'),
+  ko: () => import('../texts/account/account-ko.js'),
+  nl: () => import('../texts/account/account-nl.js'),
+  pl: () => import('../texts/account/account-pl.js'),
+  pt: () => import('../texts/account/account-pt.js'),
+  uk: () => import('../texts/account/account-uk.js'),
+  zh: () => import('../texts/account/account-zh.js'),
 };
 
 async function show<Options extends object>(
@@ -79,8 +87,9 @@ const icon: Kit['icon'] = (path) => {
   return picture;
 };
 
-const mount: Kit['mount'] = (place, style) => {
-  const root = document.createElement('div').attachShadow({ mode: 'open' });
+const mount: Kit['mount'] = (place, style, language) => {
+  const host = make('div', { lang: language, dir: /^(ar|he)\b/.test(language) ? 'rtl' : '' });
+  const root = host.attachShadow({ mode: 'open' });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(style);
   root.adoptedStyleSheets = [sheet];

@@ -17,7 +17,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
   let shown: DevicePages | undefined;
   let connection: Connection = 'connecting';
 
-  const root = kit.mount(place, STYLE);
+  const root = kit.mount(place, STYLE, kit.texts.language);
   const status = make('p', { role: 'status' });
   const retry = make('button', { type: 'button' }, texts.retry);
   const problem = make('span', { role: 'alert' });

@@ -1,5 +1,5 @@
 import type { Device, Latchkey } from '../latchkey.js';
-import type { AccountTexts } from '../texts/account-texts.js';
+import type { AccountTexts } from '../texts/account/account-texts.js';
 
 /** The first pages of the user's devices, newest use first. */
 export interface DevicePages {
@@ -28,5 +28,5 @@ export interface Kit {
    * Replaces the content of an element by a shadow root, which keeps the page's styles out; every Content Security Policy allows its
    * constructed style sheet.
    */
-  readonly mount: (place: Element, style: string) => ShadowRoot;
+  readonly mount: (place: Element, style: string, language: string) => ShadowRoot;
 }

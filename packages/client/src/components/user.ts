@@ -11,7 +11,7 @@ const GAP = 8;
 /** Shows the user's button in an element. @param options are read at each sign-out @returns a function that removes it */
 export function show(kit: Kit, place: Element, options: UserOptions): () => void {
   const { client, make, texts } = kit;
-  const root = kit.mount(place, STYLE);
+  const root = kit.mount(place, STYLE, kit.texts.language);
   const button = (text: string, onClick: () => void, className = ''): HTMLButtonElement => {
     const made = make('button', { type: 'button', className }, text);
     made.addEventListener('click', onClick);
@@ -28,7 +28,6 @@ export function show(kit: Kit, place: Element, options: UserOptions): () => void
 
   const confirm = makeDialog('alertdialog', texts.everywhereQuestion, make('p', {}, texts.everywhereEffect));
   const cancel = button(texts.cancel, () => confirm.close());
-  cancel.autofocus = true;
   const sure = button(texts.signOutEverywhere, () => void signOut('all'), 'danger');
   confirm.append(make('div', { className: 'actions' }, cancel, sure));
 

@@ -5,5 +5,5 @@ export { Devices, UserButton, useUser, type DevicesProps, type UserButtonProps }
 export { LatchkeyProvider, useLatchkey, type LatchkeyProviderProps } from './provider.js';
 export { ProviderButtons, type ProviderButtonsProps } from './provider-buttons.js';
 export { SignInButton, type SignInButtonProps } from './sign-in-button.js';
-export { SignedIn, SignedOut, useClaims, useSession, type SignedInProps } from './session.js';
+export { SignedIn, SignedOut, useClaims, useSession, useStepUp, type SignedInProps } from './session.js';
 export { useChannel } from './use-channel.js';

@@ -1,4 +1,5 @@
-import { useCallback, useSyncExternalStore, type ReactNode } from 'react';
+import { useCallback, useEffect, useSyncExternalStore, type ReactNode } from 'react';
+import type { StepUpOptions } from '../options.js';
 import type { Session } from '../session.js';
 import type { UserClaims } from '../tokens/claims.js';
 import { useLatchkey } from './provider.js';
@@ -19,6 +20,22 @@ export function useSession(): Session | null | undefined {
     () => client.session ?? null,
     () => undefined,
   );
+}
+
+/**
+ * Returns `stepUp()` of the client: it asks the user to sign in again, unless the session is new enough. Call it from a click. For a
+ * request, `fetch` does this by itself.
+ *
+ * @example
+ * const stepUp = useStepUp();
+ * return <button onClick={() => stepUp({ maxAge: 300 }).then(showForm, () => {})}>Change password</button>;
+ */
+export function useStepUp(): (needed: StepUpOptions) => Promise<Session> {
+  const client = useLatchkey();
+  useEffect(() => {
+    client.providers().catch(() => undefined); // browsers open windows only during a click, which must know the mode
+  }, [client]);
+  return client.stepUp;
 }
 
 const NONE: UserClaims = {};

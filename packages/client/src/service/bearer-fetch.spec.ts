@@ -3,7 +3,11 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearerFetch } from './bearer-fetch.js';
 import { LatchkeyError } from '../latchkey-error.js';
-import { openSession, put, tokensNow, type Answer } from '../testing/tab.js';
+import type { SignIn } from '../sign-in/sign-in.js';
+import { renew, replace } from '../sign-in/step-up.js';
+import { openSession, put, tokenOf, tokensNow, type Answer } from '../testing/tab.js';
+import type { Refresher } from '../tokens/refresher.js';
+import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
 
 interface Heard {
   path: string | undefined;
@@ -44,7 +48,19 @@ afterEach(() => {
 
 function open(answers: Answer[] = [], changes = {}): ReturnType<typeof bearerFetch> {
   opened = openSession(changes, answers);
-  return bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+  return fetchOf(opened.keeper, opened.refresher);
+}
+
+/** @param start asks the user to sign in again */
+function fetchOf(
+  keeper: TokenKeeper,
+  refresher: Refresher,
+  start: SignIn['start'] = () => Promise.reject(new Error('the user was asked')),
+  canAsk = true,
+): ReturnType<typeof bearerFetch> {
+  return bearerFetch([urls[0]!], urls[0]!, keeper, refresher, (refused, used) =>
+    renew([keeper, refresher, start, canAsk], refused, used),
+  );
 }
 
 it('adds the token for listed origins, however the address is given', async () => {
@@ -152,7 +168,7 @@ it('repeats it with a token that is good: the tab may have been frozen since the
     return token;
   };
   answer = ({ headers }) => ({ status: headers.authorization === 'Bearer third' ? 200 : 401 });
-  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, refresh: thawed });
+  const fetch = fetchOf(keeper, { ...refresher, refresh: thawed });
   expect((await fetch('/')).status).toBe(200);
   now.mockRestore();
 });
@@ -170,7 +186,7 @@ it.each([
     return Promise.reject(new LatchkeyError('network'));
   };
   answer = ({ headers }) => ({ status: headers.authorization === 'Bearer second' ? 200 : 401 });
-  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, refresh });
+  const fetch = fetchOf(keeper, { ...refresher, refresh });
   expect((await fetch('/')).status).toBe(status);
   expect(heard[0]!.map(({ authorization }) => authorization)).toEqual(sent);
 });
@@ -216,4 +232,167 @@ it("rejects with an error of its own; what was aborted by the caller, with the c
   await expect(fetch('/')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'network' });
   const reason = new Error('enough');
   await expect(fetch('/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+// contract §5, Step-up (RFC 9470)
+describe('an API that asks for a newer sign-in', () => {
+  const challenge = (parameters: string): Record<string, string> => ({
+    'WWW-Authenticate': `Bearer error="insufficient_user_authentication"${parameters}`,
+  });
+  const now = (): number => Math.floor(Date.now() / 1000);
+  const token = (claims: object, id = 'new'): string => tokenOf({ iat: now(), ...claims }, id);
+
+  /** What the user was asked, and how each dialog ends. */
+  let asked: object[];
+  let outcome: () => Promise<void>;
+  let fetch: ReturnType<typeof bearerFetch>;
+  const signIn = (access_token: string, user_id = 'ada'): Promise<void> => {
+    put(opened!.area, tokensNow({ access_token, refresh_token: 'lkr_2', user_id }));
+    opened!.keeper.reload();
+    return Promise.resolve();
+  };
+
+  beforeEach(() => {
+    asked = [];
+    outcome = () => signIn(token({ auth_time: now(), acr: 'gold' }));
+    opened = openSession({ access_token: token({}, 'old'), provider: 'corp' });
+    const start: SignIn['start'] = async (options, isAsked) => {
+      asked.push({ ...options, isAsked });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return outcome();
+    };
+    fetch = fetchOf(opened.keeper, opened.refresher, start);
+    answer = ({ url, headers }) => {
+      if (headers.authorization?.endsWith('.new')) return { status: 200 };
+      const parameters: Record<string, string> = {
+        '/age': ', max_age="300"',
+        '/class': ', acr_values="gold platinum"',
+        '/both': ', max_age=0, acr_values="gold"',
+        '/none': '',
+        '/fraction': ', max_age="-5", acr_values=""',
+      };
+      return { status: 401, headers: challenge(parameters[url!] ?? '') };
+    };
+  });
+
+  const usual = { provider: 'corp', user: 'ada', isAsked: true };
+  it.each<[string, object]>([
+    ['/age', { maxAge: 300 }],
+    ['/class', { acrValues: 'gold platinum' }],
+    ['/both', { maxAge: 0, acrValues: 'gold' }],
+    ['/none', { maxAge: 0 }],
+    ['/fraction', { maxAge: 0 }],
+  ])('%s: the user signs in again, and the request is repeated, body and all', async (path, needed) => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('once '));
+        controller.enqueue(new TextEncoder().encode('more'));
+        controller.close();
+      },
+    });
+    const answered = await fetch(path, { method: 'POST', body, duplex: 'half' } as RequestInit);
+    expect(answered.status).toBe(200);
+    expect(asked).toEqual([{ ...usual, ...needed }]);
+    expect(heard[0]!.map((one) => one.body)).toEqual(['once more', 'once more']);
+  });
+
+  it('gets each request once more at most, and its own answer is returned then', async () => {
+    answer = () => ({ status: 401, headers: challenge(', max_age="300"') });
+    const answered = await fetch('/age');
+    expect([answered.status, heard[0]!.length, asked.length]).toEqual([401, 2, 1]);
+    expect(answered.headers.get('WWW-Authenticate')).toContain('max_age="300"');
+  });
+
+  it.each<[string, () => Promise<void>]>([
+    ['closes the dialog', () => Promise.reject(new LatchkeyError('cancelled'))],
+    ['signs in as another', () => Promise.reject(new LatchkeyError('other_user'))],
+    ['has become another meanwhile', () => signIn(token({ auth_time: now() }), 'bob')],
+  ])('gets nothing else if the user %s', async (_name, end) => {
+    outcome = end;
+    const answered = await fetch('/age', { method: 'POST', body: 'hers' });
+    expect([answered.status, heard[0]!.length]).toEqual([401, 1]);
+    expect(answered.bodyUsed).toBe(false);
+  });
+
+  it('costs one dialog for concurrent requests, also if it is closed', async () => {
+    expect(
+      await Promise.all(['/age', '/age', '/age'].map(async (path) => (await fetch(path)).status)),
+    ).toEqual([200, 200, 200]);
+    expect(asked).toHaveLength(1);
+    await signIn(token({}, 'old'));
+    outcome = () => Promise.reject(new LatchkeyError('cancelled'));
+    expect(await Promise.all(['/age', '/age'].map(async (path) => (await fetch(path)).status))).toEqual([
+      401, 401,
+    ]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('for something else waits for its turn, and needs no dialog if the new session does', async () => {
+    const [one, other] = await Promise.all([fetch('/age'), fetch('/class')]);
+    expect([one.status, other.status, asked.length]).toEqual([200, 200, 1]);
+    await signIn(token({}, 'old'));
+    outcome = () => signIn(token({ auth_time: now(), acr: 'silver' }));
+    await Promise.all([fetch('/age'), fetch('/class')]);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('late, after another tab has replaced the session, costs none', async () => {
+    const fresh = token({ auth_time: now() });
+    servers[0]!.prependOnceListener('request', () => void signIn(fresh));
+    expect((await fetch('/age')).status).toBe(200);
+    expect(asked).toEqual([]);
+    expect(heard[0]!.map(({ authorization }) => authorization)).toEqual([
+      expect.any(String),
+      `Bearer ${fresh}`,
+    ]);
+  });
+
+  it('… but a token that was only refreshed does not do', async () => {
+    servers[0]!.prependOnceListener('request', () => {
+      put(opened!.area, {
+        ...opened!.keeper.get()!,
+        access_token: token({ auth_time: now() - 400 }, 'other'),
+      });
+      opened!.keeper.reload();
+    });
+    expect((await fetch('/age')).status).toBe(200);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('causes nothing from an origin that is not listed, after a redirect, or if the application asks itself', async () => {
+    answer = ({ url }) =>
+      url === '/away'
+        ? { status: 307, headers: { Location: `${urls[1]}/` } }
+        : { status: 401, headers: challenge(', max_age="0"') };
+    const warn = jest.spyOn(console, 'warn').mockReturnValue();
+    expect((await fetch(`${urls[1]}/`)).status).toBe(401);
+    warn.mockRestore();
+    expect((await fetch('/away')).status).toBe(401);
+    expect((await fetch('/age', { headers: { Authorization: 'Bearer own' } })).status).toBe(401);
+    const silent = fetchOf(opened!.keeper, opened!.refresher, undefined, false);
+    expect((await silent('/age')).status).toBe(401);
+    expect(asked).toEqual([]);
+    expect(heard[1]!.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);
+  });
+
+  it('the new session takes over the profile; the old one ends, or the one of another user', async () => {
+    jest.useFakeTimers();
+    try {
+      const sent: [string, object][] = [];
+      const replaced = (tokens: Tokens): Partial<Tokens> =>
+        replace(LatchkeyError, (...report) => void sent.push(report), 'ada', tokens, before);
+      const before = tokensNow({ profile: { username: 'Ada' } });
+      expect(replaced(tokensNow({ refresh_token: 'lkr_2' }))).toEqual({ profile: { username: 'Ada' } });
+      expect(sent).toEqual([]); // other tabs have to see the new session first
+      jest.advanceTimersByTime(500);
+      expect(sent.splice(0)).toEqual([['/oauth2/revoke', { token: 'lkr_1', reason: 'replaced' }]]);
+      expect(() => replaced(tokensNow({ refresh_token: 'lkr_3', user_id: 'bob' }))).toThrow(
+        expect.objectContaining({ code: 'other_user' }),
+      );
+      jest.advanceTimersByTime(5000);
+      expect(sent).toEqual([['/oauth2/revoke', { token: 'lkr_3', reason: 'user' }]]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
 });

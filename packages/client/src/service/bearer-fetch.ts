@@ -1,22 +1,21 @@
-import { adviseOnOrigin, IS_DEVELOPMENT } from '../advice.js';
-import { LatchkeyError } from '../latchkey-error.js';
+import { adviseOnChallenge, adviseOnOrigin, IS_DEVELOPMENT } from '../advice.js';
+import { LatchkeyError, noAnswer } from '../latchkey-error.js';
 import type { Refresher } from '../tokens/refresher.js';
 import type { TokenKeeper } from '../tokens/tokens.js';
-
-/** Seconds. A younger token is not replaced after a 401: the API may be rejecting every token. */
-const YOUNG = 60;
 
 /**
  * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and unchanged for all others. Redirects are followed as the
  * caller's `redirect` says; the Fetch standard removes the token from a redirect to another origin (HTTP-redirect fetch, step 13).
  * @param origins the service's, then the application's
  * @param base of relative addresses if there is no page
+ * @param renew replaces the token of a request that got a 401, if that can help
  */
 export function bearerFetch(
   origins: readonly string[],
   base: string,
   keeper: TokenKeeper,
-  { fresh, refresh }: Refresher,
+  { fresh }: Refresher,
+  renew: (answer: Response, token: string) => Promise<unknown>,
 ): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const request = makeRequest(input, base, init);
@@ -29,12 +28,11 @@ export function bearerFetch(
     const { user_id } = keeper.get()!;
     const access_token = await fresh();
     const response = await send(withBearer(request, access_token));
-    // A token may be withdrawn early, with the key that signed it (contract §5). A 401 after a redirect says nothing about the
-    // token, which may not have been sent.
+    // A 401 after a redirect says nothing about the token, which may not have been sent.
     if (response.status !== 401 || response.redirected) return response;
-    // An older token may have been replaced by another request or tab: then the new one is tried.
-    if (keeper.get()?.access_token === access_token && keeper.age() < YOUNG) return response;
-    const other = await refresh(access_token)
+    if (IS_DEVELOPMENT && response.type === 'cors' && !response.headers.get('WWW-Authenticate'))
+      adviseOnChallenge(origin);
+    const other = await renew(response, access_token)
       .then(fresh) // a tab may have been frozen until the new token expired
       .catch(() => keeper.get()?.access_token); // another tab may have stored a token
     // A request is never repeated with the token of another user.
@@ -57,7 +55,7 @@ async function send(request: Request): Promise<Response> {
   try {
     return await fetch(request);
   } catch (error) {
-    throw request.signal.aborted ? error : new LatchkeyError('network', String(error));
+    throw request.signal.aborted ? error : noAnswer(error);
   }
 }
 

@@ -60,11 +60,13 @@ it('reports the time of each answer, of refusals too', async () => {
   expect(dates.at(-1)).toBe(date);
 });
 
+const NOT_OURS = 'The answer is not from the service.';
 it.each([
   ['our error', 401, '{"error":"invalid_grant","error_description":"no"}', 'invalid_grant', 'no'],
-  ["a gateway's page", 502, '<html>', 'unexpected_answer', 'unexpected_answer'],
-  ["a hotel's page", 200, '<html>', 'unexpected_answer', 'unexpected_answer'],
-  ['null', 200, 'null', 'unexpected_answer', 'unexpected_answer'],
+  ["a gateway's page", 502, '<html>', 'unexpected_answer', NOT_OURS],
+  ["a hotel's page", 200, '<html>', 'unexpected_answer', NOT_OURS],
+  ['null', 200, 'null', 'unexpected_answer', NOT_OURS],
+  ['an error without a description', 503, '{"error":"slow"}', 'slow', 'The request failed with slow.'],
 ])('%s is an error', async (_name, status, body, code, message) => {
   await expect(call('GET', '/me', undefined, answering(status, body))).rejects.toMatchObject({
     code,
@@ -96,6 +98,11 @@ it('gives up after 10 s', async () => {
   await jest.advanceTimersByTimeAsync(9900);
   expect(done).toEqual([]);
   await jest.advanceTimersByTimeAsync(200);
-  await expect(calling).rejects.toMatchObject({ code: 'network', status: undefined });
+  await expect(calling).rejects.toMatchObject({
+    code: 'network',
+    message: 'There is no answer: try again later.',
+    status: undefined,
+    cause: new Error('aborted'),
+  });
   expect(done).toHaveLength(1);
 });

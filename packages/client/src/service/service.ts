@@ -1,4 +1,4 @@
-import { LatchkeyError } from '../latchkey-error.js';
+import { LatchkeyError, noAnswer } from '../latchkey-error.js';
 import type { ServiceCall } from '../session.js';
 import { after } from './timer.js';
 
@@ -53,7 +53,7 @@ export function makeCall(
       onDate(response.headers.get('Date'), Date.now() - asked);
       return await read<Answer>(response);
     } catch (error) {
-      throw error instanceof LatchkeyError ? error : new LatchkeyError('network', String(error));
+      throw error instanceof LatchkeyError ? error : noAnswer(error);
     } finally {
       cancel();
       const duration = performance.now() - begun;

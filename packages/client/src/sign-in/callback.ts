@@ -17,6 +17,12 @@ export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | u
   at?: readonly string[];
 };
 
+/** Options of a sign-in. */
+export interface Asked extends SignInOptions {
+  /** Id of the only user that may sign in (contract §5, Step-up). */
+  readonly user?: string;
+}
+
 /** A sign-in that this tab has begun. */
 export interface PendingSignIn {
   state: string;
@@ -26,7 +32,7 @@ export interface PendingSignIn {
   issuer?: string | undefined;
   mode: SignInMode;
   /** For a retry. */
-  options: SignInOptions;
+  options: Asked;
   /** Address of the page that began, for a redirect. */
   returnTo: string;
 }
@@ -79,7 +85,7 @@ export async function handOn({ begun, arrived, line }: SignInMemory, report: Rep
   // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
   if (!(await handOver(line, query))) {
     reportError(report, query.state, query);
-    throw new LatchkeyError('invalid_state', 'No page waits for this: sign in again');
+    throw new LatchkeyError('invalid_state');
   }
   window.close();
   return true;

@@ -9,6 +9,7 @@ const SLOW = 4000;
 const [MIN_HEIGHT, MAX_HEIGHT] = [160, 1600];
 /** Seconds to wait without `Retry-After`: limits are per minute (contract §2 `RATE_LIMIT`). */
 const A_MINUTE = 60;
+const RIGHT_TO_LEFT = /^(ar|he)\b/;
 /** Hosts of a page in development. */
 const LOOPBACK = /^((.+\.)?localhost|127[.\d]+|\[::1])$/;
 
@@ -50,7 +51,7 @@ export function makeDialog(texts: Texts, onClose: () => void) {
   const open = (): void => {
     const host = make('div', {});
     height = '';
-    dialog = make('dialog', { tabIndex: -1, dir: 'auto' }); // an application may use a language from right to left
+    dialog = make('dialog', { tabIndex: -1 });
     dialog.part.add('dialog'); // a page may place it by `::part(dialog)`
     title = make('h2', { dir: 'auto' });
     status = make('p', { role: 'status' });
@@ -77,6 +78,8 @@ export function makeDialog(texts: Texts, onClose: () => void) {
     if (!dialog) open();
     dialog!.className = state;
     dialog!.lang = texts.language;
+    // `auto` for other languages of the application.
+    dialog!.dir = RIGHT_TO_LEFT.test(texts.language) ? 'rtl' : 'auto';
     dialog!.ariaLabel = texts.signIn;
     closing.ariaLabel = texts.close;
     title.textContent = heading;
@@ -136,6 +139,7 @@ export function makeDialog(texts: Texts, onClose: () => void) {
         cancel();
         hint.textContent = '';
         if (outline.isConnected) frame.focus();
+        else title.textContent = texts.signIn; // another page: no script can read its host
         outline.remove();
       });
       document.addEventListener(
@@ -198,6 +202,7 @@ function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, tex
   if (status === 429) return texts.slowDown.replace('{when}', fromNow(retryAfter, texts.language));
   if (status >= 500 || /^(server_error|temporarily_unavailable)$/.test(code)) return texts.trouble;
   if (code === 'access_denied') return texts.denied;
+  if (code === 'other_user') return texts.otherUser;
   if (/^invalid_(grant|state)$/.test(code)) return texts.expired;
   if (/^(insecure_context|(invalid|unauthorized)_(client|request))$/.test(code)) return texts.misconfigured;
   return texts.failed;
@@ -209,9 +214,9 @@ function fromNow(seconds: number, language: string): string {
   return formatOf(language).format(Math.ceil(count), unit);
 }
 
-/** Describes an error to the developer: code, description with the cause, HTTP status. */
-function detailsOf({ code, message, status }: LatchkeyError): string {
-  return [...new Set([code, message, status && `HTTP ${status}`])].filter(Boolean).join(' · ');
+/** Describes an error to the developer: code, sentence, what the browser has thrown, HTTP status. */
+function detailsOf({ code, message, cause, status }: LatchkeyError): string {
+  return [code, message, cause && String(cause), status && `HTTP ${status}`].filter(Boolean).join(' · ');
 }
 
 /** @param language may be the application's, and so invalid, such as `pt_BR` */

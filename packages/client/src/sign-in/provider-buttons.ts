@@ -80,6 +80,7 @@ export function makeButtons(
   const add = (text: string, shapes: Shapes = [], name?: string): void => {
     const button = document.createElement('button');
     button.type = 'button';
+    button.dir = 'auto'; // the logo is where the text begins
     button.addEventListener('click', () => onChoose(name));
     button.part.add('provider');
     if (shapes.length) button.append(makeLogo(shapes));

@@ -1,5 +1,5 @@
-import { LatchkeyError } from '../latchkey-error.js';
-import type { ClientOptions, Provider, SignInMode, SignInOptions } from '../options.js';
+import { LatchkeyError, orNetworkError } from '../latchkey-error.js';
+import type { ClientOptions, Provider, SignInMode } from '../options.js';
 import type { Post } from '../service/post.js';
 import { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
@@ -7,7 +7,7 @@ import { sleep } from '../service/timer.js';
 import type { Keys } from '../tokens/keys.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
 import { advise, IS_DEVELOPMENT } from '../advice.js';
-import type { CallbackQuery, PendingSignIn } from './callback.js';
+import type { Asked, CallbackQuery, PendingSignIn, Report } from './callback.js';
 import { deviceId, deviceName } from './device.js';
 
 /** Seconds: a click must not wait longer. */
@@ -15,11 +15,16 @@ const MODE_TIMEOUT = 3;
 
 export type SignInRequests = ReturnType<typeof makeRequests>;
 
+/** Loads the file about new sign-ins in place of a session. @throws LatchkeyError `network` */
+export const loadStepUp = (): Promise<typeof import('./step-up.js')> =>
+  orNetworkError(import('./step-up.js'));
+
 /** The requests of a sign-in to the service. */
 export function makeRequests(
   { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
+  report: Report,
   keys: Keys,
   keeper: TokenKeeper,
 ) {
@@ -56,9 +61,7 @@ export function makeRequests(
      * Step 1 of spec §1: asks for the address of the provider's page.
      * @throws LatchkeyError `insecure_context`, or the service's error
      */
-    authorize: async (
-      options: SignInOptions,
-    ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
+    authorize: async (options: Asked): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
       const { provider = '', loginHint, prompt, maxAge, acrValues, params } = options;
       const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
@@ -88,8 +91,8 @@ export function makeRequests(
     },
     /**
      * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
-     * unless the browser cannot keep keys or the service does not support proofs.
-     * @throws LatchkeyError the service's error
+     * unless the browser cannot keep keys or the service does not support proofs. A session that is replaced ends.
+     * @throws LatchkeyError the service's error; `other_user` if only one user may sign in
      */
     exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
       const { verifier: code_verifier, issuer } = sent;
@@ -101,7 +104,11 @@ export function makeRequests(
       const received_at = Date.now();
       try {
         const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
-        keeper.put({ ...tokens, ...bound, device_id, received_at, signed_in_at: received_at });
+        const { provider, user } = sent.options;
+        const own = { device_id, provider, received_at, signed_in_at: received_at };
+        const kept =
+          user && (await loadStepUp()).replace(LatchkeyError, report, user, tokens, keeper.reload());
+        keeper.put({ ...tokens, ...bound, ...own, ...(kept || {}) });
       } catch (error) {
         if (key) keys.remove(key);
         throw error;

@@ -8,6 +8,7 @@ import {
   isBareError,
   MESSAGE,
   reportError,
+  type Asked,
   type CallbackQuery,
   type PendingSignIn,
   type Report,
@@ -24,6 +25,8 @@ interface Outcome {
   readonly promise: Promise<void>;
   readonly settle: (error?: Error) => void;
 }
+
+export type SignIn = ReturnType<typeof makeSignIn>;
 
 /** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
@@ -46,7 +49,7 @@ export function makeSignIn(
   /** The error that the dialog shows. */
   let failure: LatchkeyError | undefined;
   /** Options of the latest attempt. */
-  let options = defaults;
+  let options: Asked = defaults;
   let mode = defaults.mode;
   let dialog: SignInDialog | undefined;
 
@@ -102,7 +105,7 @@ export function makeSignIn(
     inDialog((open) => open.wait(false)).catch(() => undefined);
     try {
       const list = await providers();
-      if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled');
+      if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled.');
       if (mine !== attempt) return;
       if (onlyProvider()) return withProvider(onlyProvider());
       const buttons = (await loadButtons()).makeButtons(list, texts, withProvider);
@@ -113,7 +116,7 @@ export function makeSignIn(
   };
 
   /** Steps 1 and 2: asks for the provider's page, and shows it. */
-  const begin = async (asked: SignInOptions): Promise<void> => {
+  const begin = async (asked: Asked): Promise<void> => {
     leave();
     failure = undefined;
     const { provider = onlyProvider(), mode: wanted = knownMode(provider) } = asked;
@@ -218,20 +221,28 @@ export function makeSignIn(
     );
   };
 
+  /**
+   * Opens the dialog, or joins the sign-in in progress.
+   * @param isAsked whether the dialog asks for a click first: browsers open windows only then
+   */
+  const start = (asked: Asked, isAsked?: boolean): Promise<void> => {
+    const { provider = defaults.provider, mode: wanted = defaults.mode } = asked;
+    const enter = (): void => void begin({ ...asked, provider, mode: wanted });
+    if (!outcome) {
+      if (isAsked) {
+        providers().catch(() => undefined); // the click then knows the mode
+        inDialog((open) => open.say('status', texts.stepUp, [texts.signIn, enter])).catch(settle);
+      } else enter();
+    }
+    return expect();
+  };
+
   return {
-    /** Opens the dialog, or joins the sign-in in progress. */
-    start: (asked: SignInOptions): Promise<void> => {
-      const { provider = defaults.provider, mode: wanted = defaults.mode } = asked;
-      if (!outcome) void begin({ ...asked, provider, mode: wanted });
-      return expect();
-    },
+    start,
     /** Asks for a new login (spec §1). @param message why, for the user */
     ask: (message: string): void => {
       if (outcome) return;
-      const again = (): void => {
-        void expect();
-        void begin(defaults);
-      };
+      const again = (): void => void start(defaults);
       inDialog((open) => open.say('alert', message, [texts.signIn, again])).catch(() => undefined);
     },
     /** Loads the dialog. */

@@ -24,6 +24,8 @@ const texts: Texts = {
     'Der Anmeldedienst ist nicht erreichbar. Bitte prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
   trouble: 'Der Anmeldedienst ist gestört. Bitte versuchen Sie es in ein paar Minuten noch einmal.',
   denied: 'Die Anmeldung wurde nicht erlaubt. Sie können es noch einmal versuchen.',
+  stepUp: 'Bitte melden Sie sich dafür noch einmal an.',
+  otherUser: 'Das war ein anderes Benutzerkonto. Bitte melden Sie sich mit demselben Konto an.',
   expired:
     'Die Anmeldung hat nicht geklappt, vielleicht weil sie zu lange gedauert hat. Bitte versuchen Sie es noch einmal.',
   slowDown: 'Das waren zu viele Versuche. Bitte versuchen Sie es {when} noch einmal.',

@@ -18,6 +18,8 @@ const texts: Omit<Texts, keyof FirstTexts> = {
   unavailable: 'The sign-in service cannot be reached. Please check your connection, and try again.',
   trouble: 'The sign-in service has a problem. Please try again in a few minutes.',
   denied: 'The sign-in was not allowed. You can try again.',
+  stepUp: 'For this, please sign in again.',
+  otherUser: 'You signed in as another user. Please sign in as before.',
   expired: 'Signing in did not work, perhaps because it took too long. Please try again.',
   slowDown: 'There were too many attempts. Please try again {when}.',
   misconfigured: 'Signing in is not set up correctly here. Please tell the people who run this site.',

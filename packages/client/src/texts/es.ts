@@ -22,6 +22,8 @@ const texts: Texts = {
     'No se puede acceder al servicio de inicio de sesión. Compruebe su conexión e inténtelo de nuevo, por favor.',
   trouble: 'El servicio de inicio de sesión tiene un problema. Inténtelo de nuevo dentro de unos minutos.',
   denied: 'No se ha permitido el inicio de sesión. Puede volver a intentarlo.',
+  stepUp: 'Para esto, vuelva a iniciar sesión.',
+  otherUser: 'Ha iniciado sesión con otra cuenta. Utilice la misma cuenta que antes.',
   expired:
     'No se ha podido iniciar sesión, quizá porque ha pasado demasiado tiempo. Inténtelo de nuevo, por favor.',
   slowDown: 'Ha habido demasiados intentos. Inténtelo de nuevo {when}, por favor.',

@@ -22,6 +22,8 @@ const texts: Texts = {
   unavailable: 'Le service de connexion est injoignable. Veuillez vérifier votre réseau, puis réessayer.',
   trouble: 'Le service de connexion rencontre un problème. Veuillez réessayer dans quelques minutes.',
   denied: 'La connexion n’a pas été autorisée. Vous pouvez réessayer.',
+  stepUp: 'Pour cela, veuillez vous reconnecter.',
+  otherUser: 'Vous vous êtes connecté avec un autre compte. Veuillez utiliser le même compte qu’avant.',
   expired: 'La connexion n’a pas abouti, peut-être parce qu’elle a pris trop de temps. Veuillez réessayer.',
   slowDown: 'Il y a eu trop de tentatives. Veuillez réessayer {when}.',
   misconfigured:

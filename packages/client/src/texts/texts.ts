@@ -33,6 +33,10 @@ export interface Texts {
   trouble: string;
   /** The provider denied the sign-in. */
   denied: string;
+  /** Asks for a new sign-in, which an action needs. */
+  stepUp: string;
+  /** Another user has signed in than the one whose session continues. */
+  otherUser: string;
   /** Code or state is invalid, mostly expired. */
   expired: string;
   /** Too many attempts. `{when}` is replaced by a time, e.g. `in 30 seconds`. */
@@ -65,10 +69,18 @@ const ENGLISH: FirstTexts = {
 
 /** Separate files: each user loads at most one. */
 const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
+  ar: () => import('./ar.js'),
   de: () => import('./de.js'),
   es: () => import('./es.js'),
   fr: () => import('./fr.js'),
+  he: () => import('./he.js'),
+  it: () => import('./it.js'),
   ja: () => import('./ja.js'),
+  ko: () => import('./ko.js'),
+  nl: () => import('./nl.js'),
+  pl: () => import('./pl.js'),
+  pt: () => import('./pt.js'),
+  uk: () => import('./uk.js'),
   zh: () => import('./zh.js'),
 };
 

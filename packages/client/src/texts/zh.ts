@@ -22,6 +22,8 @@ const texts: Texts = {
   unavailable: '无法连接登录服务，请检查网络连接后重试。',
   trouble: '登录服务出现问题，请过几分钟再试。',
   denied: '登录未获允许，您可以重试。',
+  stepUp: '此操作需要重新登录。',
+  otherUser: '您登录了另一个账号。请使用原来的账号登录。',
   expired: '登录失败，可能是因为耗时过长，请重试。',
   slowDown: '尝试次数过多，请在{when}重试。',
   misconfigured: '此处的登录未正确设置，请告知本网站的运营者。',

@@ -12,17 +12,28 @@ export interface UserClaims {
 /** An access token has all others as members of `claims` (contract §5). */
 const TOP_LEVEL = /^(roles|groups|entitlements|name|email|preferred_username)$/;
 
-/** Reads the user's claims of an access token; none from an unreadable one. */
-export function readClaims(token: string): UserClaims {
+/** The members of an access token that the client reads (contract §5). */
+interface Payload {
+  readonly sid?: string;
+  readonly claims?: object;
+}
+
+/** Reads an access token, unverified; nothing from an unreadable one. */
+export function readToken(token: string): Payload {
   try {
     const text = atob(token.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/'));
     const bytes = Uint8Array.from(text, (char) => char.charCodeAt(0));
-    const payload = JSON.parse(new TextDecoder().decode(bytes)) as { claims?: object };
-    const top = Object.entries(payload).filter(([name]) => TOP_LEVEL.test(name));
-    return { ...payload.claims, ...Object.fromEntries(top) };
+    return Object(JSON.parse(new TextDecoder().decode(bytes))) as Payload;
   } catch {
     return {};
   }
+}
+
+/** Reads the user's claims of an access token; none from an unreadable one. */
+export function readClaims(token: string): UserClaims {
+  const payload = readToken(token);
+  const top = Object.entries(payload).filter(([name]) => TOP_LEVEL.test(name));
+  return { ...payload.claims, ...Object.fromEntries(top) };
 }
 
 /** Returns a text that is equal for equal claims, in whatever order: the database reorders nested names, too. */

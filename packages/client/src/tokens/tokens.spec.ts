@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { stored } from './storage.js';
-import { makeArea, openSession, openTab, put, tokensNow } from '../testing/tab.js';
+import { makeArea, openSession, openTab, put, tokenOf, tokensNow } from '../testing/tab.js';
 
 const SHOWN = ['userId', 'deviceId', 'expiresAt', 'bound', 'claims'];
 /** What `GET /me` may answer. */
@@ -307,4 +307,13 @@ describe('a storage that was emptied', () => {
     jest.advanceTimersByTime(5000);
     expect(lost).toEqual([]);
   });
+});
+
+it('an end that is about a replaced session leaves the newer one', () => {
+  const tab = openSession({ access_token: tokenOf({ sid: 'new' }) });
+  tab.keeper.end('signed_out', tokenOf({ sid: 'old' }));
+  expect(tab.keeper.get()).toBeDefined();
+  expect(tab.emitted).toEqual([]);
+  tab.keeper.end('signed_out', tokenOf({ sid: 'new' }, 'older token'));
+  expect(tab.keeper.get()).toBeUndefined();
 });

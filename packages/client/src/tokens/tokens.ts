@@ -2,7 +2,7 @@ import type { Events } from '../channel/events.js';
 import type { Binding } from '../service/post.js';
 import { after } from '../service/timer.js';
 import type { EndReason, Profile, Session } from '../session.js';
-import { readClaims, textOfClaims, type UserClaims } from './claims.js';
+import { readClaims, readToken, textOfClaims, type UserClaims } from './claims.js';
 import type { Stored } from './storage.js';
 
 /** The tokens of a session as they are stored: the fields of spec §4.3, and their times. */
@@ -22,8 +22,10 @@ export interface Tokens {
   readonly signed_in_at: number;
   /** Absent if the session is not bound to a key. */
   readonly binding?: Binding;
+  /** Name of the provider of the sign-in. */
+  readonly provider?: string | undefined;
   /** Absent until `GET /me` was answered. */
-  readonly profile?: Profile;
+  readonly profile?: Profile | undefined;
 }
 
 /** Replaces an ended session in the storage, so that every tab reports this reason. */
@@ -161,10 +163,14 @@ export function keepTokens(
       const known = reload();
       if (known && known.user_id === user.user_id) put({ ...known, profile: readProfile(user) });
     },
-    /** Ends the session in all tabs, once; the reason of the first tab counts. */
-    end: (reason: EndReason): void => {
+    /**
+     * Ends the session in all tabs, once; the reason of the first tab counts.
+     * @param token of the session that has ended: a newer session stays
+     */
+    end: (reason: EndReason, token?: string): void => {
       const ending = reload();
       if (!ending) return; // another tab has ended it
+      if (token && readToken(token).sid !== readToken(ending.access_token).sid) return;
       storage.put({ reason });
       notifyTabs(reason !== 'user'); // before a sign-out the service does not know yet
       reload();

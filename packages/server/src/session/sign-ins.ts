@@ -42,9 +42,9 @@ export class SignIns {
   }
 
   begin(request: PageRequest, query: URLSearchParams): Response {
-    // Not for a prefetch or an image, which would begin sign-ins without the user.
-    const mode = headerOf(request, 'sec-fetch-mode');
-    if (mode !== undefined && mode !== 'navigate') return answer(400);
+    // Not for a prefetch, a prerendering or an image, which would begin sign-ins without the user.
+    const mode = headerOf(request, 'sec-fetch-mode') ?? 'navigate';
+    if (mode !== 'navigate' || headerOf(request, 'sec-purpose') !== undefined) return answer(400);
     const { attempt, cookies } = this.attempts.begin(request, this.returnTo(query));
     const url = new URL(`${this.settings.issuer}/oauth2/authorize`);
     url.search = new URLSearchParams({

@@ -89,6 +89,20 @@ describe('calls for tokens', () => {
     expect(requests).toBeLessThanOrEqual(2);
   });
 
+  it('have the address of the user, if it is known', async () => {
+    const seen: unknown[] = [];
+    answer = ({ headers }, response) => {
+      seen.push(headers['x-forwarded-for']);
+      json(response, 200, TOKEN);
+    };
+    const address = '203.0.113.7';
+    await calls.token('/oauth2/refresh', {}, { proofs: key, address });
+    await calls.revoke('r', 'user', { address });
+    await calls.signOut('https://app.example/', { accessToken: 't', address });
+    await call();
+    expect(seen).toEqual([address, address, address, undefined]);
+  });
+
   it('follow no redirect with a token', async () => {
     answer = (_request, response) => json(response, 307, {}, { Location: '/elsewhere' });
     expect(await call()).toEqual(['temporarily_unavailable', 503]);

@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'ar',
+  close: 'إغلاق',
+  wait: 'لحظة من فضلك',
+  retry: 'إعادة المحاولة',
+  devices: 'الأجهزة',
+  thisDevice: 'هذا الجهاز',
+  unknownDevice: 'جهاز غير معروف',
+  browserOnSystem: '{browser} على {system}',
+  online: 'متصل',
+  offline: 'غير متصل',
+  notSignedIn: 'تم تسجيل الخروج',
+  lastUsed: 'آخر استخدام: {when}',
+  firstUsed: 'أول استخدام: {when}',
+  rename: 'إعادة التسمية',
+  renameDevice: 'إعادة التسمية: {device}',
+  deviceName: 'اسم الجهاز',
+  save: 'حفظ',
+  cancel: 'إلغاء',
+  signOut: 'تسجيل الخروج',
+  signOutDevice: 'تسجيل الخروج: {device}',
+  remove: 'إزالة',
+  removeDevice: 'إزالة: {device}',
+  deviceIsOut: 'تم تسجيل الخروج: {device}.',
+  signOutOthers: 'تسجيل الخروج من جميع الأجهزة الأخرى',
+  othersAreOut: 'تم تسجيل الخروج من جميع الأجهزة الأخرى.',
+  more: 'عرض المزيد',
+  noDevices: 'لا توجد أجهزة.',
+  slowList: 'يستغرق هذا وقتًا أطول من المعتاد.',
+  listFailed: 'لا يمكن عرض الأجهزة في الوقت الحالي.',
+  actionFailed: 'لم ينجح ذلك. يُرجى المحاولة مرة أخرى.',
+  stale: 'لا يوجد اتصال. قد تكون القائمة غير محدّثة.',
+  accountOf: 'حساب {name}',
+  account: 'الحساب',
+  yourDevices: 'أجهزتك',
+  signOutEverywhere: 'تسجيل الخروج من كل مكان',
+  everywhereQuestion: 'هل تريد تسجيل الخروج من كل مكان؟',
+  everywhereEffect:
+    'سيتم تسجيل الخروج فورًا من جميع أجهزتك، بما فيها هذا الجهاز. وعليك تسجيل الدخول من جديد على كل جهاز.',
+};
+
+export default texts;

@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'it',
+  close: 'Chiudi',
+  wait: 'Un momento, per favore',
+  retry: 'Riprova',
+  devices: 'Dispositivi',
+  thisDevice: 'Questo dispositivo',
+  unknownDevice: 'Dispositivo sconosciuto',
+  browserOnSystem: '{browser} su {system}',
+  online: 'Online',
+  offline: 'Offline',
+  notSignedIn: 'Disconnesso',
+  lastUsed: 'Ultimo utilizzo: {when}',
+  firstUsed: 'Primo utilizzo: {when}',
+  rename: 'Rinomina',
+  renameDevice: 'Rinomina: {device}',
+  deviceName: 'Nome del dispositivo',
+  save: 'Salva',
+  cancel: 'Annulla',
+  signOut: 'Esci',
+  signOutDevice: 'Esci: {device}',
+  remove: 'Rimuovi',
+  removeDevice: 'Rimuovi: {device}',
+  deviceIsOut: 'La sessione è stata chiusa: {device}.',
+  signOutOthers: 'Esci da tutti gli altri dispositivi',
+  othersAreOut: 'La sessione è stata chiusa su tutti gli altri dispositivi.',
+  more: 'Mostra altro',
+  noDevices: 'Non ci sono dispositivi.',
+  slowList: 'Ci vuole più tempo del solito.',
+  listFailed: 'Al momento non è possibile mostrare i dispositivi.',
+  actionFailed: 'Non ha funzionato. Riprova.',
+  stale: 'Non c’è connessione. L’elenco potrebbe non essere aggiornato.',
+  accountOf: 'Account di {name}',
+  account: 'Account',
+  yourDevices: 'I tuoi dispositivi',
+  signOutEverywhere: 'Esci ovunque',
+  everywhereQuestion: 'Uscire ovunque?',
+  everywhereEffect:
+    'La sessione viene chiusa subito su tutti i tuoi dispositivi, anche su questo. Su ognuno dovrai accedere di nuovo.',
+};
+
+export default texts;

@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'nl',
+  close: 'Sluiten',
+  wait: 'Een ogenblik geduld',
+  retry: 'Opnieuw proberen',
+  devices: 'Apparaten',
+  thisDevice: 'Dit apparaat',
+  unknownDevice: 'Onbekend apparaat',
+  browserOnSystem: '{browser} op {system}',
+  online: 'Online',
+  offline: 'Offline',
+  notSignedIn: 'Uitgelogd',
+  lastUsed: 'Laatst gebruikt: {when}',
+  firstUsed: 'Voor het eerst gebruikt: {when}',
+  rename: 'Naam wijzigen',
+  renameDevice: 'Naam wijzigen: {device}',
+  deviceName: 'Naam van het apparaat',
+  save: 'Opslaan',
+  cancel: 'Annuleren',
+  signOut: 'Uitloggen',
+  signOutDevice: 'Uitloggen: {device}',
+  remove: 'Verwijderen',
+  removeDevice: 'Verwijderen: {device}',
+  deviceIsOut: '{device} is uitgelogd.',
+  signOutOthers: 'Uitloggen op alle andere apparaten',
+  othersAreOut: 'Alle andere apparaten zijn uitgelogd.',
+  more: 'Meer tonen',
+  noDevices: 'Er zijn geen apparaten.',
+  slowList: 'Dit duurt langer dan normaal.',
+  listFailed: 'De apparaten kunnen op dit moment niet worden getoond.',
+  actionFailed: 'Dat is niet gelukt. Probeer het opnieuw.',
+  stale: 'Er is geen verbinding. De lijst is misschien verouderd.',
+  accountOf: 'Account van {name}',
+  account: 'Account',
+  yourDevices: 'Je apparaten',
+  signOutEverywhere: 'Overal uitloggen',
+  everywhereQuestion: 'Overal uitloggen?',
+  everywhereEffect:
+    'Al je apparaten worden meteen uitgelogd, ook dit. Op elk apparaat moet je opnieuw inloggen.',
+};
+
+export default texts;

@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'pl',
+  close: 'Zamknij',
+  wait: 'Chwileczkę',
+  retry: 'Spróbuj ponownie',
+  devices: 'Urządzenia',
+  thisDevice: 'To urządzenie',
+  unknownDevice: 'Nieznane urządzenie',
+  browserOnSystem: '{browser} w systemie {system}',
+  online: 'Online',
+  offline: 'Offline',
+  notSignedIn: 'Wylogowano',
+  lastUsed: 'Ostatnie użycie: {when}',
+  firstUsed: 'Pierwsze użycie: {when}',
+  rename: 'Zmień nazwę',
+  renameDevice: 'Zmień nazwę: {device}',
+  deviceName: 'Nazwa urządzenia',
+  save: 'Zapisz',
+  cancel: 'Anuluj',
+  signOut: 'Wyloguj',
+  signOutDevice: 'Wyloguj: {device}',
+  remove: 'Usuń',
+  removeDevice: 'Usuń: {device}',
+  deviceIsOut: 'Wylogowano: {device}.',
+  signOutOthers: 'Wyloguj wszystkie inne urządzenia',
+  othersAreOut: 'Wylogowano wszystkie inne urządzenia.',
+  more: 'Pokaż więcej',
+  noDevices: 'Nie ma urządzeń.',
+  slowList: 'To trwa dłużej niż zwykle.',
+  listFailed: 'W tej chwili nie można wyświetlić urządzeń.',
+  actionFailed: 'Nie udało się. Spróbuj ponownie.',
+  stale: 'Brak połączenia. Lista może być nieaktualna.',
+  accountOf: 'Konto: {name}',
+  account: 'Konto',
+  yourDevices: 'Twoje urządzenia',
+  signOutEverywhere: 'Wyloguj wszędzie',
+  everywhereQuestion: 'Wylogować wszędzie?',
+  everywhereEffect:
+    'Wszystkie Twoje urządzenia zostaną natychmiast wylogowane, także to. Na każdym trzeba będzie zalogować się ponownie.',
+};
+
+export default texts;

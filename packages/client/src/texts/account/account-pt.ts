@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'pt',
+  close: 'Fechar',
+  wait: 'Um momento, por favor',
+  retry: 'Tentar novamente',
+  devices: 'Dispositivos',
+  thisDevice: 'Este dispositivo',
+  unknownDevice: 'Dispositivo desconhecido',
+  browserOnSystem: '{browser} no {system}',
+  online: 'On-line',
+  offline: 'Off-line',
+  notSignedIn: 'Sessão encerrada',
+  lastUsed: 'Último uso: {when}',
+  firstUsed: 'Primeiro uso: {when}',
+  rename: 'Renomear',
+  renameDevice: 'Renomear: {device}',
+  deviceName: 'Nome do dispositivo',
+  save: 'Salvar',
+  cancel: 'Cancelar',
+  signOut: 'Sair',
+  signOutDevice: 'Sair: {device}',
+  remove: 'Remover',
+  removeDevice: 'Remover: {device}',
+  deviceIsOut: 'A sessão foi encerrada: {device}.',
+  signOutOthers: 'Sair de todos os outros dispositivos',
+  othersAreOut: 'A sessão foi encerrada em todos os outros dispositivos.',
+  more: 'Mostrar mais',
+  noDevices: 'Não há dispositivos.',
+  slowList: 'Isto está demorando mais do que o normal.',
+  listFailed: 'Não é possível mostrar os dispositivos neste momento.',
+  actionFailed: 'Não funcionou. Tente novamente, por favor.',
+  stale: 'Não há conexão. A lista pode estar desatualizada.',
+  accountOf: 'Conta de {name}',
+  account: 'Conta',
+  yourDevices: 'Os seus dispositivos',
+  signOutEverywhere: 'Sair de todos os lugares',
+  everywhereQuestion: 'Sair de todos os lugares?',
+  everywhereEffect:
+    'A sessão será encerrada imediatamente em todos os seus dispositivos, também neste. Em cada um terá de entrar novamente.',
+};
+
+export default texts;

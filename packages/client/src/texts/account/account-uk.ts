@@ -1,0 +1,45 @@
+import type { AccountTexts } from './account-texts.js';
+
+/** Not read by a native speaker. */
+const texts: AccountTexts = {
+  language: 'uk',
+  close: 'Закрити',
+  wait: 'Зачекайте, будь ласка',
+  retry: 'Спробувати ще раз',
+  devices: 'Пристрої',
+  thisDevice: 'Цей пристрій',
+  unknownDevice: 'Невідомий пристрій',
+  browserOnSystem: '{browser} на {system}',
+  online: 'У мережі',
+  offline: 'Не в мережі',
+  notSignedIn: 'Виконано вихід',
+  lastUsed: 'Останнє використання: {when}',
+  firstUsed: 'Перше використання: {when}',
+  rename: 'Перейменувати',
+  renameDevice: 'Перейменувати: {device}',
+  deviceName: 'Назва пристрою',
+  save: 'Зберегти',
+  cancel: 'Скасувати',
+  signOut: 'Вийти',
+  signOutDevice: 'Вийти: {device}',
+  remove: 'Вилучити',
+  removeDevice: 'Вилучити: {device}',
+  deviceIsOut: 'Виконано вихід: {device}.',
+  signOutOthers: 'Вийти на всіх інших пристроях',
+  othersAreOut: 'На всіх інших пристроях виконано вихід.',
+  more: 'Показати більше',
+  noDevices: 'Пристроїв немає.',
+  slowList: 'Це триває довше, ніж зазвичай.',
+  listFailed: 'Зараз неможливо показати пристрої.',
+  actionFailed: 'Не вдалося. Спробуйте ще раз.',
+  stale: 'Немає з’єднання. Список може бути застарілим.',
+  accountOf: 'Обліковий запис: {name}',
+  account: 'Обліковий запис',
+  yourDevices: 'Ваші пристрої',
+  signOutEverywhere: 'Вийти всюди',
+  everywhereQuestion: 'Вийти всюди?',
+  everywhereEffect:
+    'На всіх ваших пристроях, також на цьому, негайно буде виконано вихід. На кожному доведеться увійти ще раз.',
+};
+
+export default texts;
