@@ -34,6 +34,7 @@ inChromium('the helper for Playwright of docs/test-your-application.md', () => {
     const { signIn } = (await import(pathToFileURL(place).href)) as Helper;
     const page = await browser.newPage();
     await page.goto(service.url);
+    page.setDefaultTimeout(120_000); // the machine may be busy
     await signIn(page, 'ada', 'analytical-engine');
     await page.getByText('Ada Lovelace').first().waitFor();
   });

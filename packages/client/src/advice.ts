@@ -57,6 +57,11 @@ export function adviseOnCallback(isHandled: () => boolean): void {
   });
 }
 
+/** @param loaded address of the callback page */
+export function adviseOnArrival(loaded: string, redirectUri: string): void {
+  advise(`The callback arrived at ${loaded}, but redirectUri is ${redirectUri}: sign-in is refused.`);
+}
+
 /** @param listed `fetchOrigins`, or its default */
 export function adviseOnOrigin(origin: string, listed: readonly string[]): void {
   const list = [...listed, origin].map((one) => `'${one}'`).join(', ');

@@ -1,5 +1,5 @@
 import { makeAccount } from './account.js';
-import { adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
+import { adviseOnArrival, adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
@@ -9,11 +9,13 @@ import type { ClientOptions, DevicesOptions, StepUpOptions, UserOptions } from '
 import { bearerFetch } from './service/bearer-fetch.js';
 import { makeClock } from './service/clock.js';
 import { makePost } from './service/post.js';
+import { base64url } from './service/proof.js';
 import { makeCall } from './service/service.js';
 import { after, backoff, onWake } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
-import { handOn, signInMemory } from './sign-in/callback.js';
-import { loadStepUp, makeRequests } from './sign-in/requests.js';
+import { MESSAGE, reportError, signInMemory } from './sign-in/callback.js';
+import { makeProviders } from './sign-in/providers.js';
+import type { SignInRequests } from './sign-in/requests.js';
 import { loadButtons, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
 import { makeKeys } from './tokens/keys.js';
@@ -72,8 +74,18 @@ export function createClient<Events extends object = any>(options: ClientOptions
   );
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
-  const requests = makeRequests(options, call, post, report, keys, keeper);
-  const signingIn = makeSignIn(options, requests, memory, texts, (step) => emit('progress', step), report);
+  const providers = makeProviders(call);
+  const loadStepUp = (): Promise<typeof import('./sign-in/step-up.js')> =>
+    orNetworkError(import('./sign-in/step-up.js'));
+  /** A separate file, as the dialog: pages with a session do not need it. */
+  const loadRequests = async (): Promise<SignInRequests> => {
+    const { makeRequests } = await orNetworkError(import('./sign-in/requests.js'));
+    const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
+    const given = [LatchkeyError, base64url, stored, loadStepUp, advise] as const;
+    return makeRequests(given, options, call, post, report, keys, keeper);
+  };
+  const progress = (step: SignInStep): void => emit('progress', step);
+  const signingIn = makeSignIn(options, providers, loadRequests, memory, texts, progress, report);
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
   const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
   const canAsk = !!page && options.askAgain !== false;
@@ -131,6 +143,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const stopAdvising = IS_DEVELOPMENT && page && adviseOnSetup(url, options.redirectUri);
   /** One per page: React runs effects twice in StrictMode. */
   let handling: Promise<boolean> | undefined;
+  const handle = async (): Promise<boolean> => {
+    const { href } = location; // a router may change it at once
+    const { handOn } = await orNetworkError(import('./sign-in/hand-on.js'));
+    return handOn([LatchkeyError, MESSAGE, openBroadcast, reportError, after], href, memory, report);
+  };
   if (IS_DEVELOPMENT && page) adviseOnCallback(() => !!handling);
   const cancelProfile =
     page &&
@@ -167,17 +184,17 @@ export function createClient<Events extends object = any>(options: ClientOptions
       await renew(wanted);
       return keeper.session()!;
     }),
-    providers: rejecting(requests.providers),
+    providers: rejecting(providers.providers),
     showProviders: inPage(async (place, wanted = {}) => {
       const { showButtons } = await loadButtons();
       await languageLoaded;
-      return showButtons(place, requests.providers, texts, signIn, wanted);
+      return showButtons(place, providers.providers, texts, signIn, wanted);
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),
     handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
-      if (await (handling ??= handOn(memory, report))) signingIn.showText(texts.done);
+      if (await (handling ??= handle())) signingIn.showText(texts.done);
     }),
     accessToken: refresher.fresh,
     fetch: authorizedFetch,

@@ -103,7 +103,7 @@ export const providerKeys = {
     name: 'adapter',
     parser: adapterName,
     default: 'contract',
-    doc: "Protocol: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), a product (`github`, `discord`, `google`, `microsoft`, `okta`, `auth0`, `keycloak`, `gitlab`, `apple`, `linkedin`, `slack`, `facebook`: its addresses and peculiarities are known), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
+    doc: "Protocol: `contract` (docs/provider-contract.md), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), a product (`github`, `discord`, `google`, `microsoft`, `okta`, `auth0`, `keycloak`, `gitlab`, `apple`, `linkedin`, `slack`, `facebook`), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
@@ -121,7 +121,7 @@ export const providerKeys = {
     name: 'auth_time',
     parser: parsers.oneOf('provider', 'sign_in'),
     default: 'provider',
-    doc: 'If the provider reports no time of the authentication: `sign_in` takes the time of the sign-in as `auth_time` of the tokens. Only for a provider that asks for the password each time. With `provider`, a sign-in with `max_age` is then refused.',
+    doc: '`sign_in`: if the provider reports no `auth_time`, the time of the sign-in is taken. Only for a provider that asks for the password each time.',
   },
   mode: {
     name: 'mode',
@@ -172,7 +172,7 @@ export const adapterKeys = {
   claims: {
     name: 'claims',
     parser: claimsSetting,
-    doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`. `roles`, `groups` and `entitlements` are lists of texts. A claim beyond 100 names or 4 KiB of JSON in all is dropped, with a warning.',
+    doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`.',
   },
   authorizeParams: {
     name: 'authorize_params',

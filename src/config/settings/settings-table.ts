@@ -86,7 +86,7 @@ export const settingsTable = {
     name: 'REDIS_URL',
     parser: redisUrl,
     secret: true,
-    doc: 'Redis: exact rate limits across instances, and notifications between many instances, for which the database is used otherwise (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
+    doc: 'Redis, for exact rate limits across instances and for many instances (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
   },
   secretKey: {
     name: 'SECRET_KEY',
@@ -102,7 +102,7 @@ export const settingsTable = {
     secret: true,
     defaultShown:
       'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. Without a right it has all; `push` may push; `read` may introspect and read the session revocation feed, metrics and the audit trail; `support` may read users and the audit trail and end sessions; `users` may do all that concerns users. The audit trail and the log show the name (default: the right and the position, `users-2`).',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. The right is `read`, `push`, `support` or `users`; without one the key has all (docs/production.md).',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',

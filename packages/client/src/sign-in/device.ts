@@ -1,10 +1,10 @@
-import { stored, type Stored } from '../tokens/storage.js';
+import type { stored, Stored } from '../tokens/storage.js';
 
 let id: Stored<string> | undefined;
 
 /** Returns the id of this device (spec §2.4): made once and kept in localStorage, wherever the tokens are stored. */
-export function deviceId(): string {
-  id ??= stored('localStorage', 'latchkey:device');
+export function deviceId(store: typeof stored): string {
+  id ??= store('localStorage', 'latchkey:device');
   if (!id.get()) id.put(crypto.randomUUID());
   return id.get()!;
 }

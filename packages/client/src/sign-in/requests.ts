@@ -1,26 +1,30 @@
-import { LatchkeyError, orNetworkError } from '../latchkey-error.js';
-import type { ClientOptions, Provider, SignInMode } from '../options.js';
+import type { adviseOnArrival } from '../advice.js';
+import type { LatchkeyError } from '../latchkey-error.js';
+import type { ClientOptions } from '../options.js';
 import type { Post } from '../service/post.js';
-import { base64url } from '../service/proof.js';
+import type { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
-import { sleep } from '../service/timer.js';
 import type { Keys } from '../tokens/keys.js';
+import type { stored } from '../tokens/storage.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
-import { advise, IS_DEVELOPMENT } from '../advice.js';
 import type { Asked, CallbackQuery, PendingSignIn, Report } from './callback.js';
 import { deviceId, deviceName } from './device.js';
 
-/** Seconds: a click must not wait longer. */
-const MODE_TIMEOUT = 3;
+/** What the main file passes. This file, which is loaded with the dialog, imports nothing of it: shared code would become a third file. */
+type Given = readonly [
+  Failure: typeof LatchkeyError,
+  encode: typeof base64url,
+  store: typeof stored,
+  loadStepUp: () => Promise<typeof import('./step-up.js')>,
+  /** Undefined in the production build. */
+  advise: typeof adviseOnArrival | undefined,
+];
 
 export type SignInRequests = ReturnType<typeof makeRequests>;
 
-/** Loads the file about new sign-ins in place of a session. @throws LatchkeyError `network` */
-export const loadStepUp = (): Promise<typeof import('./step-up.js')> =>
-  orNetworkError(import('./step-up.js'));
-
 /** The requests of a sign-in to the service. */
 export function makeRequests(
+  [Failure, encode, store, loadStepUp, advise]: Given,
   { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
@@ -28,35 +32,14 @@ export function makeRequests(
   keys: Keys,
   keeper: TokenKeeper,
 ) {
-  let known: Provider[] = [];
-  let loading: Promise<Provider[]> | undefined;
-  /** The browser caches the answer for 300 s (contract §4). */
-  const load = async (): Promise<Provider[]> => {
-    try {
-      const { providers } = await call<{ providers: Provider[] }>('GET', '/oauth2/providers');
-      if (!Array.isArray(providers)) throw new LatchkeyError('unexpected_answer');
-      return (known = providers);
-    } catch (error) {
-      loading = undefined; // the next call tries again
-      throw error;
-    }
-  };
-  const providers = (): Promise<Provider[]> => (loading ??= load());
-  const knownMode = (provider?: string): SignInMode | undefined => {
-    const mode = known.find(({ name }) => name === provider)?.mode;
-    return /^(iframe|popup|redirect)$/.test(mode!) ? mode : undefined;
+  /** Makes a PKCE verifier of 256 random bits, and its S256 challenge (RFC 7636). */
+  const makePkce = async (): Promise<{ verifier: string; challenge: string }> => {
+    if (!globalThis.crypto?.subtle) throw new Failure('insecure_context');
+    const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
+    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+    return { verifier, challenge: encode(hash) };
   };
   return {
-    providers,
-    /** Returns the only enabled provider, if that is known already. */
-    onlyProvider: () => (known.length === 1 ? known[0]!.name : undefined),
-    /** Returns the provider's mode if it is known already: browsers open windows only during a click. */
-    knownMode,
-    /** Asks for the provider's mode; `iframe` without an answer in 3 s. Never rejects. */
-    askMode: async (provider: string): Promise<SignInMode> => {
-      await Promise.race([providers().catch(() => undefined), sleep(MODE_TIMEOUT)]);
-      return knownMode(provider) ?? 'iframe';
-    },
     /**
      * Step 1 of spec §1: asks for the address of the provider's page.
      * @throws LatchkeyError `insecure_context`, or the service's error
@@ -83,7 +66,7 @@ export function makeRequests(
         `/oauth2/authorize?${query.toString()}`,
       );
       const { redirect_url: url, state, issuer } = answer;
-      if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
+      if (!/^https?:/.test(url) || !state) throw new Failure('unexpected_answer');
       return {
         url,
         sent: { state, verifier, redirectUri: absolute, issuer, options, returnTo: location.href },
@@ -96,8 +79,8 @@ export function makeRequests(
      */
     exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
       const { verifier: code_verifier, issuer } = sent;
-      const redirect_uri = arrivalOf(sent.redirectUri, at);
-      const device_id = deviceId();
+      const redirect_uri = arrivalOf(sent.redirectUri, at, advise);
+      const device_id = deviceId(store);
       const key = issuer && (await keys.make());
       const bound = issuer && key ? { binding: { issuer, key } } : {};
       const body = { code, state, iss, device_id, redirect_uri, code_verifier, device_name };
@@ -106,8 +89,7 @@ export function makeRequests(
         const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
         const { provider, user } = sent.options;
         const own = { device_id, provider, received_at, signed_in_at: received_at };
-        const kept =
-          user && (await loadStepUp()).replace(LatchkeyError, report, user, tokens, keeper.reload());
+        const kept = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
         keeper.put({ ...tokens, ...bound, ...own, ...(kept || {}) });
       } catch (error) {
         if (key) keys.remove(key);
@@ -121,19 +103,10 @@ export function makeRequests(
  * Returns the address at which the callback arrived, which the service compares with the one of the state (RFC 9700 §4.4). Equal
  * spellings count as the redirect URI: a server may add a slash, a file name, or the language as a prefix.
  */
-function arrivalOf(redirectUri: string, at: readonly string[] = []): string {
+function arrivalOf(redirectUri: string, at: readonly string[] = [], advise?: typeof adviseOnArrival): string {
   const [loaded = redirectUri] = at;
   const plain = (address: string): string => new URL(address).pathname.replace(/(\/index)?(\.html)?\/?$/, '');
   if (!at.length || at.some((one) => plain(one).endsWith(plain(redirectUri)))) return redirectUri;
-  if (IS_DEVELOPMENT)
-    advise(`The callback arrived at ${loaded}, but redirectUri is ${redirectUri}: sign-in is refused.`);
+  advise?.(loaded, redirectUri);
   return loaded;
-}
-
-/** Makes a PKCE verifier of 256 random bits, and its S256 challenge (RFC 7636). */
-async function makePkce(): Promise<{ verifier: string; challenge: string }> {
-  if (!globalThis.crypto?.subtle) throw new LatchkeyError('insecure_context');
-  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  return { verifier, challenge: base64url(hash) };
 }

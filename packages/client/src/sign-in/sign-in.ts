@@ -15,6 +15,7 @@ import {
   type SignInMemory,
 } from './callback.js';
 import type { SignInDialog } from './dialog.js';
+import type { Providers } from './providers.js';
 import type { SignInRequests } from './requests.js';
 
 /** Seconds for which another window may send its callback: the life of a state (contract §2 `STATE_TTL`). */
@@ -31,7 +32,8 @@ export type SignIn = ReturnType<typeof makeSignIn>;
 /** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
   defaults: SignInOptions,
-  { providers, onlyProvider, knownMode, askMode, authorize, exchange }: SignInRequests,
+  { providers, onlyProvider, knownMode, askMode }: Providers,
+  loadRequests: () => Promise<SignInRequests>,
   { begun, arrived, line }: SignInMemory,
   texts: Texts,
   progress: (step: SignInStep) => void,
@@ -66,7 +68,10 @@ export function makeSignIn(
     }));
   };
 
-  const loadAhead = (): void => void load().catch(() => undefined);
+  const loadAhead = (): void => {
+    load().catch(() => undefined);
+    loadRequests().catch(() => undefined);
+  };
 
   /** Calls `work` with the dialog: at once if it is loaded, and never if another attempt begins before. */
   const inDialog = async (work: (dialog: SignInDialog) => void): Promise<void> => {
@@ -130,7 +135,7 @@ export function makeSignIn(
     progress('authorize');
     try {
       const [{ url, sent }, how] = await Promise.all([
-        authorize(options),
+        loadRequests().then(({ authorize }) => authorize(options)),
         wanted ?? askMode(provider),
         wanted === 'redirect' || waiting, // a redirect needs no dialog
       ]);
@@ -201,7 +206,7 @@ export function makeSignIn(
       inDialog((open) => open.wait(mode === 'iframe')).catch(() => undefined); // the exchange needs no dialog
       progress('exchange');
       exchanging = true;
-      await exchange(query, sent);
+      await (await loadRequests()).exchange(query, sent);
       progress('signed-in');
       settle();
     } catch (error) {

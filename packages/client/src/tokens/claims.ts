@@ -12,7 +12,7 @@ export interface UserClaims {
 /** An access token has all others as members of `claims` (contract §5). */
 const TOP_LEVEL = /^(roles|groups|entitlements|name|email|preferred_username)$/;
 
-/** The members of an access token that the client reads (contract §5). */
+/** The members of an access token that the client reads. */
 interface Payload {
   readonly sid?: string;
   readonly claims?: object;
