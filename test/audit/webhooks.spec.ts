@@ -241,7 +241,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('after 3 days an address is paused, with an event; the start of an instance tries again', async () => {
+  it('after 3 days an address is paused, with an event; each hour, and the start of an instance, tries again', async () => {
     receiver.answer = (response) => response.writeHead(500).end();
     await start();
     const [first] = await write(2);
@@ -264,8 +264,10 @@ describe('webhooks', () => {
     expect(new Set(receiver.ids)).toEqual(new Set([first]));
     expect((await sql(`SELECT FROM audit_events WHERE event = 'webhook_paused'`)).length).toBe(1);
 
+    const isInAnHour = `retry_at > now() + interval '50 minutes' AND retry_at < now() + interval '70 minutes'`;
+    await until(async () => (await sql(`SELECT FROM webhooks WHERE ${isInAnHour}`)).length > 0);
     receiver.answer = (response) => response.writeHead(200).end();
-    await restart();
+    await sql(`UPDATE webhooks SET retry_at = now()`);
     await until(() => receiver.firsts.length === 3); // with webhook_paused
     await until(
       async () => (await sql('SELECT FROM webhooks WHERE paused_at IS NULL AND attempts = 0')).length > 0,

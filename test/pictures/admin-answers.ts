@@ -49,7 +49,7 @@ const overview = {
 };
 
 const browsers = [
-  ['Chrome 156', 'Windows 11'],
+  ['Chrome 156', 'Windows 10/11'],
   ['Safari 26', 'iOS 26'],
   ['Firefox 153', 'Linux'],
 ] as const;

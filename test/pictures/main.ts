@@ -49,7 +49,7 @@ async function administer(): Promise<void> {
   await picture(page, 'admin-light');
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.goto(service.url + USER_VIEW);
-  await page.getByText('Work laptop').waitFor();
+  await page.getByText('Work laptop').first().waitFor();
   await picture(page, 'admin-user-dark');
 }
 

@@ -40,11 +40,16 @@ export function Events({
   );
 }
 
+/** Events that are no refusal, and not as they should be. */
+const WARNINGS = new Set(['session_lost', 'webhook_paused']);
+
 function What({ event }: { event: AuditEvent }): ReactNode {
   const { result, error, reason } = event;
   return (
     <>
-      <span className={result === 'refused' ? 'state bad' : 'state good'}>
+      <span
+        className={`state ${result === 'refused' ? 'bad' : WARNINGS.has(event.event) ? 'warning' : 'good'}`}
+      >
         <span className="strong">{EVENT_NAMES[event.event] ?? event.event}</span>
       </span>
       {(error ?? reason) && (

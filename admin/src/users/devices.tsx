@@ -6,19 +6,20 @@ import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
 import { nameOf, programOf, When } from '../parts/text.js';
 import { ended } from './ended.js';
-import { useRest } from './use-rest.js';
+import type { Rest } from './use-rest.js';
 
 /** The devices of a user, newest use first. */
 export function Devices({
   path,
   user,
+  list: { rows, rest },
   reload,
 }: {
   path: string;
   user: UserDetail;
+  list: Rest<Device>;
   reload: () => void;
 }): ReactNode {
-  const { rows, rest } = useRest(path, 'devices', user.devices);
   const name = nameOf(user);
   const columns = useMemo(
     () =>

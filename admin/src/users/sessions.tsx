@@ -6,19 +6,20 @@ import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
 import { nameOf, programOf, When } from '../parts/text.js';
 import { ended } from './ended.js';
-import { useRest } from './use-rest.js';
+import type { Rest } from './use-rest.js';
 
 /** The live sessions of a user, newest use first. */
 export function Sessions({
   path,
   user,
+  list: { rows, rest },
   reload,
 }: {
   path: string;
   user: UserDetail;
+  list: Rest<Session>;
   reload: () => void;
 }): ReactNode {
-  const { rows, rest } = useRest(path, 'sessions', user.sessions);
   const name = nameOf(user);
   const { devices } = user;
   const columns = useMemo(

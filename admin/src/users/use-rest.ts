@@ -10,6 +10,12 @@ interface Rows {
   readonly sessions: Session;
 }
 
+/** Rows of a list, and how to load the others. */
+export interface Rest<Row> {
+  readonly rows: readonly Row[];
+  readonly rest: Pages<Row>;
+}
+
 /**
  * A list with the first entries of `GET /users/:user_id`. On demand the whole list is loaded, and replaces them.
  * @param path of the user
@@ -18,7 +24,7 @@ export function useRest<List extends keyof Rows>(
   path: string,
   list: List,
   first: readonly Rows[List][],
-): { rows: readonly Rows[List][]; rest: Pages<Rows[List]> } {
+): Rest<Rows[List]> {
   const [isWanted, setWanted] = useState(false);
   const pages = usePages<Rows[List]>(isWanted ? `${path}/${list}` : null, list, FIRST + 1);
   const isReplaced = pages.rows.length > 0;

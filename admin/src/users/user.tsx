@@ -16,6 +16,7 @@ import { Claims, EffectiveClaims } from './claims.js';
 import { Devices } from './devices.js';
 import { Sessions } from './sessions.js';
 import { Status } from './status.js';
+import { useRest } from './use-rest.js';
 import { UserActions } from './user-actions.js';
 
 /** A user, with everything that the service knows about them. */
@@ -24,11 +25,17 @@ export function User({ userId }: { userId: string }): ReactNode {
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
   const trail = usePages<AuditEvent>(data ? `/audit?user_id=${data.user_id}&limit=20` : null, 'events', 10);
+  const sessions = useRest(path, 'sessions', data?.sessions ?? []);
+  const devices = useRest(path, 'devices', data?.devices ?? []);
   const { reload: reloadTrail } = trail;
+  const { reload: reloadSessions } = sessions.rest;
+  const { reload: reloadDevices } = devices.rest;
   const reload = useCallback(() => {
     void mutate();
     reloadTrail();
-  }, [mutate, reloadTrail]);
+    reloadSessions();
+    reloadDevices();
+  }, [mutate, reloadTrail, reloadSessions, reloadDevices]);
   if (!data)
     return (
       <>
@@ -70,8 +77,8 @@ export function User({ userId }: { userId: string }): ReactNode {
           )}
         </section>
       </div>
-      <Sessions path={path} user={data} reload={reload} />
-      <Devices path={path} user={data} reload={reload} />
+      <Sessions path={path} user={data} list={sessions} reload={reload} />
+      <Devices path={path} user={data} list={devices} reload={reload} />
       <Trail userId={data.user_id} pages={trail} />
     </>
   );

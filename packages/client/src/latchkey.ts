@@ -26,7 +26,7 @@ export interface Device {
   readonly user_agent: string | null;
   /** From the user agent, e.g. `Chrome 156`. */
   readonly browser: string | null;
-  /** From the user agent, e.g. `Windows 11`. */
+  /** From the user agent, e.g. `Windows 10/11`. */
   readonly os: string | null;
   /** IP address of the last sign-in, as far as the service keeps addresses. */
   readonly address: string | null;

@@ -8,7 +8,7 @@ import type { AuditEvent } from '../audit-event.js';
 import { isBefore, timeOfCursor, type AuditFeed } from '../audit-feed.js';
 import { Stopwatch } from './stopwatch.js';
 import { TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
-import { LEASE_MS, type HeldWebhook, type WebhookStore } from './webhook.store.js';
+import { LEASE_MS, PAUSED_S, type HeldWebhook, type WebhookStore } from './webhook.store.js';
 
 /** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */
 const NOT_HELD_MS = 3000;
@@ -105,7 +105,7 @@ export class WebhookSender {
     const wanted = page.events.filter(({ event }) => !names || names.includes(event.event));
     this.acceptedUntil = timeOfCursor(wanted[0]?.cursor ?? page.cursor);
     if (wanted.length > 0) {
-      const wait = held.retryAt ? held.retryAt.getTime() - clock.now() : held.pausedAt ? FAILING_MS : 0;
+      const wait = held.retryAt ? held.retryAt.getTime() - clock.now() : 0;
       if (wait > 0) return Math.min(wait, FAILING_MS);
     }
     for (const { event, cursor } of wanted) {
@@ -157,11 +157,11 @@ export class WebhookSender {
     const { store, clock } = this.parts;
     const problem = `${this.name} does not accept events: ${reason}.`;
     if (pausedAt) {
-      await store.failed(this.address, this.holder, null);
+      await store.failed(this.address, this.holder, PAUSED_S);
       this.logger.warn(`${problem} It stays paused.`);
     } else if (failingSince && clock.now() - failingSince.getTime() >= GIVE_UP_MS) {
       await store.pause(this.address, this.holder, problem);
-      this.logger.warn(`${problem} It is paused after 3 days; the start of an instance tries again.`);
+      this.logger.warn(`${problem} It is paused after 3 days, and tried once an hour.`);
     } else {
       const pause = Math.min(2 ** attempts, LONGEST_PAUSE_S) * (0.75 + Math.random() / 2);
       await store.failed(this.address, this.holder, pause);

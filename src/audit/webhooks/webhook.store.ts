@@ -10,6 +10,9 @@ import { AuditStore } from '../audit.store.js';
 export const LEASE_MS = 15_000;
 const HELD_UNTIL = `now() + interval '${LEASE_MS} milliseconds'`;
 
+/** Pause between the attempts of an address that is paused. */
+export const PAUSED_S = 3600;
+
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
@@ -57,7 +60,7 @@ const FAILED = {
     WHERE address_hash = $1 AND holder = $2`,
 };
 const PAUSED = `
-  UPDATE webhooks SET attempts = attempts + 1, paused_at = now(), retry_at = NULL
+  UPDATE webhooks SET attempts = attempts + 1, paused_at = now(), retry_at = now() + interval '${PAUSED_S} seconds'
   WHERE address_hash = $1 AND holder = $2 RETURNING attempts`;
 const RELEASE = {
   name: 'webhook-release',
@@ -107,12 +110,12 @@ export class WebhookStore {
     await this.sql.query(MOVED, [address, holder, position]);
   }
 
-  /** Stores a failed attempt. @param pause seconds until the next one; null: there is none */
-  async failed(address: Buffer, holder: string, pause: number | null): Promise<void> {
+  /** Stores a failed attempt. @param pause seconds until the next one */
+  async failed(address: Buffer, holder: string, pause: number): Promise<void> {
     await this.sql.query(FAILED, [address, holder, pause]);
   }
 
-  /** Stores the last attempt, with an event of the trail. @param reason for people */
+  /** Stores the attempt that pauses the address, with an event of the trail. @param reason for people */
   pause(address: Buffer, holder: string, reason: string): Promise<void> {
     return this.dataSource.transaction(async (manager) => {
       const [rows] = await manager.query<[unknown[], number]>(PAUSED, [address, holder]);

@@ -59,6 +59,14 @@ inChromium('the administration page, on the service', () => {
     provider.reset();
     return userId;
   }
+  const addDevices = (count: number): Promise<object[]> =>
+    query(
+      service.databaseUrl,
+      `INSERT INTO devices (user_id, device_id, device_name, user_agent, created_at, last_seen_at)
+       SELECT $1, gen_random_uuid(), 'Device ' || n, $2, now() - n * interval '1 hour', now() - n * interval '1 hour'
+       FROM generate_series(1, $3) AS n`,
+      [user, CHROME, count],
+    );
   const enter = (name: 'Ada' | 'Grace' | 'Linus', path = '/admin'): Promise<void> =>
     signInAs(page, `${service.url}${path}`, name);
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
@@ -193,7 +201,13 @@ inChromium('the administration page, on the service', () => {
 
     const events = (await eventsOf(user)).filter(({ event }) => event !== 'sign_in');
     const names = events.map(({ event }) => event);
-    expect(names).toEqual(expect.arrayContaining(['user_suspended', 'user_restored', 'claims_changed']));
+    expect(names.toReversed()).toEqual([
+      ...Array<string>(3).fill('sign_out'),
+      'user_suspended',
+      'user_restored',
+      'claims_changed',
+      'user_removed',
+    ]);
     for (const { event, actor } of events) expect([event, actor]).toEqual([event, ada]);
   });
 
@@ -278,13 +292,7 @@ inChromium('the administration page, on the service', () => {
   });
 
   it('shows 2,000 devices', async () => {
-    await query(
-      service.databaseUrl,
-      `INSERT INTO devices (user_id, device_id, device_name, user_agent, created_at, last_seen_at)
-       SELECT $1, gen_random_uuid(), 'Device ' || n, $2, now() - n * interval '1 hour', now() - n * interval '1 hour'
-       FROM generate_series(1, 1997) AS n`,
-      [user, CHROME],
-    );
+    await addDevices(1997);
     await enter('Ada', `/admin/users/${user}`);
     const devices = page.getByRole('region', { name: 'Devices' });
     await devices.getByRole('row').nth(100).waitFor();
@@ -297,6 +305,18 @@ inChromium('the administration page, on the service', () => {
     expect(await devices.getByRole('row').count()).toBe(2001);
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  it('shows what an action has changed in a list of more than a page', async () => {
+    await addDevices(110);
+    await enter('Ada', `/admin/users/${user}`);
+    const rows = page.getByRole('region', { name: 'Devices' }).getByRole('row');
+    await button('Load more').click();
+    await rows.nth(113).waitFor();
+    await device('Phone').getByRole('button').click();
+    await confirm('Sign out');
+    await device('Phone').getByText('Signed out').waitFor({ timeout: 30_000 });
+    expect(await rows.count()).toBe(114);
   });
 
   it('works by keyboard alone', async () => {

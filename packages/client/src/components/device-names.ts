@@ -11,7 +11,7 @@ export interface DeviceName {
   readonly lastUsed: string;
   /** Date of the first sign-in. */
   readonly firstUsed: string;
-  /** Name that no other device of the list has, e.g. `Chrome 156 on Windows 11, last used 2 minutes ago`. */
+  /** Name that no other device of the list has, e.g. `Chrome 156 on Windows 10/11, last used 2 minutes ago`. */
   readonly label: string;
 }
 

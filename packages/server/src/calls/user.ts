@@ -29,7 +29,7 @@ export interface DeviceOfUser {
   readonly user_agent: string | null;
   /** From the user agent, e.g. `Chrome 156`. */
   readonly browser: string | null;
-  /** From the user agent, e.g. `Windows 11`. */
+  /** From the user agent, e.g. `Windows 10/11`. */
   readonly os: string | null;
   /** IP address of the last sign-in, as the service's `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;

@@ -11,7 +11,7 @@ export interface AccountTexts {
   thisDevice: string;
   /** A device that says nothing about itself. */
   unknownDevice: string;
-  /** `{browser}` is e.g. `Chrome 156`, `{system}` e.g. `Windows 11`. */
+  /** `{browser}` is e.g. `Chrome 156`, `{system}` e.g. `Windows 10/11`. */
   browserOnSystem: string;
   online: string;
   offline: string;
