@@ -23,6 +23,7 @@ export const KEYCLOAK_FEATURES: Features = {
   par: true,
   claims: true,
   iss: true,
+  acr: true,
   logout: 'silent',
 };
 
@@ -52,18 +53,19 @@ export async function startKeycloak(home: string, at: Addresses): Promise<Produc
     await exited;
   };
 
-  async function admin(method: string, path: string, body?: object): Promise<unknown> {
+  const admin: Admin = async (method, path, body) => {
     const answer = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
       method: 'POST',
       body: new URLSearchParams({ ...ADMIN, grant_type: 'password', client_id: 'admin-cli' }),
     });
     const { access_token: token } = (await answer.json()) as { access_token: string };
     return call(`${url}/admin/realms${path}`, method, body, { Authorization: `Bearer ${token}` });
-  }
+  };
 
   try {
     await until(() => isUp(`${url}/realms/master`), 'Keycloak has started', START_MS);
     await admin('POST', '', realm(at));
+    await addStepUp(admin, at);
   } catch (error) {
     await stop();
     throw error;
@@ -74,6 +76,7 @@ export async function startKeycloak(home: string, at: Addresses): Promise<Produc
       plain: { adapter: 'keycloak', client_id: 'latchkey-plain', client_secret: SECRET },
       par: { adapter: 'keycloak', client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },
       key: { adapter: 'keycloak', client_id: 'latchkey-key', client_key: CLIENT_KEY },
+      acr: { adapter: 'keycloak', client_id: 'latchkey-acr', client_secret: SECRET },
     },
     authorize: (person, page) =>
       visit(person, page, at.callback(''), { username: 'ada', password: PASSWORD }),
@@ -102,11 +105,71 @@ interface Component {
   readonly providerId: string;
 }
 
+type Admin = (method: string, path: string, body?: object) => Promise<unknown>;
+
+interface Execution {
+  readonly id: string;
+  readonly displayName: string;
+  readonly providerId?: string;
+  readonly requirement: string;
+}
+
+/** Adds a client with a flow as the guide describes it: a level of authentication for each class (docs/guides/step-up.md). */
+async function addStepUp(admin: Admin, at: Addresses): Promise<void> {
+  const flows = '/latchkey/authentication/flows';
+  await admin('POST', flows, { alias: 'step-up', providerId: 'basic-flow', topLevel: true, builtIn: false });
+  const add = (flow: string, provider: string): Promise<unknown> =>
+    admin('POST', `${flows}/${flow}/executions/execution`, { provider });
+  const addFlow = (flow: string, alias: string): Promise<unknown> =>
+    admin('POST', `${flows}/${flow}/executions/flow`, {
+      alias,
+      type: 'basic-flow',
+      description: '',
+      provider: '',
+    });
+  await add('step-up', 'auth-cookie');
+  await addFlow('step-up', 'levels');
+  for (const [level, form] of [
+    ['level-1', 'auth-username-password-form'],
+    ['level-2', 'auth-password-form'],
+  ] as const) {
+    await addFlow('levels', level);
+    await add(level, 'conditional-level-of-authentication');
+    await add(level, form);
+  }
+  const requirements: Record<string, string> = {
+    'auth-cookie': 'ALTERNATIVE',
+    levels: 'ALTERNATIVE',
+    'level-1': 'CONDITIONAL',
+    'level-2': 'CONDITIONAL',
+  };
+  const all = (await admin('GET', `${flows}/step-up/executions`)) as Execution[];
+  let level = 0;
+  for (const execution of all) {
+    const { id, displayName, providerId = displayName } = execution;
+    const requirement = requirements[providerId] ?? 'REQUIRED';
+    await admin('PUT', `${flows}/step-up/executions`, { ...execution, requirement });
+    if (providerId !== 'conditional-level-of-authentication') continue;
+    level++;
+    const config = { 'loa-condition-level': String(level), 'loa-max-age': '36000' };
+    await admin('POST', `/latchkey/authentication/executions/${id}/config`, {
+      alias: `loa-${level}`,
+      config,
+    });
+  }
+  const [flow] = ((await admin('GET', flows)) as { id: string; alias: string }[]).filter(
+    ({ alias }) => alias === 'step-up',
+  );
+  const overrides = { authenticationFlowBindingOverrides: { browser: flow!.id } };
+  await admin('POST', '/latchkey/clients', client('acr', at, { secret: SECRET, ...overrides }));
+}
+
 /** A realm as its import takes it. */
 function realm(at: Addresses): object {
   return {
     realm: 'latchkey',
     enabled: true,
+    attributes: { 'acr.loa.map': JSON.stringify({ silver: 1, gold: 2 }) },
     groups: [{ name: 'staff' }],
     users: [
       {

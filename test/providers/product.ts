@@ -19,12 +19,14 @@ export interface Features {
   readonly claims: boolean;
   /** `iss` in the callback (RFC 9207). */
   readonly iss: boolean;
+  /** Step-up by `acr_values` (RFC 9470): `silver` by the password, `gold` by the password again. */
+  readonly acr?: true;
   /** With `id_token_hint` no page asks (`silent`), or one does (`form`); absent if the page is a program. */
   readonly logout?: 'silent' | 'form';
 }
 
 /** Settings of Latchkey beside `adapter` and `url`, by the name of the provider. */
-type Clients = Readonly<Partial<Record<'plain' | 'par' | 'key', Readonly<Record<string, string>>>>>;
+type Clients = Readonly<Partial<Record<'plain' | 'par' | 'key' | 'acr', Readonly<Record<string, string>>>>>;
 
 /** An identity provider that runs on loopback, with the user `ada`. */
 export interface Product {

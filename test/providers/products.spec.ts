@@ -4,7 +4,7 @@ import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
 import { Person } from '../support/oidc-issuer.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { bearer, type Tokens } from '../support/sign-in.js';
+import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { GLEWLWYD_FEATURES, hasGlewlwyd, startGlewlwyd } from './glewlwyd.js';
@@ -12,7 +12,16 @@ import { HYDRA_FEATURES, startHydra } from './hydra.js';
 import { hydraProgram, keycloakHome } from './installed-products.js';
 import { KEYCLOAK_FEATURES, startKeycloak } from './keycloak.js';
 import { NODE_OIDC_PROVIDER_FEATURES, startNodeOidcProvider } from './node-oidc-provider.js';
-import { EMAIL, START_MS, visit, warmUp, type Addresses, type Features, type Product } from './product.js';
+import {
+  EMAIL,
+  START_MS,
+  visit,
+  warmUp,
+  type Addresses,
+  type Features,
+  type Product,
+  type Visit,
+} from './product.js';
 
 const CI = process.env['CI'] !== undefined;
 const SIGNED_OUT = 'http://localhost/signed-out';
@@ -65,15 +74,22 @@ function describeProduct(
     }, START_MS);
     afterAll(() => endings.run());
 
-    const authorizationPage = async (provider: string): Promise<string> => {
-      const begun = await request(url()).get('/oauth2/authorize').query({ provider }).expect(200);
+    const authorizationPage = async (provider: string, asked: object = {}): Promise<string> => {
+      const begun = await request(url())
+        .get('/oauth2/authorize')
+        .query({ provider, ...asked })
+        .expect(200);
       return (begun.body as { redirect_url: string }).redirect_url;
     };
 
-    async function signIn(person: Person, provider = 'plain'): Promise<Tokens> {
-      const { url: callback } = await product.authorize(person, await authorizationPage(provider));
-      const { code, state, iss } = Object.fromEntries(callback.searchParams);
-      const { status, body } = await request(url()).post('/oauth2/token').send({ code, state, iss });
+    const exchange = ({ url: { searchParams } }: Visit): request.Test => {
+      const { code, state, iss } = Object.fromEntries(searchParams);
+      return request(url()).post('/oauth2/token').send({ code, state, iss });
+    };
+
+    async function signIn(person: Person, provider = 'plain', asked: object = {}): Promise<Tokens> {
+      const page = await authorizationPage(provider, asked);
+      const { status, body } = await exchange(await product.authorize(person, page));
       if (status === 200) return body as Tokens;
       throw new Error(`${status} ${JSON.stringify(body)}: ${service.log.slice(-5).join('')}`);
     }
@@ -126,6 +142,41 @@ function describeProduct(
     if (features.privateKeyJwt)
       it('authenticates by a key instead of a secret (RFC 7523)', async () => {
         expect(await isAlive(await signIn(new Person('ada'), 'key'))).toBe(true);
+      });
+
+    if (features.acr)
+      it('steps up by acr_values and max_age, and refuses a user who took them out of the address (RFC 9470)', async () => {
+        const person = new Person('ada');
+        const claims = async (asked: object): Promise<[pages: number, Record<string, unknown>]> => {
+          const visited = await product.authorize(person, await authorizationPage('acr', asked));
+          const { body } = await exchange(visited).expect(200);
+          const { refresh_token, access_token } = body as Tokens;
+          const again = await request(url()).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+          const [now, later] = [access_token, (again.body as Tokens).access_token].map(claimsOf);
+          const pick = ({ acr, auth_time }: Record<string, unknown>): object => ({ acr, auth_time });
+          expect(pick(later!)).toEqual(pick(now!));
+          return [visited.pages, now!];
+        };
+        const [, first] = await claims({});
+        expect(first).toMatchObject({ acr: 'silver', auth_time: expect.any(Number) });
+        const [pages, { acr }] = await claims({ acr_values: 'silver' });
+        expect([pages, acr]).toEqual([0, 'silver']); // the browser has a session
+
+        const address = new URL(await authorizationPage('acr', { acr_values: 'gold' }));
+        address.searchParams.delete('acr_values');
+        await exchange(await product.authorize(person, address.href)).expect(401, /acr/);
+
+        const [asked, gold] = await claims({ acr_values: 'gold' });
+        expect([asked, gold['acr']]).toEqual([1, 'gold']);
+        // Keycloak counts whole seconds, and does not ask in the second of a sign-in.
+        await until(async () => {
+          const [askedAgain, recent] = await claims({ max_age: '0' });
+          expect(recent['auth_time']).toBeGreaterThanOrEqual(first['auth_time'] as number);
+          return askedAgain > 0;
+        }, 'Keycloak asks again');
+        await exchange(
+          await product.authorize(person, await authorizationPage('acr', { acr_values: 'platinum' })),
+        ).expect(401, /acr/);
       });
 
     it('signs in and out after the product has changed its signing key', async () => {
