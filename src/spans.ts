@@ -65,7 +65,6 @@ export function statementFacts(name: string): Readonly<Record<string, string>> {
 
 /** Begins the span of a statement if traces are on. @param query the first argument of pg's `query` */
 export function beginStatement(query: unknown): EndSpan | undefined {
-  const tracer = currentTracer();
   if (!tracer) return undefined;
   const { name, text } = (typeof query === 'string' ? { text: query } : (query ?? {})) as {
     name?: unknown;

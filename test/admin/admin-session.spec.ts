@@ -124,7 +124,7 @@ describe('a role of administrators', () => {
     ['without the page', PRODUCTION, { stub: 403, community: 403, application: 403 }],
     ['with it off', { ADMIN_ENABLED: 'false' }, { stub: 403, community: 403, application: 403 }],
   ])('%s', async (_name, env, expected) => {
-    const { url, close } = await startTestService({
+    const on = await startTestService({
       ...provider.env(),
       ...provider.env('COMMUNITY'),
       SERVICE_KEYS: SERVICE_KEY,
@@ -133,19 +133,22 @@ describe('a role of administrators', () => {
     });
     try {
       const status = async ({ access_token }: Pick<Tokens, 'access_token'>): Promise<number> =>
-        (await bearer(url, access_token).get('/users')).status;
-      const state = await beginSignIn(url, { provider: 'community' });
-      const community = await request(url).post('/oauth2/token').send({ code: 'a boss', state }).expect(200);
-      const user = await signIn(url, 'nobody');
+        (await bearer(on.url, access_token).get('/users')).status;
+      const state = await beginSignIn(on.url, { provider: 'community' });
+      const community = await request(on.url)
+        .post('/oauth2/token')
+        .send({ code: 'a boss', state })
+        .expect(200);
+      const user = await signIn(on.url, 'nobody');
       const claims = { roles: ['latchkey-support'] };
-      await bearer(url, SERVICE_KEY).put(`/users/${user.user_id}/claims`, { claims }).expect(200);
+      await bearer(on.url, SERVICE_KEY).put(`/users/${user.user_id}/claims`, { claims }).expect(200);
       expect({
-        stub: await status(await signIn(url, 'a boss')),
+        stub: await status(await signIn(on.url, 'a boss')),
         community: await status(community.body as Tokens),
         application: await status(user),
       }).toEqual(expected);
     } finally {
-      await close();
+      await on.close();
     }
   });
 });

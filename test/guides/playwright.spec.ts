@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { stepsOf } from './page.js';
 
 interface Helper {
-  signIn(page: Page, login: string, password: string): Promise<void>;
+  readonly signIn: (page: Page, login: string, password: string) => Promise<void>;
 }
 
 inChromium('the helper for Playwright of docs/test-your-application.md', () => {

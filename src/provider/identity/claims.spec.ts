@@ -1,6 +1,6 @@
 import { claimAt, identityOf, isComplete, mappedClaims, droppedClaims, keepClaims } from './claims.js';
 
-const claims = {
+const ANSWER = {
   sub: 'u-1',
   name: '',
   login: 'ada',
@@ -22,7 +22,7 @@ describe('claimAt', () => {
     ['name,login', 'ada'],
     ['nothing, login', 'ada'],
     ['https://img.example/{user.id}/{id}.png', 'https://img.example/nested/42.png'],
-  ])('%s is there', (path, text) => expect(claimAt(claims, path, 'text')).toBe(text));
+  ])('%s is there', (path, text) => expect(claimAt(ANSWER, path, 'text')).toBe(text));
 
   it.each([
     '',
@@ -40,7 +40,7 @@ describe('claimAt', () => {
     'user.mails.length.x',
     'https://img.example/{sub}/{nothing}.png',
     'https://img.example/{sub}/{name}.png',
-  ])('%s is not', (path) => expect(claimAt(claims, path, 'text')).toBeUndefined());
+  ])('%s is not', (path) => expect(claimAt(ANSWER, path, 'text')).toBeUndefined());
 });
 
 describe('a template', () => {

@@ -65,8 +65,8 @@ inChromium('step-up', () => {
         response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*');
         response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
         response.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate');
-        if (request.method === 'OPTIONS') return void response.end();
-        next();
+        if (request.method === 'OPTIONS') response.end();
+        else next();
       })
       .use(express.text(), authenticate(verifier))
       .get('/orders', (_request, response) => void response.json([]))

@@ -216,7 +216,9 @@ function fromNow(seconds: number, language: string): string {
 
 /** Describes an error to the developer: code, sentence, what the browser has thrown, HTTP status. */
 function detailsOf({ code, message, cause, status }: LatchkeyError): string {
-  return [code, message, cause && String(cause), status && `HTTP ${status}`].filter(Boolean).join(' · ');
+  return [code, message, cause && String(cause as Error), status && `HTTP ${status}`]
+    .filter(Boolean)
+    .join(' · ');
 }
 
 /** @param language may be the application's, and so invalid, such as `pt_BR` */

@@ -90,7 +90,7 @@ export function makeRequests(
         const { provider, user } = sent.options;
         const own = { device_id, provider, received_at, signed_in_at: received_at };
         const kept = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
-        keeper.put({ ...tokens, ...bound, ...own, ...(kept || {}) });
+        keeper.put({ ...tokens, ...bound, ...own, ...kept });
       } catch (error) {
         if (key) keys.remove(key);
         throw error;

@@ -158,7 +158,10 @@ export class Sessions {
       ? await tokens.current(held, true).finally(() => tokens.end(refreshToken))
       : undefined;
     tokens.end(refreshToken);
-    if (!current) return void (await calls.revoke(refreshToken, 'user', held));
+    if (!current) {
+      await calls.revoke(refreshToken, 'user', held);
+      return undefined;
+    }
     const call = calls.signOut(`${settings.clientUrl}/`, { accessToken: current.token, address });
     return call.catch((error: LatchkeyError) => {
       if (error.code !== 'invalid_token') throw error; // it has just ended elsewhere
