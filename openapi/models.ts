@@ -14,8 +14,6 @@ const MODELS = [
   'auth/server-metadata.controller.ts',
   'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
-  'auth/users/user-claims.controller.ts',
-  'auth/users/user-sign-out.controller.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspect.controller.ts',

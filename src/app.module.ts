@@ -1,7 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AdminModule } from './admin/admin.module.js';
-import { AuditFeedModule } from './audit/audit-feed.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
@@ -40,7 +39,6 @@ export class AppModule {
         RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,
-        AuditFeedModule,
         AuthModule.with(settings),
         UserModule,
         DeviceModule,

@@ -1,15 +1,38 @@
 import { Global, Module } from '@nestjs/common';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
-import { AuditController } from './search/audit.controller.js';
-import { AuditSearch } from './search/audit-search.js';
+import { AuditStreams, AuditStreamsController } from './audit-streams.js';
 import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
+import { AuditSearch } from './search/audit-search.js';
+import { AuditController } from './search/audit.controller.js';
+import { WebhookHttp } from './webhooks/webhook-http.js';
+import { WebhookStore } from './webhooks/webhook.store.js';
+import { Webhooks } from './webhooks/webhooks.js';
 
-/** The audit trail (contract §9); every module writes to it. */
+const webhookHttp = {
+  provide: WebhookHttp,
+  inject: [SETTINGS],
+  useFactory: ({ webhookPrivate }: Settings) => new WebhookHttp(webhookPrivate),
+};
+
+/** The audit trail (contract §9), to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
-  controllers: [AuditController],
-  providers: [AuditLog, AuditSearch, AuditStore, AuditTrail],
+  controllers: [AuditController, AuditStreamsController],
+  providers: [
+    AuditFeed,
+    AuditLog,
+    AuditSearch,
+    AuditStore,
+    AuditStreams,
+    AuditTrail,
+    webhookHttp,
+    Webhooks,
+    WebhookStore,
+  ],
   exports: [AuditStore, AuditTrail],
 })
 export class AuditModule {}

@@ -28,9 +28,7 @@ import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
-import { UserClaimsController } from './users/user-claims.controller.js';
 import { UserDirectory } from './users/user-directory.js';
-import { UserSignOutController } from './users/user-sign-out.controller.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
@@ -52,8 +50,6 @@ const signInWriter = {
     RevokeController,
     ServerMetadataController,
     SignOutController,
-    UserClaimsController,
-    UserSignOutController,
     UsersController,
   ],
   providers: [

@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns';
+import { lookup, type LookupAddress } from 'node:dns';
 import { createRequire } from 'node:module';
+import type { LookupFunction } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import { namesPrivateAddress } from '../../config/settings/webhook-settings.js';
-import { checkedLookup } from './checked-lookup.js';
-import { Stopwatch } from './stopwatch.js';
+import { isPublicAddress } from '../../config/urls/public-address.js';
 
 /** A delivery counts if its status arrives within this time (contract §9). */
 export const TIMEOUT_MS = 10_000;
@@ -13,6 +13,16 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Loaded with the first delivery, as in provider/transport/undici-adapter.ts. */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
+
+/** Time since its creation, by the clock that counted more: in a suspended machine, one of them may stop. */
+export class Stopwatch {
+  private readonly began = [performance.now(), Date.now()] as const;
+
+  /** Milliseconds. */
+  get ms(): number {
+    return Math.max(performance.now() - this.began[0], Date.now() - this.began[1]);
+  }
+}
 
 /** HTTP client for webhooks: no redirects, no proxy, no private networks unless they are allowed. */
 export class WebhookHttp {
@@ -125,4 +135,26 @@ class Delivery implements Dispatcher.DispatchHandler {
     if (this.status >= 200) this.resolve(this.status);
     else this.reject(error ?? new Error('no status'));
   }
+}
+
+/**
+ * Makes a `lookup` for new connections that fails if a host has an address outside of the Internet. The connection goes to an address
+ * that was checked, so another answer of the name server later (DNS rebinding) changes nothing.
+ *
+ * @param resolve `lookup` of node:dns
+ */
+function checkedLookup(resolve: typeof lookup): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      const refused = error ?? refusalOf(addresses);
+      if (refused) return callback(refused, []);
+      if (options.all) return callback(null, addresses);
+      callback(null, addresses[0]!.address, addresses[0]!.family);
+    });
+  };
+}
+
+function refusalOf(addresses: readonly LookupAddress[]): Error | undefined {
+  if (addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))) return undefined;
+  return new Error('the host has an address in a private network (WEBHOOK_PRIVATE)');
 }

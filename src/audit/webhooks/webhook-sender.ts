@@ -6,8 +6,7 @@ import type { Clock } from '../../database/clock.js';
 import { errorReason } from '../../database/statements/error-facts.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, timeOfCursor, type AuditFeed } from '../audit-feed.js';
-import { Stopwatch } from './stopwatch.js';
-import { TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
+import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
 import { LEASE_MS, PAUSED_S, type HeldWebhook, type WebhookStore } from './webhook.store.js';
 
 /** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */

@@ -1,18 +1,27 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { type Origin, From } from '../../audit/audit-event.js';
 import { asListed as deviceView, DeviceList } from '../../device/devices.dto.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { answer } from '../../http/answer.js';
 import { Requires } from '../../token/guard/access.js';
 import { asListed as sessionView, SessionList } from '../../token/sessions/sessions.dto.js';
+import type { UserClaims } from '../../user/claims.js';
+import { userIdOf } from '../../user/user-keys.js';
 import { UserDirectory, type KnownUser } from './user-directory.js';
-import { noSuchUser, userIdPipe } from './user-id.pipe.js';
 import {
+  ClaimsOfUser,
   filterOf,
+  FoundUserDto,
+  noSuchUser,
+  SetClaimsDto,
   SuspensionDto,
   UserDetail,
+  userIdPipe,
   UserList,
   UserPartsDto,
   UsersDto,
+  UserSignedOut,
+  UserSignOutDto,
   UserView,
 } from './users.dto.js';
 import { UsersService } from './users.service.js';
@@ -123,6 +132,78 @@ export class UsersController {
     await this.users.remove(userId, origin);
   }
 
+  /**
+   * Sign a user out, everywhere or from one device or session
+   *
+   * @returns Signed out.
+   * @throws OAuthError `not_found`
+   */
+  @Post(':user_id/sign-out')
+  @HttpCode(200)
+  async signOutUser(
+    @Param('user_id', userIdPipe) userId: string,
+    @Body() { device_id: deviceId, session_id: sessionId }: UserSignOutDto,
+    @From() origin: Origin,
+  ): Promise<UserSignedOut> {
+    if (deviceId !== undefined && sessionId !== undefined) {
+      throw new OAuthError('invalid_request', 'device_id and session_id exclude each other');
+    }
+    return { sessions: await this.users.signOut(userId, origin, { deviceId, sessionId }) };
+  }
+
+  /**
+   * Sign out a user by the provider’s id or the e-mail address
+   *
+   * An e-mail address that no user has, or more than one, is `invalid_request`.
+   *
+   * @returns Signed out.
+   * @throws OAuthError `not_found`
+   */
+  @Post('sign-out')
+  @HttpCode(200)
+  async signOutFoundUser(
+    @Body() { provider, provider_user_id: id, email }: FoundUserDto,
+    @From() origin: Origin,
+  ): Promise<UserSignedOut> {
+    const isPair = provider !== undefined && id !== undefined;
+    const isAddress = email !== undefined && provider === undefined && id === undefined;
+    if (isPair && email === undefined) {
+      return { sessions: await this.users.signOut(userIdOf(provider, id), origin) };
+    }
+    if (isAddress) return { sessions: await this.users.signOut(await this.users.findByEmail(email), origin) };
+    throw new OAuthError('invalid_request', 'give provider and provider_user_id, or email alone');
+  }
+
+  /**
+   * Claims of a user
+   *
+   * @returns The claims of both sources, and what tokens carry.
+   * @throws OAuthError `not_found`
+   */
+  @Requires('users')
+  @Get(':user_id/claims')
+  async claims(@Param('user_id', userIdPipe) userId: string): Promise<ClaimsOfUser> {
+    return claimsOf(await this.users.claims(userId));
+  }
+
+  /**
+   * Replace the claims that the application has set
+   *
+   * Within a second, all instances and readers of the session revocation feed use the new claims, also for tokens issued before.
+   *
+   * @returns The claims afterwards.
+   * @throws OAuthError `not_found`
+   */
+  @Requires('users')
+  @Put(':user_id/claims')
+  async setClaims(
+    @Param('user_id', userIdPipe) userId: string,
+    @Body() { claims }: SetClaimsDto,
+    @From() origin: Origin,
+  ): Promise<ClaimsOfUser> {
+    return claimsOf(await this.users.setClaims(userId, claims, origin));
+  }
+
   private async known(userId: string): Promise<KnownUser> {
     const user = await this.directory.find(userId);
     if (!user) throw noSuchUser();
@@ -143,4 +224,8 @@ export class UsersController {
 
 function viewOf(user: KnownUser): UserView {
   return Object.assign(answer(UserView, user), { claims: user.claims });
+}
+
+function claimsOf({ application, provider, effective }: UserClaims): ClaimsOfUser {
+  return { claims: application, provider_claims: provider, effective };
 }

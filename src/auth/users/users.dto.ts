@@ -2,10 +2,17 @@ import { Expose, Type } from 'class-transformer';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
 import { OptionalCursor } from '../../http/parameters/cursor.js';
-import { OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
+import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
+import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import type { UserFilter } from '../../user/user-search.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
+
+export const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
+
+export function noSuchUser(): OAuthError {
+  return new OAuthError('not_found', 'there is no such user, device or session');
+}
 
 /** Query of GET /users. Each parameter that is given restricts the result. */
 export class UsersDto {
@@ -123,6 +130,59 @@ export class UserDetail extends UserView {
 
   /** Live ones, newest use first; 100 at most, more by GET /users/:user_id/sessions. */
   sessions!: SessionView[];
+}
+
+const A_UUID = { matches: { pattern: UUID, as: 'a UUID' } };
+
+/** Body of POST /users/:user_id/sign-out; may be left out. */
+export class UserSignOutDto {
+  /** Only this device of the user. */
+  @OptionalText(A_UUID)
+  device_id?: string;
+
+  /** Only this session of the user. */
+  @OptionalText(A_UUID)
+  session_id?: string;
+}
+
+/** Body of POST /users/sign-out: the identity at the provider (contract §6), or an e-mail address that one user has. */
+export class FoundUserDto {
+  /** Name of the provider, which need not be configured any more. */
+  @OptionalText({ max: 63, matches: { pattern: /\S/, as: 'the name of a provider' } })
+  provider?: string;
+
+  /** Compared byte for byte. */
+  @OptionalText({ max: 255, matches: { pattern: /[^]/, as: 'text of at most 255 characters' } })
+  provider_user_id?: string;
+
+  /** In any case. */
+  @OptionalText({ max: 255, matches: { pattern: /\S/, as: 'an e-mail address' } })
+  email?: string;
+}
+
+/** What a sign-out did. */
+export class UserSignedOut {
+  /** Number of sessions that have ended. */
+  sessions!: number;
+}
+
+/** Body of PUT /users/:user_id/claims. */
+export class SetClaimsDto {
+  /** All claims of the application, by name: 100 names of 64 characters, 4 KiB of JSON, at most. */
+  @AnyObject()
+  claims!: Record<string, unknown>;
+}
+
+/** Claims of a user (contract §5). */
+export class ClaimsOfUser {
+  /** Claims that the application has set. */
+  claims!: Record<string, unknown>;
+
+  /** Claims from the provider, as of the last sign-in. */
+  provider_claims!: Record<string, unknown>;
+
+  /** Claims that tokens carry: `roles`, `groups` and `entitlements` of both; else the value of the application. */
+  effective!: Record<string, unknown>;
 }
 
 /** @throws OAuthError `invalid_request` for an id at the provider without the provider */

@@ -15,7 +15,7 @@ import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { holdForAudit, lockUser, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
-import { noSuchUser } from './user-id.pipe.js';
+import { noSuchUser } from './users.dto.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { selectUser } from '../../user/user.sql.js';
