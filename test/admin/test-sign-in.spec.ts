@@ -103,6 +103,8 @@ describe('a test sign-in', () => {
       plan: 7,
       email: 'a@x.example',
       email_verified: false,
+      acr: 'gold',
+      amr: 'no list',
     };
     const { body } = (await test('corp', await callbackOfCorp()).expect(200)) as { body: Result };
     expect(body.identity).toMatchObject({ provider_user_id: 'ada', email: null });
@@ -112,7 +114,8 @@ describe('a test sign-in', () => {
     expect(why.get('email')).toBe('the provider calls it unverified');
     expect(why.get('tier')).toBe('the provider did not send it');
     expect(why.get('nonce')).toContain('of the protocol');
-    expect([why.has('realm'), why.has('sub')]).toEqual([false, false]);
+    expect(why.get('amr')).toContain('of the protocol');
+    expect(['realm', 'sub', 'acr'].filter((name) => why.has(name))).toEqual([]);
   });
 
   it('that fails says what the provider said, without secrets', async () => {

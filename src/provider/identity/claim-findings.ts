@@ -65,6 +65,10 @@ export function findingsOf(
   }
   if (!mapped) for (const name of Object.keys(identity.claims)) keep('claims', `claim ${name}`);
 
+  // Tokens carry them (contract §5, Step-up).
+  const { authTime: auth_time, acr, amr } = identity;
+  for (const [name, value] of Object.entries({ auth_time, acr, amr })) if (value !== null) keep(name, name);
+
   const missing = [...reasons.keys()].filter((name) => !Object.hasOwn(received, name));
   return [
     ...Object.entries(received).map(([name, value]) => {
