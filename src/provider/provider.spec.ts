@@ -88,6 +88,22 @@ describe('a provider', () => {
       ]);
     });
 
+    it('keeps what is required of the authentication beside the memory of the adapter, which does not see it', async () => {
+      const exchange = jest.fn(redeem);
+      const provider = providerOf({
+        exchange,
+        authorizationUrl: () => ({ url: PAGE, memory: { a: 1 } }),
+      });
+      const params = { max_age: '60', acr_values: 'gold' };
+      const { memory } = await provider.authorizationUrl({ ...REQUEST, params });
+      expect(memory).toMatchObject({ a: 1 });
+      const stored = JSON.parse(JSON.stringify(memory)) as object; // as the database keeps it
+      expect(await failure(provider.exchange({ ...CODE, memory: { ...stored } }))).toMatchObject({
+        error: 'invalid_grant',
+      });
+      expect(exchange.mock.calls[0]![1].memory).toEqual({ a: 1 });
+    });
+
     // contract §6: only `oidc` has logout tokens.
     it.each([
       ['oauth2', { ...NOTHING, authTime: null, acr: null, amr: null }],

@@ -74,6 +74,17 @@ describe('the channel', () => {
         `void document.addEventListener('visibilitychange', (event) => event.stopPropagation())`,
       );
     }
+    // The focus of an element is no return into view: it causes no listener of the client to run.
+    expect(
+      await tab.evaluate(`(() => {
+        let read = 0;
+        const own = Object.getOwnPropertyDescriptor(Document.prototype, 'hidden');
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => (read++, own.get.call(document)) });
+        document.querySelector('#in').dispatchEvent(new Event('focus'));
+        delete document.hidden;
+        return read;
+      })()`),
+    ).toBe(0);
     await profile.open('about:blank'); // Chromium hides the others
     world.line.strand();
     await push(1);

@@ -1,6 +1,10 @@
+import { OpenIdStub } from '../../../test/support/openid-stub.js';
+import { startTestService } from '../../../test/support/service.js';
 import { createVerifier, requireRecentAuth, type Claims, type RecentAuth } from '../src/index.js';
+import { createSessions } from '../src/session.js';
 import { APIS, serve } from './support/apis.js';
-import { FakeService } from './support/fake-service.js';
+import { APP, CookieBrowser } from './support/cookie-browser.js';
+import { FakeService, SERVICE_KEY } from './support/fake-service.js';
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const CHALLENGE =
@@ -86,5 +90,45 @@ describe('requireRecentAuth', () => {
   it('fails without authenticate()', () => {
     const check = requireRecentAuth({ maxAge: 300 });
     expect(() => check(undefined as unknown as Claims)).toThrow('authenticate() has to run before');
+  });
+
+  it('leads a page that a server renders through another sign-in, in place of the session', async () => {
+    const provider = await OpenIdStub.start();
+    const real = await startTestService({
+      PROVIDERS_STUB_ADAPTER: 'oidc',
+      PROVIDERS_STUB_URL: provider.url,
+      PROVIDERS_STUB_CLIENT_ID: 'latchkey',
+      PROVIDERS_STUB_CLIENT_SECRET: 'a client secret',
+      SERVICE_KEYS: SERVICE_KEY,
+    });
+    const sessions = createSessions({
+      issuer: real.url,
+      clientUrl: APP,
+      cookieSecret: 'a cookie secret of the tests, which is long enough',
+      serviceKey: SERVICE_KEY,
+    });
+    try {
+      provider.callback = { code: 'one' };
+      provider.claims = { auth_time: now() - 1000, acr: 'silver', amr: ['pwd'] };
+      const browser = new CookieBrowser(sessions.handle);
+      await browser.signIn();
+      const held = async (): Promise<Claims> =>
+        (await sessions.getSession(browser.request('/limits')))!.claims;
+      const before = await held();
+      expect(() => requireRecentAuth({ maxAge: 300 })(before)).toThrow('insufficient_user_authentication');
+      const old = new CookieBrowser(sessions.handle);
+      for (const [name, value] of browser.cookies) old.cookies.set(name, value);
+
+      provider.claims = { auth_time: now() };
+      await browser.visit(await browser.untilCallback('/limits', '&max_age=300'));
+      const after = await held();
+      requireRecentAuth({ maxAge: 300 })(after);
+      expect(after.sid).not.toBe(before.sid);
+      expect(await sessions.getSession(old.request('/limits'))).toBeNull();
+    } finally {
+      sessions.close();
+      await real.close();
+      await provider.close();
+    }
   });
 });

@@ -9,7 +9,7 @@ import type { Identity } from './identity.js';
 const TOLERANCE = 60;
 
 /** Requirements on the authentication of a sign-in (RFC 9470 §5; OpenID Connect Core §3.1.2.1). */
-export interface Required {
+interface Required {
   /** Seconds since the user authenticated, at most. */
   readonly maxAge?: number;
   /** One of them is enough. */

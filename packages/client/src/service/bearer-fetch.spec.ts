@@ -245,6 +245,7 @@ describe('an API that asks for a newer sign-in', () => {
   /** What the user was asked, and how each dialog ends. */
   let asked: object[];
   let outcome: () => Promise<void>;
+  let start: SignIn['start'];
   let fetch: ReturnType<typeof bearerFetch>;
   const signIn = (access_token: string, user_id = 'ada'): Promise<void> => {
     put(opened!.area, tokensNow({ access_token, refresh_token: 'lkr_2', user_id }));
@@ -256,7 +257,7 @@ describe('an API that asks for a newer sign-in', () => {
     asked = [];
     outcome = () => signIn(token({ auth_time: now(), acr: 'gold' }));
     opened = openSession({ access_token: token({}, 'old'), provider: 'corp' });
-    const start: SignIn['start'] = async (options, isAsked) => {
+    start = async (options, isAsked) => {
       asked.push({ ...options, isAsked });
       await new Promise((resolve) => setTimeout(resolve, 20));
       return outcome();
@@ -369,7 +370,7 @@ describe('an API that asks for a newer sign-in', () => {
     warn.mockRestore();
     expect((await fetch('/away')).status).toBe(401);
     expect((await fetch('/age', { headers: { Authorization: 'Bearer own' } })).status).toBe(401);
-    const silent = fetchOf(opened!.keeper, opened!.refresher, undefined, false);
+    const silent = fetchOf(opened!.keeper, opened!.refresher, start, false);
     expect((await silent('/age')).status).toBe(401);
     expect(asked).toEqual([]);
     expect(heard[1]!.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);

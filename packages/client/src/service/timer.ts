@@ -28,8 +28,8 @@ export function onWake(callback: () => void): () => void {
     for (const event of ['visibilitychange', 'online', 'pageshow', 'focus']) {
       // The network returns for hidden pages, too.
       const wake = (): void => void ((document.hidden && event !== 'online') || callback());
-      // In the capture phase, before the page's own listeners, which may stop the event.
-      addEventListener(event, wake, { signal: listening.signal, capture: true });
+      // In the capture phase, before the page's own listeners, which may stop the event. Not `focus`: those of elements come by there.
+      addEventListener(event, wake, { signal: listening.signal, capture: event !== 'focus' });
     }
   }
   return () => listening.abort();
