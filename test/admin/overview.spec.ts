@@ -145,7 +145,7 @@ describe('the overview', () => {
   it('counts sign-ins and refusals as they happen, and no test of a provider', async () => {
     const { databaseUrl, url } = service;
     const began = Date.now();
-    await eventsOf(databaseUrl, 3, async () => {
+    await eventsOf(databaseUrl, 4, async () => {
       await signIn(url, 'ada');
       await signIn(url, 'grace');
       const state = await beginSignIn(url);
