@@ -21,6 +21,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'docs/stock-clients.md': 'calls of a service in production',
   'docs/ended-sessions.md': 'a call of a service in production, which never ends',
   'docs/support.md': 'calls of a service in production',
+  'docs/administration.md': 'a call of a service in production',
   'docs/production.md':
     'needs a server with a certificate and a provider; start.spec.ts starts such a service',
   'docs/containers.md': 'needs Docker or Kubernetes',
