@@ -193,7 +193,7 @@ describe('a stock OAuth client', () => {
       expect(page.text).toContain('<strong>app.example</strong>');
       const ofApp = await new StockClient(OTHERS[1]).authorize(here.url).expect(200);
       expect(ofApp.text).toContain('<strong>com.example.app</strong>');
-      const links = [...page.text.matchAll(/<a href="([^"]+)">([\w ]+)<\/a>/g)];
+      const links = [...page.text.matchAll(/<a href="([^"]+)">.*?<span>([\w ]+)<\/span><\/a>/gs)];
       const labels = ['Sample provider', 'stub', 'corp', 'gone', 'lost'];
       expect(links.map(([, , label]) => label)).toEqual(labels);
       const chosen = new URL(links[1]![1]!.replaceAll('&amp;', '&'), 'http://any/oauth2/authorize');

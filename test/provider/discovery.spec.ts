@@ -83,16 +83,18 @@ describe('discovery', () => {
         code_challenge_method: 'S256',
       })
       .expect(200);
-    expect(Array.from(text.matchAll(/<a [^>]*>(.*?)<\/a>/g), ([, label]) => label)).toEqual([
-      'Sample provider',
-      'own',
-      'corp',
-      'Corp &lt;b&gt;&quot;ä&quot;&lt;/b&gt;',
-      'whole',
-      'GitHub',
-      'Our chat',
-      'Google',
-    ]);
+    expect(Array.from(text.matchAll(/<a [^>]*>.*?<span>(.*?)<\/span><\/a>/gs), ([, label]) => label)).toEqual(
+      [
+        'Sample provider',
+        'own',
+        'corp',
+        'Corp &lt;b&gt;&quot;ä&quot;&lt;/b&gt;',
+        'whole',
+        'GitHub',
+        'Our chat',
+        'Google',
+      ],
+    );
   });
 
   it.each(['/oauth2/providers', '/.well-known/oauth-authorization-server'])(
