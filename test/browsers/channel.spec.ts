@@ -1,5 +1,6 @@
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
+import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
 import { codes, SERVICE_KEY, World } from './world.js';
 
@@ -69,23 +70,25 @@ describe('the channel', () => {
     const other = await world.signIn(profile);
     await connect(other);
     const hidden = [tab, other];
-    for (const one of hidden) {
-      await one.evaluate(
-        `void document.addEventListener('visibilitychange', (event) => event.stopPropagation())`,
-      );
-    }
-    // The focus of an element is no return into view: it causes no listener of the client to run.
-    expect(
-      await tab.evaluate(`(() => {
+    // Not in Firefox: its driver hangs on a page that stops the event.
+    if (ENGINE !== 'firefox') {
+      for (const one of hidden) {
+        await one.evaluate(
+          `void document.addEventListener('visibilitychange', (event) => event.stopPropagation())`,
+        );
+      }
+      // The focus of an element is no return into view: it causes no listener of the client to run.
+      const reads = await tab.evaluate(`(() => {
         let read = 0;
         const own = Object.getOwnPropertyDescriptor(Document.prototype, 'hidden');
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => (read++, own.get.call(document)) });
         document.querySelector('#in').dispatchEvent(new Event('focus'));
         delete document.hidden;
         return read;
-      })()`),
-    ).toBe(0);
-    await profile.open('about:blank'); // Chromium hides the others
+      })()`);
+      expect(reads).toBe(0);
+      await profile.open('about:blank'); // Chromium hides the others
+    }
     world.line.strand();
     await push(1);
     const begun = Date.now();
