@@ -15,7 +15,7 @@ export class Actor {
   name?: string | undefined;
 }
 
-/** Where a request came from, for the audit trail. */
+/** Origin of a request, for the audit trail. */
 export interface Origin {
   /** As `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;
@@ -169,12 +169,12 @@ declare module 'express-serve-static-core' {
 
 const LONGEST_USER_AGENT = 1024;
 
-/** Injects where the request came from: `@From() origin: Origin`. */
+/** Injects the origin of the request: `@From() origin: Origin`. */
 export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );
 
-/** Returns where a request came from. Without a guard that knows the actor, it is a user, whose id the caller may add. */
+/** Returns the origin of a request. Without a guard that knows the actor, it is a user; the caller may add the id. */
 export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {

@@ -1,17 +1,17 @@
 import Bowser from 'bowser';
 
-/** What people recognise a device by. */
+/** Browser and operating system, by which people recognise a device. */
 export interface Browser {
   /** Name and main version: `Chrome 156`; null if the user agent is unknown. */
   readonly browser: string | null;
-  /** Name, and the version if the user agent tells it: `Windows 8.1`; null if the user agent is unknown. */
+  /** Name, and the version if the user agent has it: `Windows 8.1`; null if the user agent is unknown. */
   readonly os: string | null;
 }
 
 /** Characters that are read. */
 const LONGEST = 512;
 
-/** Versions that browsers send whatever the version is: they are left out, or named with those that they stand for. */
+/** Versions that browsers send for every version: left out, or named with the versions that they may be. */
 const FROZEN: Readonly<Record<string, string>> = {
   'Windows 10': 'Windows 10/11',
   'macOS 10.15': 'macOS',

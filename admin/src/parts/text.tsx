@@ -49,7 +49,7 @@ export function nameOf({
   return username?.trim() || email || provider_user_id;
 }
 
-/** The initials. A picture would tell its host the address of the administrator. */
+/** The initials. The host of a picture would see the address of the administrator. */
 export function Avatar({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
   const words = nameOf(user).split(/\s+/, 2);
   const initials = words.map((word) => [...new Intl.Segmenter().segment(word)][0]?.segment ?? '');

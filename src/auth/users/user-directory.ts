@@ -16,7 +16,7 @@ export type KnownUser = DescribedUser & {
   readonly liveSessions: number;
 };
 
-/** Where the count of live sessions ends for each user of a list: nobody's number of sessions may delay the page. */
+/** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
 const MOST_COUNTED = 1000;
 
 // It uses tables of several modules; each module offers the SQL of its tables.

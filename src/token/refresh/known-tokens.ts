@@ -27,7 +27,7 @@ interface Row {
   readonly jkt: Buffer | null;
 }
 
-/** Tells tokens of the service, live or not, from forged ones. */
+/** Distinguishes tokens of the service, live or not, from forged ones. */
 @Injectable()
 export class KnownTokens {
   private readonly find: (session: Session) => Promise<Row | undefined>;
