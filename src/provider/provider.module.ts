@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { Events } from '../events.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
