@@ -12,12 +12,8 @@ export function cpuTime(pid: number): number {
 export function cpuTimeOfFamily(pid: number): number {
   const parent = readStat(pid);
   if (!parent) return NaN;
-  const children = readdirSync('/proc')
-    .map(Number)
-    .filter((number) => number > 0)
-    .map(readStat)
-    .filter((stat) => stat?.parent === pid);
-  const ticks = children.reduce((sum, child) => sum + child!.own, parent.own + parent.endedChildren);
+  const children = childrenOf(pid).map(readStat);
+  const ticks = children.reduce((sum, child) => sum + (child?.own ?? 0), parent.own + parent.endedChildren);
   return ticks * MICROSECONDS_PER_TICK;
 }
 
@@ -28,6 +24,17 @@ export function residentMemory(pid: number): number {
   } catch {
     return NaN;
   }
+}
+
+/** With its children. */
+export function residentMemoryOfFamily(pid: number): number {
+  const own = residentMemory(pid);
+  return Number.isNaN(own) ? NaN : childrenOf(pid).reduce((sum, child) => sum + residentMemory(child), own);
+}
+
+function childrenOf(pid: number): number[] {
+  const processes = readdirSync('/proc').map(Number);
+  return processes.filter((number) => number > 0 && readStat(number)?.parent === pid);
 }
 
 /** In ticks; see proc_pid_stat(5). */
