@@ -77,6 +77,10 @@ async function workOf(workload: HttpWorkload, known: KnownSessions, port: number
   if (workload === 'W1') return refreshes(known);
   if (workload === 'W1P') return { refreshesOf: known.boundSessions };
   if (workload === 'W3') return { signInAt: 'latchkey' };
+  return introspections(port, known);
+}
+
+export async function introspections(port: number, known: KnownSessions): Promise<Work> {
   const tokens = await accessTokens(port, known.refreshTokens.slice(0, VERIFIED));
   const headers = `Authorization: Bearer ${SERVICE_KEY}\r\n`;
   const requests = tokens.map((token) => String(postForm('/oauth2/introspect', { token }, headers)));
@@ -91,7 +95,7 @@ export function refreshes({ refreshTokens }: KnownSessions): Work {
 }
 
 /** By a refresh each. */
-export async function accessTokens(port: number, refreshTokens: readonly string[]): Promise<string[]> {
+async function accessTokens(port: number, refreshTokens: readonly string[]): Promise<string[]> {
   const tokens: string[] = [];
   for (const refresh_token of refreshTokens) {
     const answer = await fetch(`http://127.0.0.1:${port}/oauth2/refresh`, {

@@ -11,6 +11,9 @@ export const CLIENT_ID = 'bench';
 export const CLIENT_SECRET = 'bench-client-secret';
 export const REDIRECT_URI = 'http://127.0.0.1/callback';
 
+/** Path of the stub provider's token endpoint of OpenID Connect. */
+export const OIDC_TOKEN = '/oidc/token';
+
 export function codeOf(n: number): string {
   return `user-${String(n).padStart(8, '0')}`;
 }

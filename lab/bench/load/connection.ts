@@ -38,6 +38,7 @@ export class Connection {
     return connection;
   }
 
+  /** @param status all of it, or its first digits */
   send(request: Buffer, onAnswer: OnAnswer, status = OK): void {
     this.onAnswer = onAnswer;
     this.status = status;
@@ -66,7 +67,7 @@ export class Connection {
 }
 
 function hasStatus(bytes: Buffer, status: string): boolean {
-  return bytes.toString('latin1', 0, 13) === `HTTP/1.1 ${status} `;
+  return bytes.toString('latin1', 0, 9 + status.length) === `HTTP/1.1 ${status}`;
 }
 
 function endOf(bytes: Buffer, bodyStart: number): number {

@@ -1,7 +1,8 @@
 import { answerParent } from '../parent.js';
+import { codeFlowScript, type CodeFlow } from './code-flow.script.js';
 import { refreshWithProofScript, type BoundSession } from './refresh-with-proof.script.js';
 import { run, type Load, type LoadResult } from './run.js';
-import { inTurn, type Script } from './script.js';
+import { inTurn, rotating, type Script } from './script.js';
 import { signInScript } from './sign-in.script.js';
 import { socialSignInScript } from './social-sign-in.script.js';
 
@@ -10,7 +11,9 @@ export type Work =
   /** One after the other. Each answer must have the mark in it: some say no with 200, too, which costs them less. */
   | { readonly requests: readonly string[]; readonly mark: string }
   | { readonly refreshesOf: readonly BoundSession[] }
-  | { readonly signInAt: 'latchkey' | 'better-auth' };
+  | { readonly signInAt: 'latchkey' | 'better-auth' }
+  | { readonly codeFlow: CodeFlow }
+  | { readonly rotate: string; readonly form: Readonly<Record<string, string>>; readonly tokens: string[] };
 
 /** Work is learnt under a name before it is run. */
 export type LoadOrder = { readonly learn: string; readonly work: Work } | (Load & { readonly run: string });
@@ -26,14 +29,14 @@ answerParent(async (order: LoadOrder): Promise<LoadResult | object> => {
 
 function scriptOf(work: Work): (milliseconds: number) => Script {
   if ('refreshesOf' in work) return refreshWithProofScript(work.refreshesOf);
-  const script =
-    'requests' in work
-      ? inTurn(
-          work.requests.map((request) => Buffer.from(request)),
-          work.mark,
-        )
-      : work.signInAt === 'latchkey'
-        ? signInScript()
-        : socialSignInScript();
+  const script = unsignedScriptOf(work);
   return () => script;
+}
+
+function unsignedScriptOf(work: Exclude<Work, { readonly refreshesOf: unknown }>): Script {
+  if ('codeFlow' in work) return codeFlowScript(work.codeFlow);
+  if ('rotate' in work) return rotating(work.rotate, work.form, work.tokens);
+  if ('signInAt' in work) return work.signInAt === 'latchkey' ? signInScript() : socialSignInScript();
+  const requests = work.requests.map((request) => Buffer.from(request));
+  return inTurn(requests, work.mark);
 }

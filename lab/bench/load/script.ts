@@ -1,7 +1,10 @@
 import type { Connection } from './connection.js';
 
-/** What a connection does over and over: returns a function that begins it once; `done` is called at each end. */
-export type Script = (connection: Connection, done: () => void) => () => void;
+/**
+ * What a connection does over and over: returns a function that begins it once; `done` is called at each end.
+ * `admin` is a connection to the administrator's port, if the load has one.
+ */
+export type Script = (connection: Connection, done: () => void, admin?: Connection) => () => void;
 
 /**
  * One request after the other, all written out beforehand, and from the first again; whatever the connection.
@@ -24,19 +27,37 @@ export function getRequest(path: string, headers = ''): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
 }
 
+/**
+ * Refreshes at a service that rotates refresh tokens: each answer has the token of the session's next request.
+ * @param form of the refresh, without the token
+ */
+export function rotating(path: string, form: Readonly<Record<string, string>>, tokens: string[]): Script {
+  return (connection, done) => () => {
+    const request = postForm(path, { ...form, refresh_token: tokens.shift()! });
+    connection.send(request, (body) => {
+      tokens.push((JSON.parse(String(body)) as { refresh_token: string }).refresh_token);
+      done();
+    });
+  };
+}
+
 /** @param headers further ones, each with its line end */
 export function postRequest(path: string, json: object, headers = ''): Buffer {
-  return post(path, JSON.stringify(json), `Content-Type: application/json\r\n${headers}`);
+  return send('POST', path, JSON.stringify(json), `Content-Type: application/json\r\n${headers}`);
+}
+
+export function putRequest(path: string, json: object): Buffer {
+  return send('PUT', path, JSON.stringify(json), 'Content-Type: application/json\r\n');
 }
 
 /** @param headers further ones, each with its line end */
 export function postForm(path: string, fields: Readonly<Record<string, string>>, headers = ''): Buffer {
   const form = new URLSearchParams(fields).toString();
-  return post(path, form, `Content-Type: application/x-www-form-urlencoded\r\n${headers}`);
+  return send('POST', path, form, `Content-Type: application/x-www-form-urlencoded\r\n${headers}`);
 }
 
-function post(path: string, body: string, headers: string): Buffer {
+function send(method: string, path: string, body: string, headers: string): Buffer {
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
