@@ -5,9 +5,14 @@ type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;
 
+export const PEERS = ['better-auth', 'keycloak', 'hydra', 'node-oidc-provider'] as const;
+export type PeerName = (typeof PEERS)[number];
+
 export interface Options {
   /** Against other services in place of floors. */
   readonly peers: boolean;
+  /** Peers to measure; unset: all. */
+  readonly only: readonly PeerName[] | undefined;
   /** Whether the users of W1 have claims. */
   readonly claims: boolean;
   /** Refresh tokens in the table. */
@@ -26,11 +31,13 @@ npm run bench:peers -- [options]   against other services
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
-  --connections 16,64      at once, one request each; unset: 16,64, and for W1 also 1
+  --connections 16,64      at once, one request each; unset: 16,64, for W1 also 1, beside peers 64
   --workload ${WORKLOADS.join(',')}
                            W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
-  --claims                 the users of W1 have a role, a group and a plan`;
+  --claims                 the users of W1 have a role, a group and a plan
+  --only ${PEERS.join(',')}
+                           peers to measure; unset: all`;
 
 /**
  * Reads the command line.
@@ -48,6 +55,7 @@ export function parseOptions(args: readonly string[]): Options {
       connections: { type: 'string' },
       workload: { type: 'string', default: WORKLOADS.join(',') },
       sockets: { type: 'string', default: '2000' },
+      only: { type: 'string' },
     },
   });
   return {
@@ -58,12 +66,17 @@ export function parseOptions(args: readonly string[]): Options {
     seconds: positive('--seconds', values.seconds),
     connections: values.connections?.split(',').map((one) => positive('--connections', one)),
     sockets: positive('--sockets', values.sockets),
-    workloads: values.workload.split(',').map((text) => {
-      const known = WORKLOADS.find((name) => name === text);
-      if (!known) throw new Error(`--workload takes ${WORKLOADS.join(', ')}, not ${text}`);
-      return known;
-    }),
+    workloads: oneOrMore('--workload', WORKLOADS, values.workload),
+    only: values.only === undefined ? undefined : oneOrMore('--only', PEERS, values.only),
   };
+}
+
+function oneOrMore<Name extends string>(option: string, names: readonly Name[], text: string): Name[] {
+  return text.split(',').map((one) => {
+    const known = names.find((name) => name === one);
+    if (!known) throw new Error(`${option} takes ${names.join(', ')}, not ${one}`);
+    return known;
+  });
 }
 
 function positive(name: string, text: string): number {

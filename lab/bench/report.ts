@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Client } from 'pg';
 import type { Options } from './options.js';
-import type { Speed } from './peers/results.js';
+import type { Footprint, Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
 /** Prints what is compared, on which machine, and with which settings. */
@@ -72,7 +72,17 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   print([head, ...rows]);
 }
 
-/** The same figures as rows of the file of results. */
+export function printFootprints(footprints: readonly Footprint[]): void {
+  const rows = footprints.map(({ target, startSeconds, idleMiB, installedMiB }) => [
+    target,
+    startSeconds.toFixed(1),
+    idleMiB.toFixed(0),
+    installedMiB.toFixed(0),
+  ]);
+  print([['before the first request', 'start s', 'idle MiB', 'installed MiB'], ...rows]);
+}
+
+/** Returns the figures of a table as rows of the file of results. */
 export function speedsOf(
   operation: string,
   connections: number,
@@ -104,7 +114,7 @@ function ratio<Name extends string>(turns: Figures<Name>, base: Figures<Name>, f
   return medianOf(turns.map((turn, round) => turn[figure] / base[round]![figure]));
 }
 
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;

@@ -1,110 +1,153 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { ask, nextMessage, startChild } from '../child.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { ask, startChild } from '../child.js';
 import type { Cleanup } from '../cleanup.js';
-import { accessTokens, refreshes, startStubProvider } from '../compare.js';
+import { introspections, refreshes, startStubProvider } from '../compare.js';
+import { residentMemoryOfFamily } from '../cpu-time.js';
 import { startDatabase } from '../database.js';
 import { fill, fillUsers } from '../fill.js';
 import { startLatchkey } from '../latchkey-target.js';
-import type { LoadOrder, Work } from '../load/generator.js';
+import type { LoadOrder } from '../load/generator.js';
 import type { LoadResult } from '../load/run.js';
-import { getRequest } from '../load/script.js';
-import { CLIENT_ID, CLIENT_SECRET, codeOf, SIGN_IN_USERS } from '../names.js';
-import type { Options } from '../options.js';
-import { printHeading, printTable, speedsOf } from '../report.js';
-import { interleave, measure, type Measured } from '../turn.js';
-import { saveResults } from './results.js';
+import { PEERS, type Options, type PeerName } from '../options.js';
+import { medianOf, printFootprints, printHeading, printTable, speedsOf } from '../report.js';
+import type { Service } from '../service.js';
+import { interleave, measure } from '../turn.js';
+import { betterAuth } from './better-auth.js';
+import { hydra } from './hydra.js';
+import { keycloak } from './keycloak.js';
+import { nodeOidcProvider } from './node-oidc-provider.js';
+import type { Operation, Peer, Surroundings, Task } from './peer.js';
+import { saveResults, type Footprint } from './results.js';
 
-const PEERS = join('lab', 'bench', 'peers');
-const MANIFEST = join(PEERS, 'package.json');
-/** The manifest that was installed: another one is installed anew. */
-const INSTALLED = join(PEERS, 'node_modules', '.installed.json');
-const WARM_UP_MS = 3000;
-const CONNECTIONS = [16, 64];
-const TITLES = { refresh: 'a fresh access token', bearer: 'whose token it is', signIn: 'whole sign-in' };
+const WARM_UP_MS = 5000;
+const CONNECTIONS = [64];
+const STARTS = 3;
+const IDLE_MS = 10_000;
+const OPERATIONS: readonly Operation[] = ['refresh', 'introspection', 'signIn'];
+const TITLES: Readonly<Record<Operation, string>> = {
+  refresh: 'refresh',
+  introspection: 'introspection',
+  signIn: 'whole sign-in',
+};
+const KINDS: Readonly<Record<PeerName, (around: Surroundings) => Promise<Peer | undefined>>> = {
+  'better-auth': betterAuth,
+  keycloak,
+  hydra,
+  'node-oidc-provider': nodeOidcProvider,
+};
 
-interface Peer extends Measured {
-  readonly works: Readonly<Record<keyof typeof TITLES, Work>>;
+interface Target extends Service {
+  readonly tasks: Readonly<Record<Operation, Task>>;
 }
 
+/** Measures Latchkey beside each peer; one peer runs at a time. */
 export async function compareWithPeers(options: Options, cleanup: Cleanup): Promise<void> {
-  install();
   const { url, admin, pid } = await startDatabase(cleanup);
   const providerUrl = await startStubProvider(cleanup);
   const known = await fill(admin, url, options.sessions);
   await fillUsers(admin);
-  const own = await startLatchkey(url, providerUrl, cleanup);
-  const tokens = await accessTokens(own.port, known.refreshTokens);
-  const requests = tokens.map((token) => String(getRequest('/me', `Authorization: Bearer ${token}\r\n`)));
-  const bearer = { requests, mark: '@example.' };
-  const works = { refresh: refreshes(known), bearer, signIn: { signInAt: 'latchkey' } } as const;
-  await admin.query('CREATE DATABASE better_auth');
-  const place = new URL(url);
-  place.pathname = '/better_auth';
-  const peers: Peer[] = [
-    { ...own, works },
-    await startBetterAuth(place.href, providerUrl, options.sessions, cleanup),
-  ];
+  const footprints: Footprint[] = [];
+  const own = await startMeasured(
+    {
+      installed: installedFiles(),
+      start: () => startLatchkey(url, providerUrl, cleanup),
+      tasks: async ({ port }) => ({
+        refresh: { work: refreshes(known) },
+        introspection: { work: await introspections(port, known) },
+        signIn: { work: { signInAt: 'latchkey' } },
+      }),
+    },
+    footprints,
+  );
   const generator = startChild('./load/generator.js', cleanup);
   const generate = (order: LoadOrder) => ask<LoadResult>(generator, order);
-  await admin.query('CHECKPOINT');
-
   await printHeading(HEADING, options, admin);
-  for (const workload of ['refresh', 'bearer', 'signIn'] as const) {
-    for (const { name, port, works: all } of peers) {
-      await generate({ learn: name, work: all[workload] });
-      await generate({ run: name, port, connections: 16, milliseconds: WARM_UP_MS });
+  for (const name of options.only ?? PEERS) {
+    const place = name.replaceAll('-', '_');
+    await admin.query(`CREATE DATABASE ${place}`);
+    const databaseUrl = new URL(url);
+    databaseUrl.pathname = `/${place}`;
+    const database = new Client(databaseUrl.href);
+    await database.connect();
+    cleanup.add(() => database.end());
+    const around = { databaseUrl, database, providerUrl, sessions: options.sessions, cleanup };
+    const kind = await KINDS[name](around);
+    if (!kind) {
+      console.log(`\n${name} is left out: it cannot be installed here (docs/benchmark.md).`);
+      continue;
     }
-    for (const connections of options.connections ?? CONNECTIONS) {
-      const turn = {
-        databasePid: pid,
-        seconds: options.seconds,
-        run: ({ name, port }: Measured, milliseconds: number) =>
-          generate({ run: name, port, connections, milliseconds }),
+    const peer = await startMeasured(kind, footprints);
+    for (const operation of OPERATIONS) {
+      const run = (target: Target, milliseconds: number, connections: number) => {
+        const { port, tasks } = target;
+        return generate({ run: target.name, port, ...tasks[operation].at, connections, milliseconds });
       };
-      const turns = await interleave(peers, options.rounds, (peer) => measure(peer, turn));
-      printTable(TITLES[workload], connections, ['latchkey'], turns);
-      saveResults(speedsOf(TITLES[workload], connections, 'latchkey', turns));
+      for (const target of [own, peer]) {
+        await generate({ learn: target.name, work: target.tasks[operation].work });
+        await run(target, WARM_UP_MS, 16);
+      }
+      for (const one of [admin, database]) await one.query('VACUUM (ANALYZE)');
+      for (const connections of options.connections ?? CONNECTIONS) {
+        const turns = await interleave([own, peer], options.rounds, (target) =>
+          measure(target, {
+            databasePid: pid,
+            seconds: options.seconds,
+            tidy: async () => void (await admin.query('CHECKPOINT')),
+            run: (one, milliseconds) => run(one, milliseconds, connections),
+          }),
+        );
+        printTable(TITLES[operation], connections, ['latchkey'], turns);
+        saveResults(speedsOf(TITLES[operation], connections, 'latchkey', turns));
+      }
     }
+    await peer.stop();
   }
+  printFootprints(footprints);
+  saveResults(footprints);
 }
 
-/** Installs what is compared, at the first run and when its versions change. */
-function install(): void {
-  const wanted = readFileSync(MANIFEST, 'utf8');
-  if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === wanted) return;
-  console.log('Installing better-auth …');
-  const npm = ['install', '--workspaces=false', '--no-package-lock', '--no-audit', '--no-fund'];
-  execFileSync('npm', npm, { cwd: PEERS, stdio: ['ignore', 'ignore', 'inherit'] });
-  writeFileSync(INSTALLED, wanted);
+/** Starts a prepared service several times; the last one stays, and is idle for a while before its first request. */
+async function startMeasured(peer: Peer, footprints: Footprint[]): Promise<Target> {
+  const seconds: number[] = [];
+  let service!: Service;
+  for (let i = 0; i < STARTS; i++) {
+    if (i > 0) await service.stop();
+    const begun = performance.now();
+    service = await peer.start();
+    seconds.push((performance.now() - begun) / 1000);
+  }
+  await delay(IDLE_MS);
+  footprints.push({
+    target: service.name,
+    startSeconds: medianOf(seconds),
+    idleMiB: residentMemoryOfFamily(service.pid) / 1024,
+    installedMiB: sizeOf(peer.installed),
+  });
+  return { ...service, tasks: await peer.tasks(service) };
 }
 
-/** It makes and fills its own tables. */
-async function startBetterAuth(
-  databaseUrl: string,
-  providerUrl: string,
-  sessions: number,
-  cleanup: Cleanup,
-): Promise<Peer> {
-  const child = startChild(resolve(join(PEERS, 'better-auth.js')), cleanup, { NODE_ENV: 'production' });
-  const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
-  const codes = Array.from({ length: SIGN_IN_USERS }, (_, n) => codeOf(n));
-  child.send({ databaseUrl, providerUrl, sessions, client, codes });
-  const { port, cookies } = await nextMessage<{ port: number; cookies: string[] }>(child);
-  const asks = (path: string): string[] =>
-    cookies.map((cookie) => String(getRequest(path, `Cookie: ${cookie}\r\n`)));
-  return {
-    name: 'better-auth',
-    pid: child.pid!,
-    port,
-    works: {
-      refresh: { requests: asks('/api/auth/token'), mark: 'token":"ey' },
-      bearer: { requests: asks('/api/auth/get-session'), mark: '@example.' },
-      signIn: { signInAt: 'better-auth' },
-    },
+/** In MiB on disk. */
+function sizeOf(paths: readonly string[]): number {
+  const lines = execFileSync('du', ['-ck', ...paths], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
+  return parseInt(lines.at(-1)!, 10) / 1024;
+}
+
+/** Latchkey's package, and the packages that `npm ci --omit=dev` installs on this platform. */
+function installedFiles(): string[] {
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] };
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean; link?: boolean }>;
   };
+  const modules = Object.entries(packages).filter(
+    ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link && existsSync(path),
+  );
+  return [...files, ...modules.map(([path]) => path)];
 }
 
-const HEADING = `better-auth beside this service, each in its own database, with the same load; NODE_ENV=production for better-auth.
+const HEADING = `Peers beside this service, each in its own database, with the same load; one peer runs at a time.
 What is equal and what is not: docs/benchmark.md.`;

@@ -10,7 +10,7 @@ export interface Speed {
   readonly connections: number;
   /** Of the channel: connects or messages per second. */
   readonly requestsPerSecond: number;
-  /** Speed divided by Latchkey's speed in the same rounds. */
+  /** Speed divided by Latchkey's speed, round by round. */
   readonly ratio: number;
   /** Milliseconds. */
   readonly p50?: number;
