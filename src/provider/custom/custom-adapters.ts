@@ -68,7 +68,7 @@ interface AdapterFinding {
   readonly setting: string | undefined;
 }
 
-/** Calls the adapter's `check`, and returns the errors that it throws. An `AggregateError` contains several. Never throws. */
+/** Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError` contains several. Never throws. */
 export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,
@@ -81,7 +81,7 @@ export async function checkAdapter(
   } catch (thrown) {
     const { errors } = (thrown ?? {}) as { errors?: unknown };
     const all: unknown[] = Array.isArray(errors) && errors.length > 0 ? errors : [thrown];
-    return all.slice(0, MAX_LINES).map((error) => {
+    const findings = all.slice(0, MAX_LINES).map((error) => {
       const { error: code, setting } = (error ?? {}) as { error?: unknown; setting?: unknown };
       const isKey = typeof setting === 'string' && /^[a-z0-9_]{1,63}$/.test(setting);
       return {
@@ -90,6 +90,7 @@ export async function checkAdapter(
         setting: isKey ? setting : undefined,
       };
     });
+    return findings.toSorted((a, b) => Number(b.isRefusal) - Number(a.isRefusal));
   }
 }
 
