@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Client } from 'pg';
 import type { Options } from './options.js';
+import type { Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
 /** Prints what is compared, on which machine, and with which settings. */
@@ -44,7 +45,7 @@ export function printTable(
   const rows = measured.map(({ target, turns }) => [
     target,
     median(turns, 'requestsPerSecond').toFixed(0),
-    ...yardsticks.map((yardstick) => ratio(turns, yardstick.turns, 'requestsPerSecond')),
+    ...yardsticks.map((yardstick) => ratio(turns, yardstick.turns, 'requestsPerSecond').toFixed(2)),
     median(turns, 'p50').toFixed(2),
     median(turns, 'p99').toFixed(2),
     median(turns, 'serviceCpu').toFixed(0),
@@ -61,14 +62,35 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   const rows = measured.map(({ target, turns }) => [
     target,
     median(turns, 'connectsPerSecond').toFixed(0),
-    ratio(turns, base, 'connectsPerSecond'),
+    ratio(turns, base, 'connectsPerSecond').toFixed(2),
     median(turns, 'messagesPerSecond').toFixed(0),
-    ratio(turns, base, 'messagesPerSecond'),
+    ratio(turns, base, 'messagesPerSecond').toFixed(2),
     turns[0]!.memory.toFixed(1),
     median(turns, 'connectCpu').toFixed(0),
     median(turns, 'messageCpu').toFixed(1),
   ]);
   print([head, ...rows]);
+}
+
+/** The same figures as rows of the file of results. */
+export function speedsOf(
+  operation: string,
+  connections: number,
+  base: string,
+  measured: readonly TargetTurns<Turn>[],
+): Speed[] {
+  const yardstick = measured.find(({ target }) => target === base)!.turns;
+  return measured.map(({ target, turns }) => ({
+    target,
+    operation,
+    connections,
+    requestsPerSecond: median(turns, 'requestsPerSecond'),
+    ratio: ratio(turns, yardstick, 'requestsPerSecond'),
+    p50: median(turns, 'p50'),
+    p99: median(turns, 'p99'),
+    serviceCpu: median(turns, 'serviceCpu'),
+    databaseCpu: median(turns, 'databaseCpu'),
+  }));
 }
 
 type Figures<Name extends string> = readonly Readonly<Record<Name, number>>[];
@@ -78,8 +100,8 @@ function median<Name extends string>(turns: Figures<Name>, figure: Name): number
 }
 
 /** Round by round, since a machine drifts more between rounds than within one. */
-function ratio<Name extends string>(turns: Figures<Name>, base: Figures<Name>, figure: Name): string {
-  return medianOf(turns.map((turn, round) => turn[figure] / base[round]![figure])).toFixed(2);
+function ratio<Name extends string>(turns: Figures<Name>, base: Figures<Name>, figure: Name): number {
+  return medianOf(turns.map((turn, round) => turn[figure] / base[round]![figure]));
 }
 
 function medianOf(values: readonly number[]): number {
