@@ -108,7 +108,7 @@ export class ClientCallbackController {
   }
 
   /** Spends the state of a stock client's sign-in. @returns its redirect URI, with a code */
-  private async addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
+  private addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
     const { name } = provider.settings;
     return this.refusals.report(origin, async (attempt) => {
       const signIn = await this.states.consume(params.state);
@@ -142,14 +142,8 @@ export class ClientCallbackController {
       throw this.refusal(client, 'server_error', { cause, reason });
     }
     const asked = this.clock.now();
-    const request = {
-      code: (code ?? ticket)!, // checked before
-      state,
-      redirectUri,
-      ...(iss !== undefined && { iss }),
-      ...(memory !== null && { memory }),
-    };
-    const identity = await provider.exchange(request, true);
+    const ownCode = (code ?? ticket)!; // checked before
+    const identity = await provider.exchange({ code: ownCode, state, redirectUri, iss, memory }, true);
     const ours = await this.codes.issue(client, { provider: provider.settings.name, identity, asked });
     return addressOf(client, this.settings.publicUrl, { code: ours });
   }

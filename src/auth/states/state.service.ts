@@ -64,6 +64,7 @@ const PEEK = {
     FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
 };
 
+type PeekedSignIn = Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>;
 type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
@@ -102,14 +103,8 @@ export class StateService {
   }
 
   /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
-  async peek(
-    state: string,
-  ): Promise<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'> | undefined> {
-    const [row] = await this.sql.query<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>>(
-      PEEK,
-      [hashOfState(state)],
-    );
-    return row;
+  async peek(state: string): Promise<PeekedSignIn | undefined> {
+    return (await this.sql.query<PeekedSignIn>(PEEK, [hashOfState(state)]))[0];
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
