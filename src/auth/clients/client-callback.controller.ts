@@ -87,11 +87,12 @@ export class ClientCallbackController {
         headers: { Allow: 'GET' },
       });
     }
-    const { state } = params;
+    const { code, error, error_description, state, iss } = params;
     const signIn = (await this.states.peek(state)) ?? (await this.states.peek(testState(state)));
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
+    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed on.
     const address = isOfSpecification
-      ? withQuery(signIn.redirectUri, answerIn(params))
+      ? withQuery(signIn.redirectUri, { code, error, error_description, state, iss })
       : await this.addressAfter(provider, params, origin);
     sendNext({ address }, response);
     response.status(303); // a browser repeats a POST after some other redirects (RFC 9700 §4.12)
@@ -155,23 +156,6 @@ export class ClientCallbackController {
   ): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, options);
   }
-}
-
-/** What the client of the specification would have got in its query; Apple's `user` is not passed on. */
-function answerIn({
-  code,
-  state,
-  iss,
-  error,
-  error_description: description,
-}: ClientCallbackDto): Record<string, string> {
-  return {
-    ...(code !== undefined && { code }),
-    ...(error !== undefined && { error }),
-    ...(description !== undefined && { error_description: description }),
-    state,
-    ...(iss !== undefined && { iss }),
-  };
 }
 
 /** Only the provider errors that a client can act on are passed on (contract §4). */

@@ -1,5 +1,5 @@
 import { randomBytes, createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -132,3 +132,7 @@ export class StateService {
     });
   }
 }
+
+/** States of sign-ins, and of the administration page's test sign-ins. */
+@Module({ providers: [StateService], exports: [StateService] })
+export class StatesModule {}
