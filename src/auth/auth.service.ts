@@ -31,10 +31,7 @@ export class AuthService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /**
-   * Begins a sign-in: where to send the user, and the state that will come back (spec §4.2).
-   * @param query as it came: some of its parameters are for the provider
-   */
+  /** Begins a sign-in (spec §4.2). @param query as it came: some of its parameters are for the provider */
   authorize(
     params: AuthorizeDto,
     query: Readonly<Record<string, unknown>>,
@@ -63,10 +60,7 @@ export class AuthService {
     });
   }
 
-  /**
-   * Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3).
-   * @param call with which they came: a proof in it binds the session to its key (contract §5)
-   */
+  /** Finishes a sign-in (spec §4.3). @param call a proof in it binds the session to its key (contract §5) */
   exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
     return this.refusals.report(origin, async (attempt) => {
       const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)

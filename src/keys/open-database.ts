@@ -8,15 +8,8 @@ import { requireSettings } from '../database/pool/session-settings.js';
 import { usualTarget, type ConnectionTarget } from '../database/pool/connection-target.js';
 import { ENTITIES } from '../entities.js';
 
-const QUIET = (): void => undefined;
-
-export interface OpenDatabase {
-  readonly dataSource: DataSource;
-  close(): Promise<void>;
-}
-
 /** Connects to `DATABASE_URL`, or to the embedded database, which it starts for this command unless the service runs. */
-export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
+export async function openDatabase(settings: Settings) {
   const { database, stop } = await locate(settings);
   try {
     const dataSource = await new DataSource({
@@ -43,12 +36,11 @@ async function locate(
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl) return { database: usualTarget(settings) };
   if (!existsSync(join(dataDir, 'postgres'))) {
-    throw new Error(
-      `There is no database in ${dataDir}: start the service once, or set DATABASE_URL or DATA_DIR.`,
-    );
+    const remedy = 'start the service once, or set DATABASE_URL or DATA_DIR';
+    throw new Error(`There is no database in ${dataDir}: ${remedy}.`);
   }
   const running = runningEmbeddedPostgres(dataDir);
   if (running) return { database: running };
-  const started = await startEmbeddedPostgres({ dataDir, log: QUIET });
+  const started = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   return { database: started.url, stop: () => started.stop() };
 }

@@ -1,4 +1,4 @@
-import { randomBytes, createHash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
@@ -15,7 +15,7 @@ export function testState(state: string): string {
 
 /** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
-  return createHash('sha256').update(state).digest();
+  return hash('sha256', state, 'buffer');
 }
 
 /** Sign-in of a state, see authorization-state.entity.ts. */
@@ -92,10 +92,7 @@ export class StateService {
     await this.saveBatched([hashOfState(state), provider, redirectUri, codeChallenge, ...json]);
   }
 
-  /**
-   * Deletes a state, and returns its sign-in.
-   * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
-   */
+  /** Deletes a state, and returns its sign-in. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
   async consume(state: string): Promise<PendingSignIn> {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
@@ -108,7 +105,7 @@ export class StateService {
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
-  async spend(state: string): Promise<PendingSignIn | undefined> {
+  spend(state: string): Promise<PendingSignIn | undefined> {
     return this.spendBatched(hashOfState(state));
   }
 

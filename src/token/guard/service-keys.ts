@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServiceKey, ServiceRight } from '../../config/secrets/service-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
@@ -16,7 +16,10 @@ export class ServiceKeys {
   private readonly keys: readonly (Omit<ServiceKey, 'key'> & { readonly hash: Buffer })[];
 
   constructor(@Inject(SETTINGS) settings: Settings) {
-    this.keys = settings.serviceKeys.map(({ key, ...rest }) => ({ ...rest, hash: hash(key) }));
+    this.keys = settings.serviceKeys.map(({ key, ...rest }) => ({
+      ...rest,
+      hash: hash('sha256', key, 'buffer'),
+    }));
   }
 
   /**
@@ -24,13 +27,9 @@ export class ServiceKeys {
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {
-    const given = hash(text);
+    const given = hash('sha256', text, 'buffer');
     const found = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
     const [first] = found;
     return first && { name: first.name, rights: new Set(found.flatMap(({ rights }) => rights)) };
   }
-}
-
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
