@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W2L', 'W3', 'W4'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
-export type HttpWorkload = Exclude<Workload, 'W4'>;
+export type HttpWorkload = Exclude<Workload, 'W2L' | 'W4'>;
 
 export interface Options {
   /** Against other services in place of floors. */
@@ -28,7 +28,7 @@ npm run bench:peers -- [options]   against other services
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, and for W1 also 1
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
+                           W1: refresh; W1P: with a proof; W2: verify a token; W2L: in the application; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
   --claims                 the users of W1 have a role, a group and a plan`;
 

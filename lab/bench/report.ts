@@ -43,12 +43,12 @@ export function printTable(
   ];
   const rows = measured.map(({ target, turns }) => [
     target,
-    median(turns, 'requestsPerSecond').toFixed(0),
+    text(median(turns, 'requestsPerSecond'), 0),
     ...yardsticks.map((yardstick) => ratio(turns, yardstick.turns, 'requestsPerSecond')),
-    median(turns, 'p50').toFixed(2),
-    median(turns, 'p99').toFixed(2),
-    median(turns, 'serviceCpu').toFixed(0),
-    median(turns, 'databaseCpu').toFixed(0),
+    text(median(turns, 'p50'), 2),
+    text(median(turns, 'p99'), 2),
+    text(median(turns, 'serviceCpu'), 0),
+    text(median(turns, 'databaseCpu'), 0),
   ]);
   print([head, ...rows]);
 }
@@ -60,13 +60,13 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   const head = [title, ...speeds, 'KiB a socket', 'connect µs', 'message µs'];
   const rows = measured.map(({ target, turns }) => [
     target,
-    median(turns, 'connectsPerSecond').toFixed(0),
+    text(median(turns, 'connectsPerSecond'), 0),
     ratio(turns, base, 'connectsPerSecond'),
-    median(turns, 'messagesPerSecond').toFixed(0),
+    text(median(turns, 'messagesPerSecond'), 0),
     ratio(turns, base, 'messagesPerSecond'),
     turns[0]!.memory.toFixed(1),
-    median(turns, 'connectCpu').toFixed(0),
-    median(turns, 'messageCpu').toFixed(1),
+    text(median(turns, 'connectCpu'), 0),
+    text(median(turns, 'messageCpu'), 1),
   ]);
   print([head, ...rows]);
 }
@@ -86,6 +86,10 @@ function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+}
+
+function text(value: number, digits: number): string {
+  return Number.isNaN(value) ? '–' : value.toFixed(digits);
 }
 
 /** Pads the columns: the first to the left, numbers to the right. */
