@@ -18,6 +18,8 @@ export interface Speed {
   /** µs a request. */
   readonly serviceCpu?: number;
   readonly databaseCpu?: number;
+  /** Memory of a socket. */
+  readonly kibPerSocket?: number;
 }
 
 /** What a target needs before its first request. */
