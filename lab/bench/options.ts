@@ -10,6 +10,8 @@ export interface Options {
   readonly peers: boolean;
   /** Whether the users of W1 have claims. */
   readonly claims: boolean;
+  /** How many instances on one database, in place of floors. */
+  readonly instances: readonly number[] | undefined;
   /** Refresh tokens in the table. */
   readonly sessions: number;
   readonly rounds: number;
@@ -23,6 +25,7 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench:peers -- [options]   against other services
+npm run bench -- --instances 1,2,4 several instances on one database
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
@@ -42,6 +45,7 @@ export function parseOptions(args: readonly string[]): Options {
     options: {
       peers: { type: 'boolean', default: false },
       claims: { type: 'boolean', default: false },
+      instances: { type: 'string' },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -53,6 +57,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     peers: values.peers,
     claims: values.claims,
+    instances: values.instances?.split(',').map((one) => positive('--instances', one)),
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

@@ -12,7 +12,7 @@ import { checkDatabase } from '../database/start/migrate.js';
 import { errorReason } from '../database/statements/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
-import { loadProviders } from '../provider/load-providers.js';
+import { loadProviders } from '../provider/provider.registry.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { connectRedis } from '../redis/redis.module.js';
 import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js';

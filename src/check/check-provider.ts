@@ -19,7 +19,7 @@ import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { findingsOf, type ClaimFinding } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
 import type { Claims } from '../provider/identity/claims.js';
-import { loadProviders } from '../provider/load-providers.js';
+import { loadProviders } from '../provider/provider.registry.js';
 import type { Provider } from '../provider/provider.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { ProviderRefusal } from '../provider/transport/provider-answer.js';

@@ -10,8 +10,7 @@ import { DataSource } from 'typeorm';
 import { errorCode } from '../database/statements/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
 /** Expired rows are removed within a minute (contract §5). */

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';

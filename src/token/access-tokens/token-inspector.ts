@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Raw, type Repository } from 'typeorm';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { Session } from '../../events.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';

@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServiceRight } from '../../config/secrets/service-key.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 
 /** Holder of a service key. */
 export interface KeyHolder {
