@@ -75,7 +75,7 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   print([head, ...rows]);
 }
 
-/** The same figures as rows of the file of results, with ratios to Latchkey. */
+/** Rows of the file of results, with ratios to Latchkey. */
 export function socketSpeedsOf(connections: number, measured: readonly TargetTurns<SocketTurn>[]): Speed[] {
   const base = measured.find(({ target }) => target === 'latchkey')!.turns;
   return measured.flatMap(({ target, turns }) => {
