@@ -4,6 +4,9 @@ import type { Options } from './options.js';
 import type { Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
+/** Of the machine: the bench may bind its processes to some of them later. */
+const CORES = availableParallelism();
+
 /** Prints what is compared, on which machine, and with which settings. */
 export async function printHeading(
   text: string,
@@ -19,7 +22,7 @@ export async function printHeading(
 ${text}
 Only ratios mean something, and only within one table; they are taken round by round. µs are CPU time a request.
 PostgreSQL has fsync and synchronous_commit on.
-${date}: ${availableParallelism()} cores, ${versions}; ${sessions} sessions, medians of ${rounds} rounds of ${seconds} s`);
+${date}: ${CORES} cores, ${versions}; ${sessions} sessions, medians of ${rounds} rounds of ${seconds} s`);
 }
 
 /**
@@ -72,6 +75,25 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   print([head, ...rows]);
 }
 
+/** Rows of the file of results, with ratios to Latchkey. */
+export function socketSpeedsOf(connections: number, measured: readonly TargetTurns<SocketTurn>[]): Speed[] {
+  const base = measured.find(({ target }) => target === 'latchkey')!.turns;
+  return measured.flatMap(({ target, turns }) => {
+    const row = (operation: string, speed: keyof SocketTurn, cpu: keyof SocketTurn): Speed => ({
+      target,
+      operation,
+      connections,
+      requestsPerSecond: median(turns, speed),
+      ratio: ratio(turns, base, speed),
+      serviceCpu: median(turns, cpu),
+    });
+    return [
+      { ...row('socket connect', 'connectsPerSecond', 'connectCpu'), kibPerSocket: turns[0]!.memory },
+      row('socket message', 'messagesPerSecond', 'messageCpu'),
+    ];
+  });
+}
+
 /** The same figures as rows of the file of results. */
 export function speedsOf(
   operation: string,
@@ -104,14 +126,15 @@ function ratio<Name extends string>(turns: Figures<Name>, base: Figures<Name>, f
   return medianOf(turns.map((turn, round) => turn[figure] / base[round]![figure]));
 }
 
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
 }
 
-/** Pads the columns: the first to the left, numbers to the right. */
-function print(rows: readonly (readonly string[])[]): void {
+/** Pads the columns: the first to the left, numbers to the right. A figure that does not exist is a dash. */
+export function print(given: readonly (readonly string[])[]): void {
+  const rows = given.map((row) => row.map((cell) => (cell === 'NaN' ? '–' : cell)));
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  '),

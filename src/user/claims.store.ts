@@ -71,6 +71,12 @@ export class ClaimsStore {
     return claims && this.keep(userId, claims);
   }
 
+  /** Returns the current claims: the kept ones, if they have the version that was read. */
+  async current(userId: string, version?: number): Promise<UserClaims> {
+    const known = this.known(userId);
+    return known.version === version ? known : ((await this.find(userId)) ?? NO_CLAIMS);
+  }
+
   /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */
   async atSignIn(userId: string, provider: Claims, origin: Origin): Promise<UserClaims> {
     const known = this.known(userId);

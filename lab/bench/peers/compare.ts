@@ -13,6 +13,7 @@ import { getRequest } from '../load/script.js';
 import { CLIENT_ID, CLIENT_SECRET, codeOf, SIGN_IN_USERS } from '../names.js';
 import type { Options } from '../options.js';
 import { printHeading, printTable, speedsOf } from '../report.js';
+import { compareSockets } from '../sockets.js';
 import { interleave, measure, type Measured } from '../turn.js';
 import { saveResults } from './results.js';
 
@@ -68,6 +69,7 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
       saveResults(speedsOf(TITLES[workload], connections, 'latchkey', turns));
     }
   }
+  if (options.workloads.includes('W4')) await compareSockets(options, url, providerUrl, cleanup);
 }
 
 /** Installs what is compared, at the first run and when its versions change. */
