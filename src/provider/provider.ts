@@ -62,10 +62,10 @@ export class Provider {
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
-    const accepted = file?.parser ?? providerKeys.clientSecret.parser;
+    const accepted = file?.parser ?? providerKeys.client_secret.parser;
     const warn = (line: string): void => logger.warn(line);
     this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
-    const { parser } = providerKeys.clientKey;
+    const { parser } = providerKeys.client_key;
     this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
   }
 
