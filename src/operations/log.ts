@@ -64,10 +64,14 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /** By level and context: a few dozen. */
-  private readonly limits = new Map<string, LineLimit>();
+  /** By context. Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
+  private readonly limits = { error: this.limit('error'), warn: this.limit('warn') };
 
   constructor(private readonly logger: Logger) {}
+
+  private limit(level: 'error' | 'warn'): LineLimit<string> {
+    return new LineLimit((context, left_out) => this.logger[level]({ context, left_out }));
+  }
 
   /** Nest passes the context last; a message that is an object holds fields, unless it is an error. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
@@ -77,20 +81,9 @@ export class NestLog implements LoggerService {
         (level === 'error' && RETHROWING_CONTEXTS.has(context)) ||
         (level === 'info' && NEST_CONTEXTS.has(context));
       const at = isQuiet ? 'debug' : level;
-      if ((at === 'error' || at === 'warn') && !this.limitOf(at, context).admits()) return;
+      if ((at === 'error' || at === 'warn') && !this.limits[at].admits(context)) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
     };
-  }
-
-  /** Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
-  private limitOf(level: 'error' | 'warn', context: string): LineLimit {
-    const key = `${level} ${context}`;
-    let limit = this.limits.get(key);
-    if (!limit) {
-      limit = new LineLimit((left_out) => this.logger[level]({ context, left_out }));
-      this.limits.set(key, limit);
-    }
-    return limit;
   }
 }

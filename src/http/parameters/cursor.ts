@@ -24,7 +24,12 @@ export function cursorOf({ place, id }: Place): string {
   return `${place}-${id}`;
 }
 
-/** SQL: the microseconds of a time. */
-export function placeOf(column: string): string {
-  return `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+/** SQL: the microseconds of a time, exactly. */
+export function placeOf(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000000)::bigint`;
+}
+
+/** SQL: the time of a place, exactly up to the year 2255. */
+export function timeAt(place: string): string {
+  return `('epoch'::timestamptz + ${place}::bigint * interval '1 microsecond')`;
 }
