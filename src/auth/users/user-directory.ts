@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { isUserOnline } from '../../channel/presence.sql.js';
+import { isOnline } from '../../channel/presence.sql.js';
 import { Sql } from '../../database/statements/sql.js';
 import { findDevices } from '../../device/device.store.js';
 import { UUID } from '../../http/parameters/uuid.js';
@@ -23,7 +23,7 @@ const MOST_COUNTED = 1000;
 const liveState =
   (most?: number) =>
   (userId: string): string =>
-    `${countLiving(userId, most)} AS "liveSessions", ${isUserOnline(userId)} AS online`;
+    `${countLiving(userId, most)} AS "liveSessions", ${isOnline(userId)} AS online`;
 const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState()) };
 const USERS = {
   name: 'users-known',
