@@ -1,6 +1,6 @@
 import { OptionalText } from './parameter.js';
 
-/** Place in a list, after which the next page begins: a time in microseconds since the epoch, and an id in lower case. */
+/** Place of a row as text. */
 const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Place of a row in a list that is sorted by a time, then by an id; the time in microseconds since the epoch. */
