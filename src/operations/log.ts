@@ -4,15 +4,9 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import { LineLimit } from '../http/middleware/line-limit.js';
 
 // Nest's own lines at each start: for developers of the service only.
-const NEST_CONTEXTS = new Set([
-  'NestFactory',
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-]);
+const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
 // They log an error that they also throw; the start retries or prints it.
-const RETHROWING_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication']);
+const RETHROWING_CONTEXTS = /^(ExceptionHandler|NestApplication)$/;
 
 /** Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts). */
 export function createLog(level: string, destination?: DestinationStream): Logger {
@@ -77,10 +71,8 @@ export class NestLog implements LoggerService {
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1) as string; // undefined for a line without one
-      const isQuiet =
-        (level === 'error' && RETHROWING_CONTEXTS.has(context)) ||
-        (level === 'info' && NEST_CONTEXTS.has(context));
-      const at = isQuiet ? 'debug' : level;
+      const quiet = { error: RETHROWING_CONTEXTS, info: NEST_CONTEXTS }[level as string];
+      const at = quiet?.test(context) ? 'debug' : level;
       if ((at === 'error' || at === 'warn') && !this.limits[at].admits(context)) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });

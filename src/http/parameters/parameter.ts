@@ -43,19 +43,19 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
     Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
   return applyDecorators(
     IsOptional(),
-    rule(WHOLE_NUMBER, isInRange, `a whole number from 0 to ${max}`, { max }),
+    ruleOf(WHOLE_NUMBER, isInRange, `a whole number from 0 to ${max}`, { max }),
   );
 }
 
 /** Requires `true` or `false`. */
 export function RequiredBoolean(): PropertyDecorator {
-  return rule('boolean', (value) => typeof value === 'boolean', 'true or false');
+  return ruleOf('boolean', (value) => typeof value === 'boolean', 'true or false');
 }
 
 /** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
-  const isObject = rule('object', (value) => value instanceof dto, 'a JSON object'); // the pipe has made and validated it
-  return applyDecorators(IsOptional(), isObject, Reflect.metadata(MEMBERS, dto) as PropertyDecorator);
+  const isMade = ruleOf('object', (value) => value instanceof dto, 'a JSON object'); // the pipe has made and validated it
+  return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto) as PropertyDecorator);
 }
 
 /** Returns the DTO that declares the members of an object parameter. */
@@ -65,19 +65,19 @@ export function membersOf(dto: Type, name: string): Type | undefined {
 
 /** Requires a JSON object, with any members. */
 export function AnyObject(): PropertyDecorator {
-  return rule('anyObject', isObject, 'a JSON object');
+  return ruleOf('anyObject', isObject, 'a JSON object');
 }
 
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
-  return rule(ANY_JSON, () => true, 'any JSON');
+  return ruleOf(ANY_JSON, () => true, 'any JSON');
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function rule(
+function ruleOf(
   name: string,
   validate: (value: unknown) => boolean,
   expected: string,
