@@ -76,10 +76,7 @@ export interface DomainEvents {
   'session.ended': [EndedSession];
   /** The claims of a user have changed. Emitted on every instance within 1 s (contract §5); of several changes the last one. */
   'claims.changed': [ChangedClaims];
-  /**
-   * The ended sessions and changed claims were read, and an event emitted for each. `cursor`: begin of the next reading of the feed
-   * (EndedSessionStore.past); null until all are known.
-   */
+  /** The ended sessions and changed claims were read. `cursor`: begin of the next reading (EndedSessionStore.past); null until all are known. */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];

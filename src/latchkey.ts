@@ -79,9 +79,7 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
     return help(command.usage, argv[0]!);
   }
   if (name === '--version' || name === '-v') {
-    const { version } = createRequire(import.meta.url)('latchkey/package.json') as {
-      readonly version: string;
-    };
+    const { version } = createRequire(import.meta.url)('latchkey/package.json') as { version: string };
     process.stdout.write(`${version}\n`);
     return 0;
   }

@@ -14,12 +14,7 @@ import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 /** Ctrl-C also ends initdb; its failure may arrive before the signal. */
 const SIGNAL_MS = 50;
 
-/**
- * Runs the service until a signal arrives, which may be during the start, and stops it.
- *
- * @param signalled resolves to the signal
- * @throws what prevents the start
- */
+/** Runs the service until a signal arrives, which may be during the start, and stops it. @throws what prevents the start */
 export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));

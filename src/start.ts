@@ -13,9 +13,7 @@ const STOP_TIMEOUT_MS = 3000;
 
 /**
  * Starts the whole service: database, migrations, application, listener.
- *
  * @param signal aborts the start at once; pending work ends with the process
- * @param timeoutMs how long to wait for the database
  * @throws the error of the first part that fails; the embedded database is stopped then
  */
 export async function startService(

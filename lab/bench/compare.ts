@@ -7,6 +7,7 @@ import type { FloorSettings } from './floors/floor.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { LoadOrder, Work } from './load/generator.js';
 import type { LoadResult } from './load/run.js';
+import { compareVerifiers } from './local.js';
 import { postForm, postRequest } from './load/script.js';
 import { SERVICE_KEY } from './names.js';
 import type { HttpWorkload, Options } from './options.js';
@@ -45,6 +46,11 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   for (const workload of options.workloads) {
     if (workload === 'W4') {
       await compareSockets(options, url, providerUrl, cleanup);
+      continue;
+    }
+    if (workload === 'W2L') {
+      const tokens = await accessTokens(latchkey.port, known.refreshTokens.slice(0, VERIFIED));
+      await compareVerifiers(options, latchkey.port, tokens, cleanup);
       continue;
     }
     await sweep(admin);

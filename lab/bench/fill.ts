@@ -22,7 +22,7 @@ export interface KnownSessions {
 }
 
 /**
- * Makes the tables of service and floors, and fills both with the same rows.
+ * Makes the tables of service and floors, and fills both with equal rows.
  * @param sessions how many refresh tokens in all.
  * @returns those with which the load generator refreshes: KNOWN_TOKENS at most, and BOUND_SESSIONS.
  */

@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W2L', 'W3', 'W4'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
-export type HttpWorkload = Exclude<Workload, 'W4'>;
+export type HttpWorkload = Exclude<Workload, 'W2L' | 'W4'>;
 
 export interface Options {
   /** Against other services in place of floors. */
   readonly peers: boolean;
   /** Whether the users of W1 have claims. */
   readonly claims: boolean;
+  /** How many instances on one database, in place of floors. */
+  readonly instances: readonly number[] | undefined;
   /** Refresh tokens in the table. */
   readonly sessions: number;
   readonly rounds: number;
@@ -23,12 +25,13 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench:peers -- [options]   against other services
+npm run bench -- --instances 1,2,4 several instances on one database
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, and for W1 also 1
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
+                           W1: refresh; W1P: with a proof; W2: verify a token; W2L: in the application; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
   --claims                 the users of W1 have a role, a group and a plan`;
 
@@ -42,6 +45,7 @@ export function parseOptions(args: readonly string[]): Options {
     options: {
       peers: { type: 'boolean', default: false },
       claims: { type: 'boolean', default: false },
+      instances: { type: 'string' },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -53,6 +57,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     peers: values.peers,
     claims: values.claims,
+    instances: values.instances?.split(',').map((one) => positive('--instances', one)),
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

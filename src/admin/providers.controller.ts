@@ -1,8 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { From, type Origin } from '../audit/audit-event.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { listed } from '../provider/listed-provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';

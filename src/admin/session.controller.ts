@@ -1,6 +1,5 @@
 import { Controller, Get, Inject } from '@nestjs/common';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Caller } from '../token/guard/access.js';

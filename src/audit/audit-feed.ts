@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { databaseUnavailable } from '../errors/server-error.js';
+import { databaseUnavailable } from '../errors/oauth-error.js';
 import { cursorOf, placeIn, placeOf, timeAt } from '../http/parameters/cursor.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';

@@ -1,6 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { SETTINGS } from '../config/settings/settings.module.js';
-import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
 import { AuditStreams, AuditStreamsController } from './audit-streams.js';

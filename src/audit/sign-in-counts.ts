@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { errorCode } from '../database/statements/error-facts.js';
 import { KeptReading } from '../database/statements/kept-reading.js';

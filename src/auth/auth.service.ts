@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';

@@ -1,6 +1,5 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Public } from '../token/guard/access.js';
 
 /** What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL. */

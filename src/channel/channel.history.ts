@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { DatabaseBusy } from '../database/database-busy.js';
 import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { Sql } from '../database/statements/sql.js';

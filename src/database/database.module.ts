@@ -1,8 +1,7 @@
 import { Global, Logger, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SETTINGS } from '../config/settings/settings.module.js';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
 import { dataSourceOptions, keepsSession } from './pool/data-source.js';

@@ -9,8 +9,9 @@ import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Device } from './device.entity.js';
-import { deviceFacts } from './device.sql.js';
-import { findDevice, findDevices, type KnownDevice } from './device.store.js';
+import { RENAME_DEVICE } from './device.sql.js';
+import { findDevice, findDevices } from './device.store.js';
+import type { DeviceList, DeviceView } from './devices.dto.js';
 import { holdForAudit } from '../user/user.store.js';
 import { SignOutService } from './sign-out.service.js';
 
@@ -25,20 +26,20 @@ export class DeviceService {
     private readonly audit: AuditStore,
   ) {}
 
-  list(userId: string, cursor?: string): ReturnType<typeof findDevices> {
+  list(userId: string, cursor?: string): Promise<DeviceList> {
     return findDevices(this.devices.manager, userId, cursor);
   }
 
   /** @throws OAuthError `not_found` */
-  rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<KnownDevice> {
+  rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<DeviceView> {
     return this.history.transaction(async ({ manager, append }) => {
       const provider = await holdForAudit(manager, userId);
-      await manager.update(Device, { userId, deviceId }, { deviceName });
-      const renamed = await findDevice(manager, userId, deviceId);
+      const values = [userId, deviceId, deviceName];
+      const [[renamed]] = await manager.query<[{ facts: object }[], number]>(RENAME_DEVICE, values);
       if (!renamed) throw noSuchDevice();
-      await append(userId, 'device.renamed', [deviceFacts(renamed)]);
+      await append(userId, 'device.renamed', [renamed.facts]);
       await this.audit.write(manager, [{ event: 'device_renamed', userId, deviceId, provider, origin }]);
-      return renamed;
+      return (await findDevice(manager, userId, deviceId))!;
     });
   }
 

@@ -16,7 +16,7 @@ import {
   type SessionScope,
 } from '../token/sessions/session.store.js';
 import { holdForAudit } from '../user/user.store.js';
-import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
+import { DEVICE_FACTS } from './device.sql.js';
 
 // Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
 // neither would announce the device.
@@ -146,7 +146,7 @@ export class SignOutService {
   ): Promise<void> {
     const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
     if (devices.length === 0) return;
-    const signedOut = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
+    const signedOut = await manager.query<{ facts: object }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
     await append(
       userId,
       'device.signed_out',

@@ -53,8 +53,6 @@ export async function onCluster<Result>(
 
 /**
  * Brings the schema up to date, and distributes the tables of a service that is stopped.
- *
- * @param log receives one line for each table
  * @returns false without Citus; nothing was done then
  * @throws an Error if no table is distributed yet and the service is running
  */
@@ -86,12 +84,7 @@ async function requireStopped(dataSource: DataSource): Promise<void> {
   );
 }
 
-/**
- * Distributes the remaining tables over the nodes, with their rows. May be repeated after an interruption.
- *
- * @param dataSource with one connection and no time-outs
- * @param log receives one line for each table
- */
+/** Distributes the remaining tables over the nodes, with their rows. May be repeated. @param dataSource with one connection */
 async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
   for (const placement of placements(dataSource)) {
     const isNew = await dataSource.transaction((manager) => place(manager, placement));

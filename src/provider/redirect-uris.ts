@@ -8,8 +8,8 @@ type Own = Pick<ProviderSettings, 'redirectUris'>;
 const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 
 /**
- * Whether `uri` may receive a code (contract §2 `REDIRECT_URIS`): by the provider's own list, else by the general list, else any
- * http(s) URL. Entries are compared as strings, but a loopback entry allows any port (RFC 8252 §7.3).
+ * Whether `uri` may receive a code (contract §2 `REDIRECT_URIS`). Entries are compared as strings, but a loopback entry allows any port
+ * (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
   const own = [
@@ -50,10 +50,7 @@ export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): strin
   return `${publicUrl}/admin/callback`;
 }
 
-/**
- * Redirect URIs to register at a provider: those of applications, as far as the settings name them, that of the administration page, and
- * that of stock clients, which is the only one of a provider that sends the code by POST.
- */
+/** Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only. */
 export function redirectUrisToRegister(
   settings: Pick<Settings, 'publicUrl' | 'redirectUris' | 'adminEnabled'>,
   provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
@@ -65,10 +62,7 @@ export function redirectUrisToRegister(
   return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
 }
 
-/**
- * Redirect URI that the provider gets in a sign-in of the specification's flow: a provider that sends the code by POST sends it to the
- * service, which passes it on to the client's (contract §6, Apple).
- */
+/** Redirect URI of a sign-in at the provider: one that sends the code by POST sends it to the service (contract §6, Apple). */
 export function redirectUriAt(
   settings: Pick<Settings, 'publicUrl'>,
   provider: Pick<ProviderSettings, 'name' | 'options'>,

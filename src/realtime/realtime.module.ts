@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ChannelModule } from '../channel/channel.module.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { directTarget } from '../database/pool/connection-target.js';
 import { OpenFiles } from '../http/server/open-files.js';
 import { RedisConnection } from '../redis/redis-connection.js';

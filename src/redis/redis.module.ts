@@ -2,8 +2,7 @@ import { Global, Logger, Module } from '@nestjs/common';
 import type { Redis, RedisOptions } from 'ioredis';
 import { currentSecret } from '../config/secrets/current-secret.js';
 import { settingsTable } from '../config/settings/settings-table.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
-import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import type { SentinelUrl } from '../config/urls/redis-url.js';
 import { RedisConnection } from './redis-connection.js';
 

@@ -20,13 +20,7 @@ interface Connections {
   readonly subscriber: Redis;
 }
 
-/**
- * Tests new connections as the service uses them (contract §2, `REDIS_URL`): subscribes, publishes, receives. In Redis 7 a new
- * user may connect, but not use any channel.
- *
- * @param channel of this instance alone
- * @throws Unusable, or the error of the connection
- */
+/** Tests new connections: in Redis 7 a new user may connect, but not use any channel. @throws Unusable, or the error of the connection */
 export async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
   await requireMaster(client);
   await subscriber.subscribe(channel);

@@ -71,10 +71,7 @@ export function expiringTables(
   return tables.toSorted((a, b) => Number(b.first ?? false) - Number(a.first ?? false));
 }
 
-/**
- * Returns the statement of one batch; its parameter is the expiry at which the batch begins. If rows were removed, the next batch
- * begins at the last expiry of this one, since more rows may have it.
- */
+/** Statement of one batch, by the expiry at which it begins. After a removal the next batch begins at its last one, which others may have. */
 export function removalOf(expiring: ExpiringTable, rows = BATCH): Statement {
   const { table, key, unless } = expiring;
   return {
@@ -101,8 +98,8 @@ function removeAll(expiring: ExpiringTable, rows: number): string {
 }
 
 /**
- * Rows that must stay are passed over: the next batch begins behind them. They are not locked, since a lock writes to the row. The
- * condition is repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear time.
+ * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is repeated under the lock, since
+ * a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
 function removeSome(
   expiring: ExpiringTable,

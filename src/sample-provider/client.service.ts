@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type ProviderSettings, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri, providerCallback } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';

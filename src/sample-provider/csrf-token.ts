@@ -1,17 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import type { AuthorizationPageDto } from './authorize.dto.js';
 
 const VALID_MS = 10 * 60 * 1000;
 const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
-/**
- * Tokens of the login form, bound to the authorization request. Signed, without a cookie: browsers block third-party cookies in
- * frames (spec §4.5.1). Key and clock are shared by all instances.
- */
+/** Tokens of the login form, bound to the authorization request. Signed, since browsers block third-party cookies in frames. */
 @Injectable()
 export class CsrfTokens {
   private readonly key: Buffer;

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SETTINGS } from '../config/settings/settings.module.js';
-import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { readAccountsFile } from './accounts/accounts-file.js';
 import { Accounts } from './accounts/accounts.js';
 import { AuthorizeController } from './authorize.controller.js';

@@ -67,6 +67,6 @@ export class TokenModule {}
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
     // Without a key, jsonwebtoken rejects the token.
-    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string) ?? '',
+    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string)?.publicKey ?? '',
   });
 }

@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import type { Settings } from '../config/settings/settings.js';
-import { SETTINGS } from '../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { plainArray } from '../database/statements/plain-array.js';
@@ -70,6 +69,12 @@ export class ClaimsStore {
     const claims = await this.read(userId);
     if (!claims) this.kept.delete(userId);
     return claims && this.keep(userId, claims);
+  }
+
+  /** Returns the current claims: the kept ones, if they have the version that was read. */
+  async current(userId: string, version?: number): Promise<UserClaims> {
+    const known = this.known(userId);
+    return known.version === version ? known : ((await this.find(userId)) ?? NO_CLAIMS);
   }
 
   /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */

@@ -106,7 +106,7 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'check/check-provider.command.ts #check-provider',
       'check/check-provider.ts #check-provider',
-      'keys/open-database.ts #embedded-postgres',
+      'keys/run.ts #embedded-postgres',
       'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);

@@ -88,7 +88,7 @@ describe.each([
       channels,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
-      new UserDirectory(new UserSearch(dataSource, sql), dataSource, sql),
+      new UserDirectory(new UserSearch(dataSource, sql), sql),
       audit,
       sql,
       dataSource,

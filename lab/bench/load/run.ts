@@ -5,7 +5,8 @@ const LARGEST_COUNT = 5_000_000;
 const LAST_ANSWER_MS = 5000;
 
 export interface Load {
-  readonly port: number;
+  /** Several: one connection after the other goes to the next port. */
+  readonly port: number | readonly number[];
   readonly connections: number;
   readonly milliseconds: number;
 }
@@ -28,7 +29,10 @@ export async function run(script: Script, { port, connections, milliseconds }: L
   let fail!: (error: Error) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined); // the race below throws it; an early one waits until then
-  const opened = await Promise.all(Array.from({ length: connections }, () => Connection.open(port, fail)));
+  const ports = [port].flat();
+  const opened = await Promise.all(
+    Array.from({ length: connections }, (_, n) => Connection.open(ports[n % ports.length]!, fail)),
+  );
   const overdue = setTimeout(() => fail(new Error('an answer does not come')), milliseconds + LAST_ANSWER_MS);
   const latencies: number[] = [];
   const start = performance.now();

@@ -12,8 +12,10 @@ import type { LoadResult } from '../load/run.js';
 import { getRequest } from '../load/script.js';
 import { CLIENT_ID, CLIENT_SECRET, codeOf, SIGN_IN_USERS } from '../names.js';
 import type { Options } from '../options.js';
-import { printHeading, printTable } from '../report.js';
+import { printHeading, printTable, speedsOf } from '../report.js';
+import { compareSockets } from '../sockets.js';
 import { interleave, measure, type Measured } from '../turn.js';
+import { saveResults } from './results.js';
 
 const PEERS = join('lab', 'bench', 'peers');
 const MANIFEST = join(PEERS, 'package.json');
@@ -64,8 +66,10 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
       };
       const turns = await interleave(peers, options.rounds, (peer) => measure(peer, turn));
       printTable(TITLES[workload], connections, ['latchkey'], turns);
+      saveResults(speedsOf(TITLES[workload], connections, 'latchkey', turns));
     }
   }
+  if (options.workloads.includes('W4')) await compareSockets(options, url, providerUrl, cleanup);
 }
 
 /** Installs what is compared, at the first run and when its versions change. */

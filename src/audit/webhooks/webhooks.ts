@@ -7,8 +7,7 @@ import {
 } from '@nestjs/common';
 import { currentSecret } from '../../config/secrets/current-secret.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
-import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { Events } from '../../events.js';
 import { AuditFeed } from '../audit-feed.js';

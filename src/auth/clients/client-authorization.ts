@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { OAuthError } from '../../errors/oauth-error.js';
 import type { Html } from '../../http/page/html.js';
 import type { Provider } from '../../provider/provider.js';

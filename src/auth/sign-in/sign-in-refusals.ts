@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 
 /** What is known of a sign-in by the time that it fails. */

@@ -66,11 +66,11 @@ export class UsersService {
 
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
   async findByEmail(email: string): Promise<string> {
-    const { users, next } = await this.directory.search({ email }, MOST_LIKE);
+    const { users, next_cursor: next } = await this.directory.search({ email }, MOST_LIKE);
     // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
     const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
     const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
-    if (user && others.length === 0 && next === undefined) return user.userId;
+    if (user && others.length === 0 && next === undefined) return user.user_id;
     const count = user || next !== undefined ? 'several users have' : 'no user has';
     throw new OAuthError('invalid_request', `${count} this e-mail address`);
   }

@@ -14,10 +14,7 @@ export class SecretBox {
     this.#key = secretKey.derive(use);
   }
 
-  /**
-   * @param owner is authenticated, so that rows cannot be exchanged
-   * @returns nonce, tag and ciphertext
-   */
+  /** @param owner is authenticated, so that rows cannot be exchanged @returns nonce, tag and ciphertext */
   encrypt(plaintext: Buffer, owner: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce).setAAD(Buffer.from(owner));

@@ -9,11 +9,7 @@ export class SecretKey {
     this.#bytes = bytes;
   }
 
-  /**
-   * Derives the key for one use (HKDF-SHA256, RFC 5869).
-   * @param use e.g. `signing-keys`; another word derives another key
-   * @returns 32 bytes, which depend on nothing but this key and `use`
-   */
+  /** Derives the key of 32 bytes for one use, e.g. `signing-keys` (HKDF-SHA256, RFC 5869). */
   derive(use: string): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#bytes, '', `latchkey ${use}`, 32));
   }

@@ -1,3 +1,5 @@
+import type { DynamicModule } from '@nestjs/common';
+import { ConfigModule, getConfigToken, registerAs } from '@nestjs/config';
 import type { ProviderMode, ProviderSettings, SecretFile } from '../providers/provider-settings.js';
 import type { SecretKey } from '../secrets/secret-key.js';
 import type { ServiceKey } from '../secrets/service-key.js';
@@ -45,4 +47,20 @@ export interface SampleProviderSettings {
     ProviderSettings,
     'redirectUris' | 'issuer' | 'mode' | 'label' | 'variables' | 'options'
   >;
+}
+
+const NAME = 'settings';
+
+/** `@Inject(SETTINGS) private readonly settings: Settings` */
+export const SETTINGS = getConfigToken(NAME);
+
+/** Provides the loaded settings to every module; neither `.env` nor the environment is read again. */
+export function settingsModule(settings: Settings): Promise<DynamicModule> {
+  return ConfigModule.forRoot({
+    isGlobal: true,
+    ignoreEnvFile: true,
+    ignoreEnvVars: true,
+    skipProcessEnv: true,
+    load: [registerAs(NAME, () => settings)],
+  });
 }

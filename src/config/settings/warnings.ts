@@ -2,7 +2,13 @@ import { isIPv6 } from 'node:net';
 import { isQuoted } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
-import { adapterKeys, providerKeys, isOpenId, ADAPTERS } from '../providers/provider-keys.js';
+import {
+  ADAPTERS,
+  adapterKeys,
+  isOpenId,
+  PROVIDER_SECRETS,
+  providerKeys,
+} from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
 import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';
@@ -11,11 +17,12 @@ import type { Values } from './settings.js';
 
 type Providers = ReadonlyMap<string, ProviderVariables>;
 
-const SERVICE_NAMES = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];
+const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
+const SERVICE_NAMES = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
 // Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.
 const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
-const PROVIDER_NAMES = namesOf(providerKeys, '_file');
-const ADAPTER_NAMES = [...PROVIDER_NAMES, ...namesOf(adapterKeys, '_file'), 'accounts'];
+const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];
+const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts'];
 
 /** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
@@ -44,11 +51,6 @@ function unknownOfProvider(given: ProviderVariables): readonly string[] {
 
 function sentence(variable: string, suggestion: string): string {
   return `${variable} is not a setting of the service: perhaps ${suggestion} is meant.`;
-}
-
-/** Returns the names of a table, and the `_FILE` names of its secrets. */
-function namesOf(table: Readonly<Record<string, Setting<unknown>>>, suffix: string): readonly string[] {
-  return Object.values(table).flatMap(({ name, secret }) => (secret ? [name, `${name}${suffix}`] : [name]));
 }
 
 /** Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so without secrets. */
@@ -90,7 +92,7 @@ function isAtLocalhost(host: string): boolean {
   return isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
 }
 
-const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
+const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
 /** The keys that the built-in sample provider uses. */
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
@@ -128,7 +130,7 @@ function quoted(env: Environment): readonly string[] {
 
 function withAsterisk(env: Environment, providers: Providers): readonly string[] {
   const { name } = settingsTable.redirectUris;
-  const own = [...providers.values()].map((given) => given.get(providerKeys.redirectUris.name));
+  const own = [...providers.values()].map((given) => given.get('redirect_uris'));
   return [{ variable: name, text: env[name] }, ...own].flatMap((list) =>
     list?.text?.includes('*')
       ? [`${list.variable} has an entry with *: entries are compared as they are, so * stands for itself.`]

@@ -7,10 +7,8 @@ const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Whether an address is on the Internet: not private, shared (RFC 6598), loopback, link-local, multicast or reserved. An IPv4
+ * Whether a text is an address on the Internet: not private, shared (RFC 6598), loopback, link-local, multicast or reserved. An IPv4
  * address within an IPv6 address counts as the IPv4 address.
- *
- * @param text as Node.js writes it; other text, as a host name, is no address
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false;

@@ -69,10 +69,7 @@ const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
 // RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
 const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 
-/**
- * Whether a request to an absolute URL cannot leave this machine, so that it needs no TLS: a loopback address, or
- * `localhost`. Resolvers ask the network for `app.localhost`, in spite of RFC 6761.
- */
+/** Whether a request cannot leave this machine, so that it needs no TLS. Resolvers ask the network for `app.localhost`. */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || ADDRESS.test(hostname);
@@ -84,10 +81,7 @@ export function isThisMachine(url: string): boolean {
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
-/**
- * Parses a URL (WHATWG). Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some
- * thousand calls.
- */
+/** Parses a URL. Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some thousand calls. */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);

@@ -29,7 +29,7 @@ const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
   if (!isRouted(request)) return next(new NotFoundException());
-  if (isPlainJson(request)) return readPlainJson(request, next);
+  if (isPlain(request)) return readPlain(request, next);
   readBytes(request, response, (error?: unknown) => {
     if (error !== undefined) return next(readError(error));
     parseInto(request, request.body as Buffer | undefined, next);
@@ -46,10 +46,11 @@ function sendsBody({ headers }: Request): boolean {
   return chunked !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Whether a body is JSON of a known length, not compressed. body-parser takes three times as long (docs/benchmark.md). */
-function isPlainJson({ headers }: Request): boolean {
+/** Whether a body has a known length and is not compressed. body-parser takes three times as long (docs/benchmark.md). */
+function isPlain({ headers }: Request): boolean {
+  const type = headers['content-type'];
   return (
-    headers['content-type'] === JSON_TYPE &&
+    (type === JSON_TYPE || type === FORM_TYPE) &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
     Number(headers['content-length']) <= LARGEST_BODY
@@ -57,7 +58,7 @@ function isPlainJson({ headers }: Request): boolean {
 }
 
 /** Node.js enforces `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
-function readPlainJson(request: Request, next: NextFunction): void {
+function readPlain(request: Request, next: NextFunction): void {
   const chunks: Buffer[] = [];
   let isDone = false;
   const settle = (bytes: Buffer | undefined): void => {

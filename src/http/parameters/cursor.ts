@@ -1,3 +1,4 @@
+import type { EntityManager } from 'typeorm';
 import { OptionalText } from './parameter.js';
 
 /** Place of a row as text. */
@@ -12,6 +13,13 @@ export interface Place {
 /** Query of a list: `next_cursor` of the page before, or nothing. */
 export function OptionalCursor(): PropertyDecorator {
   return OptionalText({ matches: { pattern: CURSOR, as: 'the next_cursor of an answer' } });
+}
+
+/** Query of a list. */
+export class CursorDto {
+  /** `next_cursor` of the page before; left out: the first page. */
+  @OptionalCursor()
+  cursor?: string;
 }
 
 /** @returns undefined for the first page */
@@ -32,4 +40,32 @@ export function placeOf(time: string): string {
 /** SQL: the time of a place, exactly up to the year 2255. */
 export function timeAt(place: string): string {
   return `('epoch'::timestamptz + ${place}::bigint * interval '1 microsecond')`;
+}
+
+/** Rows of a user that one call lists (contract §4, GET /devices; §9). */
+const PAGE = 100;
+
+/**
+ * SQL: a page of rows of the user `$1`, latest use first, and the row behind it; after the place `$2`, `$3`. Each use writes the
+ * column `time`, so it has no index.
+ */
+export function selectPage(table: string, time: string, id: string, condition = 'true'): string {
+  return `
+    SELECT *, ${placeOf(time)} || '-' || ${id} AS cursor FROM ${table}
+    WHERE user_id = $1 AND ${condition} AND ($2::bigint IS NULL OR (-${placeOf(time)}, ${id}) > (-$2::bigint, $3::uuid))
+    ORDER BY ${time} DESC, ${id} LIMIT ${PAGE + 1}`;
+}
+
+/** Reads a page. @param text with the rows and the `cursor` of `selectPage` */
+export async function readPage<Row>(
+  manager: EntityManager,
+  text: string,
+  userId: string,
+  after?: string,
+): Promise<{ readonly page: readonly Row[]; readonly next: { next_cursor?: string } }> {
+  const { place, id } = placeIn(after) ?? {};
+  const rows = await manager.query<(Row & { cursor: string })[]>(text, [userId, place, id]);
+  const page = rows.slice(0, PAGE);
+  const next = rows.length > PAGE ? { next_cursor: page.at(-1)!.cursor } : {};
+  return { page: page.map(({ cursor: _cursor, ...row }) => row as Row), next };
 }

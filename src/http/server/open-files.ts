@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 
 /** Some systems allow 1024 files by default, enough for a few hundred sockets. */

@@ -35,12 +35,12 @@ function admits([, ...event]: unknown[]): boolean {
   const [request, response] = event as [IncomingMessage, ServerResponse];
   const { socket } = request;
   if (socket.destroyed) return false;
-  const own = exchangesOn(socket);
+  let own = exchanges.get(socket);
+  if (!own) exchanges.set(socket, (own = { pending: [] }));
   if (own.pending.length === MAX_PENDING) {
     socket.destroy();
     return false;
   }
-  exchanges.set(socket, own);
   own.pending.push(response);
   const last = (own.last = { request, response });
   const forget = (): void => {

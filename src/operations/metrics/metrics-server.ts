@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { refuse } from '../../http/server/refusal.js';
 import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
 import { refuseUnreadableRequests } from '../../http/server/unreadable-requests.js';

@@ -26,10 +26,7 @@ export function challengeOf(codeVerifier: string): string {
   return createHash('sha256').update(codeVerifier).digest('base64url');
 }
 
-/**
- * Returns the parameter of the exchange (RFC 7636 §4.5), or none if the authorization request had no challenge.
- * @throws if the settings require PKCE and the state has no verifier
- */
+/** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */
 export function verifierOf(
   memory: AdapterMemory | undefined,
   isRequired: boolean,

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { mappedClaims } from '../identity/claims.js';
@@ -18,14 +17,10 @@ import { challenge, usesPkce, verifierOf } from './authorization-request.js';
 const CHECK_MS = 4000;
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
-@Injectable()
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
-  /**
-   * Finds a provider of OpenID Connect if the setting `adapter` is absent. A provider that is away is no finding.
-   * @throws an Error with the settings that it needs, which is a warning at the start
-   */
+  /** Finds a provider of OpenID Connect if the setting `adapter` is absent. @throws an Error that names the settings it needs */
   async check(provider: ProviderSettings): Promise<void> {
     if (!provider.isDefaultAdapter) return;
     const issuer = await this.issuerAt(`${provider.url}/.well-known/openid-configuration`);
@@ -40,13 +35,7 @@ export class ContractAdapter implements ProviderAdapter {
   /** Returns the issuer in a discovery document; undefined if there is none. */
   private async issuerAt(url: string): Promise<string | undefined> {
     try {
-      const signal = AbortSignal.timeout(CHECK_MS);
-      const answer = await this.http.send({
-        method: 'GET',
-        url,
-        headers: { Accept: 'application/json' },
-        signal,
-      });
+      const answer = await this.http.send({ url, signal: AbortSignal.timeout(CHECK_MS) });
       const { issuer, authorization_endpoint: page } = readAnswer(answer);
       const isDocument = typeof issuer === 'string' && isHttpUrl(issuer) && typeof page === 'string';
       return isDocument ? issuer : undefined;
@@ -80,9 +69,7 @@ export class ContractAdapter implements ProviderAdapter {
       ...verifierOf(memory, usesPkce(provider.options, 'off')),
     });
     const answer = await this.http.send({
-      method: 'POST',
       url: `${provider.internalUrl ?? provider.url}/oauth2/token/exchange`,
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
       body: form.toString(),
       signal,
       direct: provider.internalUrl !== undefined,

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
@@ -41,7 +40,6 @@ interface Redeemed {
 const LIFE_MS = 3_600_000;
 
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
-@Injectable()
 export class OidcAdapter implements ProviderAdapter {
   private readonly kept = new Map<
     string,
@@ -51,10 +49,7 @@ export class OidcAdapter implements ProviderAdapter {
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
-  /**
-   * Fetches and checks the discovery document.
-   * @throws Unsupported if no sign-in works; it has no code of spec §7.3, so it never prevents the start
-   */
+  /** Fetches and checks the discovery document. @throws Unsupported if no sign-in works, without a code: never prevents the start */
   async check(provider: ProviderSettings): Promise<void> {
     await this.metadata(provider);
   }
@@ -123,9 +118,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 
   /**
-   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
-   * redirect URI if there is no `id_token_hint`.
-   * @returns undefined if the discovery document names no such page
+   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has none.
    * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(
@@ -234,18 +227,11 @@ function usesNonce({ options }: ProviderSettings): boolean {
 
 /** The library compared `iss` with the tenant before. @throws ProviderRefusal for a tenant that is not in the settings */
 function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken): void {
-  const allowed = options['tenants']
-    ?.toLowerCase()
-    .split(',')
-    .map((id) => id.trim());
+  const allowed = options['tenants']?.split(',').map((id) => id.trim().toLowerCase());
   if (!allowed || (typeof tid === 'string' && allowed.includes(tid.toLowerCase()))) return;
   const tenant = typeof tid === 'string' && /^[\da-f-]{36}$/i.test(tid) ? tid : 'without a usable id';
-  const asked = { url: url!, settings: ['tenants'] };
-  throw new ProviderRefusal(
-    'invalid_grant',
-    `the user is of the tenant ${tenant}, which is not in tenants`,
-    asked,
-  );
+  const message = `the user is of the tenant ${tenant}, which is not in tenants`;
+  throw new ProviderRefusal('invalid_grant', message, { url: url!, settings: ['tenants'] });
 }
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
@@ -266,12 +252,7 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
   return claims;
 }
 
-/**
- * Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6): left half of the hash of the ID token's algorithm.
- * openid-client does not check it.
- *
- * @param idToken with a verified signature
- */
+/** Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6), which openid-client does not check. @param idToken is verified */
 export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
   const { alg } = decodeProtectedHeader(idToken);
   const size = /256|384/.exec(alg ?? '')?.[0] ?? '512'; // Ed25519 uses SHA-512

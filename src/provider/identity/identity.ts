@@ -31,11 +31,8 @@ const MOST_METHODS = 10;
 const MAX_ID_TOKEN = 6144;
 
 /**
- * Validates a provider's answer (contract §6). Unusable optional fields are dropped, and so is an e-mail address that the
- * provider calls unverified.
- *
- * @param body parsed JSON
- * @param warn receives a line for claims beyond the limits of contract §5, which are dropped
+ * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
+ * @param warn receives a line for claims beyond the limits of contract §5
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {

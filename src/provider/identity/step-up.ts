@@ -44,19 +44,15 @@ export function splitRequired(memory: AdapterMemory | undefined): {
   return { required: required as Required, ...(Object.keys(own).length > 0 && { own }) };
 }
 
-/** For `authenticated`. */
+/** @param now milliseconds, by the database's clock @param warn receives a line if a setting may be missing */
 interface SignInContext {
   readonly settings: Pick<ProviderSettings, 'name' | 'authTime' | 'variables'>;
-  /** Milliseconds, by the database's clock. */
   readonly now: number;
-  /** Receives a line if a setting may be missing. */
   readonly warn: (line: string) => void;
 }
 
 /**
- * Returns the identity with a usable `authTime`: one from the future is dropped; with the setting `auth_time` `sign_in`, an absent
- * one is now.
- *
+ * Returns the identity with a usable `authTime` (contract §5, Step-up).
  * @throws OAuthError `invalid_grant` if the authentication does not meet the requirements
  */
 export function authenticated(

@@ -48,11 +48,7 @@ export class KeptKeys {
     return (this.runningOrFailed() ?? this.fetch()).loading;
   }
 
-  /**
-   * Fetches the keys again for a token of an unknown key, at most once in 30 s.
-   * @param since when the token came, by `now`
-   * @throws as `load`
-   */
+  /** Fetches the keys again for a token of an unknown key that came at `since`, at most once in 30 s. @throws as `load` */
   async newest(since: number): Promise<NewerKeys> {
     const recent = this.last && (this.last.began >= since || this.mayFetchIn > 0) ? this.last : undefined;
     const fetch = recent ?? this.runningOrFailed() ?? (this.refetch = this.fetch());

@@ -36,10 +36,7 @@ export class LoggedOut {
     this.isSince = sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
   }
 
-  /**
-   * Stores the names of a logout: its session, and sessions of its subject with an unknown name; else the subject.
-   * @param manager of the transaction that ends the existing sessions
-   */
+  /** Stores the names of a logout. @param manager of the transaction that ends the existing sessions */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
     // Sorted, so that two logouts cannot deadlock.
     for (const hash of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
@@ -48,10 +45,8 @@ export class LoggedOut {
   }
 
   /**
-   * Whether an identity was logged out since the provider was asked for it. Call it after the commit of the session: either this
-   * finds the logout, or the logout finds the session.
-   *
-   * @param asked milliseconds, by the database's clock
+   * Whether an identity was logged out since the provider was asked for it, in milliseconds of the database's clock. Call it after
+   * the commit of the session: either this finds the logout, or the logout finds the session.
    */
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
@@ -106,12 +101,7 @@ const REMEMBER_TOKEN = `
   INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
   ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
 
-/**
- * Stores a logout token as used until it expires.
- *
- * @param manager of the transaction of the sign-out
- * @returns false if it was used before
- */
+/** Stores a logout token as used until it expires, in the transaction of the sign-out. @returns false if it was used before */
 export async function rememberLogout(
   manager: EntityManager,
   provider: string,

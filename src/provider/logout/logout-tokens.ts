@@ -26,10 +26,7 @@ export class LogoutTokens {
 
   /**
    * Validates a token, except that it may have been used before.
-   *
-   * @param name of a provider with adapter `oidc`
-   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) if the provider's keys are not
-   *   available: the provider may send the token again
+   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) without the provider's keys
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
@@ -73,12 +70,9 @@ export class LogoutTokens {
   private async fetch(provider: ProviderSettings): Promise<Verification> {
     const metadata = await discover(this.http, provider);
     const { issuer, id_token_signing_alg_values_supported: supported = DEFAULT_ALGORITHMS } = metadata;
+    const algorithms = supported.filter((alg) => ASYMMETRIC.test(alg)); // §2.6: as for ID tokens
     const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // jose validates them
-    return {
-      issuer,
-      algorithms: supported.filter((alg) => ASYMMETRIC.test(alg)), // §2.6: as for ID tokens
-      keys: createLocalJWKSet(keys),
-    };
+    return { issuer, algorithms, keys: createLocalJWKSet(keys) };
   }
 }
 

@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
@@ -77,10 +76,11 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.ring.revokedKids;
   }
 
-  /** Returns the public key that a token's header names, if the header is one of ours. */
-  verificationKey(token: string): KeyObject | undefined {
-    const header = readHeader(token);
-    return header && this.ring.publicKey(header.kid, this.clock.now());
+  /** Returns the key that a token's header names, if the header is one of ours. */
+  verificationKey(token: string): { readonly kid: string; readonly publicKey: KeyObject } | undefined {
+    const kid = readHeader(token)?.kid;
+    const publicKey = kid === undefined ? undefined : this.ring.publicKey(kid, this.clock.now());
+    return kid === undefined || !publicKey ? undefined : { kid, publicKey };
   }
 
   /**

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
-import { databaseUnavailable } from '../../errors/server-error.js';
+import { databaseUnavailable } from '../../errors/oauth-error.js';
 import type { ChangedClaims, EndedSession } from '../../events.js';
 import { SELECT_CHANGED_CLAIMS, selectChanges } from '../../user/user.sql.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
