@@ -11,7 +11,6 @@ const LOCK = 0x6c6b_0004;
 
 const MIGRATION_TIMEOUT_MS = 30_000;
 
-/** How the rows of a table are distributed. */
 interface Placement {
   readonly table: string;
   /** The hash of this column chooses the node; undefined: every node has all rows. */

@@ -95,11 +95,8 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const answer = await this.adapter.exchange(settings, {
-        ...request,
-        ...(own && { memory: own }),
-        signal,
-      });
+      const asked = { ...request, ...(own && { memory: own }), signal };
+      const answer = await this.adapter.exchange(settings, asked);
       const warn = (line: string): void => claimsLogger.warn(`provider ${settings.name}: ${line}`);
       const identity = parseIdentity(answer, warn);
       if (settings.adapter === 'oidc') return identity;
@@ -146,11 +143,7 @@ export class Provider {
    * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the code, and this provider would
    * receive it (RFC 9700 §4.4).
    */
-  private async validateIssuer(
-    settings: ProviderSettings,
-    iss: string | undefined,
-    isOurCallback: boolean,
-  ): Promise<void> {
+  private async validateIssuer(settings: ProviderSettings, iss: string | undefined, isOurCallback: boolean) {
     const { adapter } = this;
     if (iss === undefined) {
       if (!isOurCallback || !(adapter instanceof OidcAdapter)) return;

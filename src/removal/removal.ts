@@ -99,11 +99,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
         }
         if (size === 1) {
           from = await this.behindOldest(table, from!);
-          this.logger.warn({
-            err: error,
-            table: table.table,
-            msg: 'skips an expired row that cannot be removed',
-          });
+          const msg = 'skips an expired row that cannot be removed';
+          this.logger.warn({ err: error, table: table.table, msg });
         }
         size = Math.max(1, Math.floor(size / 8));
       }

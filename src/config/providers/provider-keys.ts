@@ -33,19 +33,12 @@ export const PRESET_ADAPTERS = {
 } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([
-  'contract',
-  'oidc',
-  'oauth2',
-  ...Object.keys(PRESET_ADAPTERS),
-]);
+export const ADAPTERS = new Set<string>(['contract', 'oidc', 'oauth2', ...Object.keys(PRESET_ADAPTERS)]);
 
-/** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
 
-/** Whether an adapter is `oidc`, or a preset of it. */
 export function isOpenId(adapter: string): boolean {
   return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }

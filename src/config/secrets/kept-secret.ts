@@ -5,7 +5,6 @@ import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-s
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-/** Secret in a file under `DATA_DIR`. */
 export interface KeptSecret<T> {
   /** Unset: no file exists, and a start would create it (`checked`). */
   readonly value?: T;

@@ -93,7 +93,6 @@ function isAtLocalhost(host: string): boolean {
 }
 
 const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
-/** The keys that the built-in sample provider uses. */
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
 function ofProvider(name: string, given: ProviderVariables): readonly string[] {

@@ -18,7 +18,6 @@ import { challenge, memorized, staticParams, usesPkce, verifierOf } from './auth
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
-/** Request for the provider's sign-out page. */
 export interface LogoutRequest {
   /** Address after the sign-out, if the provider's own list has it. */
   readonly redirectUri: string;
@@ -96,7 +95,7 @@ export class OidcAdapter implements ProviderAdapter {
     const configuration = await configure(this.http, provider, metadata, signal);
     const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
       (error: unknown) => {
-        throw explained(provider, error);
+        throw explained(provider.name, error);
       },
     );
     const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
@@ -121,10 +120,8 @@ export class OidcAdapter implements ProviderAdapter {
    * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has none.
    * @throws if its address is not http(s), or http while the issuer is https
    */
-  async logoutUrl(
-    provider: ProviderSettings,
-    { redirectUri, hint, idToken }: LogoutRequest,
-  ): Promise<URL | undefined> {
+  async logoutUrl(provider: ProviderSettings, request: LogoutRequest): Promise<URL | undefined> {
+    const { redirectUri, hint, idToken } = request;
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
@@ -167,7 +164,7 @@ export class OidcAdapter implements ProviderAdapter {
     const more = await client
       .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
-        throw explained(provider, error, 'userinfo');
+        throw explained(provider.name, error, 'userinfo');
       });
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
@@ -190,11 +187,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 }
 
-/** @throws Unsupported */
-async function discoverUsable(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-): Promise<client.ServerMetadata> {
+async function discoverUsable(http: ProviderHttp, provider: ProviderSettings) {
   try {
     const metadata = await discover(http, provider);
     const found = unsupportedIn(metadata, provider.options);
@@ -206,11 +199,7 @@ async function discoverUsable(
 }
 
 /** Error of a sign-in, with advice if openid-client's message shows the cause. */
-function explained(
-  { name }: ProviderSettings,
-  error: unknown,
-  token: 'idToken' | 'userinfo' = 'idToken',
-): Error {
+function explained(name: string, error: unknown, token: 'idToken' | 'userinfo' = 'idToken'): Error {
   const known = withoutSecrets(error);
   if (known instanceof Unsupported) return known;
   const { message } = known;

@@ -11,7 +11,6 @@ import type { ProviderAdapter } from '../provider-adapter.js';
 /** Milliseconds; `check` by contract §6. */
 const TIMES = { load: 30_000, check: 5000 };
 
-/** Errors of one provider that are reported. */
 const MAX_LINES = 20;
 
 /**

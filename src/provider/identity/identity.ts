@@ -76,7 +76,6 @@ export function isHttpUrl(value: unknown): value is string {
 /** The end of the year 9999. */
 const LATEST = 253_402_300_799;
 
-/** Whether a value is a time in seconds since the epoch. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LATEST;
 }

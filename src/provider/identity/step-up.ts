@@ -34,7 +34,6 @@ export function withRequired(
   return Object.keys(required).length > 0 ? { ...memory, [MEMBER]: required } : memory;
 }
 
-/** Separates the requirements from the adapter's own memory. */
 export function splitRequired(memory: AdapterMemory | undefined): {
   readonly required: Required;
   readonly own?: AdapterMemory;
