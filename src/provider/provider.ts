@@ -27,11 +27,9 @@ const claimsLogger = new Logger('ProviderClaims');
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
-/** Milliseconds for a whole exchange (contract §3). */
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 5000; // milliseconds for a whole exchange (contract §3)
 
-/** Milliseconds for the discovery document at a sign-out, which works without it. */
-const LOGOUT_MS = 2000;
+const LOGOUT_MS = 2000; // milliseconds for the discovery document at a sign-out, which works without it
 
 // Errors of a provider are mapped by their code, not by status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
@@ -105,11 +103,9 @@ export class Provider {
       return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
-    return authenticated(identity, required, {
-      settings: this.settings,
-      now: this.now(),
-      warn: (line) => codeLogger.warn(line),
-    });
+    return authenticated(identity, required, this.settings, this.now() / 1000, (line) =>
+      codeLogger.warn(line),
+    );
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
@@ -180,10 +176,8 @@ export class Provider {
     if (url !== undefined) {
       const { name, variables } = this.latest;
       const key = siblingVariable(variables.adapter, 'url');
-      warn(
-        `Provider ${name} cannot be used now: ${key} is the address of a discovery document; set it to ${url}`,
-      );
-      return;
+      const line = `${key} is the address of a discovery document; set it to ${url}`;
+      return warn(`Provider ${name} cannot be used now: ${line}`);
     }
     const lineOf = (error: unknown): string => describe(error, this.latest);
     const findings = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);

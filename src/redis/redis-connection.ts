@@ -3,10 +3,8 @@ import { on } from 'node:events';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 
-/** The subscriber sends nothing else, so only a ping reveals a dead connection. */
-const PING_EVERY_MS = 1000;
-/** An operator may grant rights while the service runs. */
-const TEST_AGAIN_MS = 1000;
+const PING_EVERY_MS = 1000; // the subscriber sends nothing else, so only a ping reveals a dead connection
+const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
 const RECEIVE_MS = 1000;
 
 /** The service's two connections to Redis. They count as up after a self-test of both (contract §2, `REDIS_URL`). */

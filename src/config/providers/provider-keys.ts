@@ -73,10 +73,7 @@ export const providerKeys = {
     parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
-  client_id: {
-    parser: parsers.text,
-    doc: 'Client identifier agreed with the provider.',
-  },
+  client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
   client_secret: {
     parser: parsers.text,
     secret: true,
@@ -166,10 +163,7 @@ export const adapterKeys = {
     parser: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
-  token_url: {
-    parser: endpointUrl,
-    doc: '`oauth2`: the token endpoint.',
-  },
+  token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
   userinfo_url: {
     parser: endpointUrl,
     doc: '`oauth2`: the endpoint that returns the user of an access token.',

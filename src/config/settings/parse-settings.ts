@@ -69,7 +69,7 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
       ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
-      ...warningsFor(env, values, given, [key?.created, service?.created]),
+      ...warningsFor(env, values, given),
     ],
   };
 }

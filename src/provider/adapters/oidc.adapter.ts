@@ -27,23 +27,11 @@ export interface LogoutRequest {
   readonly idToken?: string | null;
 }
 
-interface Redeemed {
-  /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
-  readonly claims: Claims;
-  /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'acr' | 'amr' | 'id_token'>;
-  readonly accessToken: string | undefined;
-}
-
-/** Milliseconds for which a discovery document is used. */
-const LIFE_MS = 3_600_000;
+const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is used
 
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
 export class OidcAdapter implements ProviderAdapter {
-  private readonly kept = new Map<
-    string,
-    { readonly until: number; metadata: Promise<client.ServerMetadata> }
-  >();
+  private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
@@ -131,15 +119,14 @@ export class OidcAdapter implements ProviderAdapter {
     });
   }
 
-  private async redeem(
-    configuration: client.Configuration,
-    provider: ProviderSettings,
-    { code, redirectUri, memory, received }: ExchangeRequest,
-  ): Promise<Redeemed> {
+  /** @returns the claims, those of the ID token alone for `names` */
+  private async redeem(library: client.Configuration, provider: ProviderSettings, request: ExchangeRequest) {
+    const { code, redirectUri, memory, received } = request;
     const { options } = provider;
+    const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
-    const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
+    const tokens = await client.genericGrantRequest(library, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
@@ -147,7 +134,6 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const { end_session_endpoint: logout } = configuration.serverMetadata();
     const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
@@ -159,10 +145,9 @@ export class OidcAdapter implements ProviderAdapter {
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
-    if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
+    if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
     const more = await client
-      .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
+      .fetchUserInfo(library, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
         throw explained(provider.name, error, 'userinfo');
       });

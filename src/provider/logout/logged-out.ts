@@ -92,8 +92,7 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
   return name === null ? null : hashOfName(provider, name);
 }
 
-/** Seconds beyond the token's end, for differences between clocks. */
-const LONGER_S = 60;
+const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 // Of two transactions with one token, the second waits for the first.
 const REMEMBER_TOKEN = `
