@@ -13,7 +13,8 @@ import type { Request, Response } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { EventStream, eventText } from '../http/event-stream.js';
 import { ServiceKeyOnly } from '../token/guard/access.js';
-import { AuditFeed, isBefore, parseCursor, type AuditPage, type Cursor } from './audit-feed.js';
+import { placeIn } from '../http/parameters/cursor.js';
+import { AuditFeed, isBefore, type AuditPage, type Cursor } from './audit-feed.js';
 
 const MOST = 100;
 const RETRY_AFTER_S = '5';
@@ -38,7 +39,7 @@ export class AuditStreams implements BeforeApplicationShutdown {
 
   /**
    * Sends events until the reader disconnects.
-   * @param after cursor of the reader; by default it begins now
+   * @param after cursor of the reader; without one, or with a malformed one, it begins now
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
   async open(stream: EventStream, after: Cursor | undefined): Promise<void> {
@@ -165,7 +166,7 @@ export class AuditStreamsController {
     @Headers('last-event-id') lastEventId: string | undefined,
   ): Promise<void> {
     const stream = new EventStream(response);
-    if (method !== 'HEAD') return this.streams.open(stream, parseCursor(lastEventId));
+    if (method !== 'HEAD') return this.streams.open(stream, placeIn(lastEventId) && lastEventId);
     stream.begin();
     response.end(); // the head alone (RFC 9110 §9.3.2)
   }

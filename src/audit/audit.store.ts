@@ -13,28 +13,7 @@ import {
   type AuditRow,
   type RecordedEvent,
 } from './audit-event.js';
-
-/** Columns: name, type and value. `at` has its default, the time under the locks of the transaction. */
-const COLUMNS: readonly (readonly [string, string, keyof AuditRow])[] = [
-  ['user_id', 'uuid', 'userId'],
-  ['id', 'uuid', 'id'],
-  ['event', 'text', 'event'],
-  ['result', 'text', 'result'],
-  ['error', 'text', 'error'],
-  ['reason', 'text', 'reason'],
-  ['session_id', 'uuid', 'sessionId'],
-  ['device_id', 'uuid', 'deviceId'],
-  ['provider', 'text', 'provider'],
-  ['provider_user_id', 'text', 'providerUserId'],
-  ['address', 'text', 'address'],
-  ['user_agent', 'text', 'userAgent'],
-  ['actor_type', 'text', 'actorType'],
-  ['actor_name', 'text', 'actorName'],
-  ['request_id', 'text', 'requestId'],
-];
-const INSERT = `INSERT INTO audit_events (${COLUMNS.map(([name]) => name).join(', ')})`;
-const INSERT_MANY = `
-  ${INSERT} SELECT * FROM unnest(${COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+import { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Events of a user that one statement reads. */
 const SLICE = 1000;
@@ -60,6 +39,9 @@ const HOLD_ONE = holdUser('$1', 'true');
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (contract §2, AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
+  /** Columns to insert. `at` has its default, the time under the locks of the transaction. */
+  private readonly columns: readonly { readonly key: keyof AuditRow; readonly type: string }[];
+  private readonly into: string;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
@@ -70,6 +52,14 @@ export class AuditStore implements EntitySubscriberInterface {
   ) {
     this.isOn = auditRetentionDays > 0;
     dataSource.subscribers.push(this);
+    const columns = dataSource
+      .getMetadata(StoredAuditEvent)
+      .columns.filter((one) => one.databaseName !== 'at');
+    this.into = `INSERT INTO audit_events (${columns.map(({ databaseName }) => databaseName).join(', ')})`;
+    this.columns = columns.map((one) => ({
+      key: one.propertyName as keyof AuditRow,
+      type: one.type as string,
+    }));
   }
 
   /**
@@ -124,18 +114,20 @@ export class AuditStore implements EntitySubscriberInterface {
 
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
   private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
+    const { columns, into } = this;
     if (!this.sql.distributed) {
-      const columns = COLUMNS.map(([, , key]) => rows.map((row) => row[key]));
-      await manager.query(INSERT_MANY, columns);
+      const arrays = columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
+      const values = columns.map(({ key }) => rows.map((row) => row[key]));
+      await manager.query(`${into} SELECT * FROM unnest(${arrays})`, values);
       return;
     }
     for (const userId of new Set(rows.map((row) => row.userId))) {
       const own = rows.filter((row) => row.userId === userId);
       const places = own.map(
-        (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
+        (_, n) => `(${columns.map((_column, i) => `$${n * columns.length + i + 1}`).join(', ')})`,
       );
-      const values = own.flatMap((row) => COLUMNS.map(([, , key]) => row[key]));
-      await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
+      const values = own.flatMap((row) => columns.map(({ key }) => row[key]));
+      await manager.query(`${into} VALUES ${places.join(', ')}`, values);
     }
   }
 

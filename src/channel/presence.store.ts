@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
 import { Instance, Presence } from './presence.entity.js';
-import { GONE_AFTER_S, NO_DEVICE } from './presence.sql.js';
+import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
 /** A user's device, or null: the user's sessions without a device. */
 export interface UserDevice {
@@ -44,23 +44,17 @@ const ANY_DEAD = {
 };
 const ONLINE = {
   name: 'presence-online',
-  text: `
-    SELECT DISTINCT 1 AS place, p.device_id FROM presence p JOIN instances i ON i.instance_id = p.instance_id
-    WHERE p.user_id = $1 AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+  text: `SELECT DISTINCT 1 AS place, p.device_id FROM ${ONLINE_PRESENCE} WHERE p.user_id = $1`,
 };
 const ONLINE_OF_MANY = {
   name: 'presence-online-of-many',
   text: `
     SELECT DISTINCT n.place::int, p.device_id
-    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place)
-    JOIN presence p ON p.user_id = n.user_id JOIN instances i ON i.instance_id = p.instance_id
-    WHERE i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
 };
 const COUNT_USERS = {
   name: 'presence-count',
-  text: `
-    SELECT count(DISTINCT p.user_id)::float8 AS online FROM presence p JOIN instances i ON i.instance_id = p.instance_id
-    WHERE i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+  text: `SELECT count(DISTINCT p.user_id)::float8 AS online FROM ${ONLINE_PRESENCE}`,
 };
 
 type Devices = ReadonlySet<string | null>;

@@ -3,15 +3,13 @@ import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
 import type { Settings } from '../config/settings/settings.js';
 
-type LogSettings = Pick<Settings, 'logFormat' | 'production'>;
-
 /** Whether the log is text instead of JSON (LOG_FORMAT). */
-export function isReadable({ logFormat, production }: LogSettings): boolean {
+export function isReadable({ logFormat, production }: Pick<Settings, 'logFormat' | 'production'>): boolean {
   return (logFormat ?? (production && !process.stdout.isTTY ? 'json' : 'text')) === 'text';
 }
 
 /** Creates the destination of the log: standard output, one JSON object or one line of text each. */
-export function logOutput(settings: LogSettings): DestinationStream {
+export function logOutput(settings: Settings): DestinationStream {
   if (!isReadable(settings)) return pino.destination(1);
   return pretty({
     sync: true, // a line that is written just before the process ends is not lost

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
-import { cursorOf, placeIn, placeOf } from '../../http/parameters/cursor.js';
+import { cursorOf, placeIn, placeOf, timeAt } from '../../http/parameters/cursor.js';
 import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit-event.js';
-import { StoredAuditEvent } from '../audit-event.entity.js';
+import { selectedColumns, type AuditEventRow } from '../audit-feed.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
 
 /** Conditions on events; all of them hold. */
-export interface AuditFilter {
+interface AuditFilter {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
@@ -20,19 +20,9 @@ export interface AuditFilter {
   readonly until?: Date | undefined;
 }
 
-/** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
-export interface AuditPage {
-  readonly events: AuditEvent[];
-  readonly next: string | undefined;
-}
-
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** SQL: the time of microseconds since the epoch; without them the end of time. */
-const timeOf = (micros: string): string =>
-  `coalesce('epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond', 'infinity')`;
-
-const BEFORE = `${timeOf('$1')}, $2::uuid`;
+const BEFORE = `coalesce(${timeAt('$1')}, 'infinity'), $2::uuid`;
 const SINCE = `coalesce($3::timestamptz, '-infinity')`;
 const FILTER = `
   ($5::text IS NULL OR event = $5) AND ($6::text IS NULL OR provider = $6) AND ($7::text IS NULL OR result = $7)`;
@@ -50,14 +40,18 @@ export class AuditSearch {
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
   ) {
-    const { columns } = dataSource.getMetadata(StoredAuditEvent);
-    this.columns = columns
-      .map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`)
-      .join(', ');
+    this.columns = selectedColumns(dataSource);
   }
 
-  /** @param cursor `next` of the page before */
-  async find(filter: AuditFilter, limit: number, cursor?: string): Promise<AuditPage> {
+  /**
+   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one.
+   * @param cursor `next` of the page before
+   */
+  async find(
+    filter: AuditFilter,
+    limit: number,
+    cursor?: string,
+  ): Promise<{ events: AuditEvent[]; next: string | undefined }> {
     const { userId, event, provider, result, since, until } = filter;
     const after = placeIn(cursor);
     const end = until && { place: String(until.getTime() * 1000), id: NO_USER };
@@ -68,7 +62,7 @@ export class AuditSearch {
       await manager.query(
         'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
       );
-      return manager.query<Row[]>(this.select(filter), values);
+      return manager.query<(AuditEventRow & { readonly isEnd: boolean })[]>(this.select(filter), values);
     });
     const fitting = rows.filter(({ isEnd }) => !isEnd);
     const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ isEnd }) => isEnd);
@@ -93,5 +87,3 @@ export class AuditSearch {
       SELECT ${this.columns}, ${placeOf('at')} AS place, is_end AS "isEnd" FROM found`;
   }
 }
-
-type Row = StoredAuditEvent & { readonly place: string; readonly isEnd: boolean };

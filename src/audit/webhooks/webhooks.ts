@@ -16,6 +16,8 @@ import { WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';
 
 const REMOVE_EVERY_MS = 10 * 60_000;
+/** A stop waits so long for answers; without them, the events are sent again. */
+const STOP_MS = 2000;
 
 /** Sends audit events to the addresses of WEBHOOK_URLS (contract §9). Addresses do not wait for each other. */
 @Injectable()
@@ -54,12 +56,14 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
   /** Runs while requests are answered: the connection pool is closed only after this. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
+    const timer = setTimeout(() => void this.http.close(), STOP_MS);
     await Promise.all(this.senders.map((sender) => sender.stop()));
+    clearTimeout(timer);
     await this.http.close();
   }
 
   private async removeOthers(): Promise<void> {
-    const addresses = this.senders.map(({ address }) => address);
+    const addresses = this.senders.map(({ addressHash }) => addressHash);
     await this.store.removeOthers(addresses).catch((error: unknown) => this.logger.debug({ err: error }));
   }
 }

@@ -1,7 +1,7 @@
 import { auditRowOf } from '../../audit/audit-event.js';
 import { insertSignInEvents } from '../../audit/audit.sql.js';
 import type { AuditStore } from '../../audit/audit.store.js';
-import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
+import { appendToEach } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { errorCode } from '../../database/statements/error-facts.js';
 import type { Sql, Statement } from '../../database/statements/sql.js';
@@ -89,7 +89,6 @@ const recordOf = (isAudited: boolean): Statement => ({
     ), ${appendToEach({
       event: `'device.signed_in'`,
       data: 'facts',
-      ttl: String(OWN_EVENTS_TTL),
       history: HISTORY,
       from: 'device',
     })}, refresh_token AS (${insertRefreshTokens('signed_in')}

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isUserOnline } from '../../channel/presence.sql.js';
+import { isOnline } from '../../channel/presence.sql.js';
 import { Sql } from '../../database/statements/sql.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { countLiving } from '../../token/sessions/session.sql.js';
@@ -16,7 +16,7 @@ const MOST_COUNTED = 1000;
 const liveState =
   (most?: number) =>
   (userId: string): string =>
-    `${countLiving(userId, most)} AS live_sessions, ${isUserOnline(userId)} AS online`;
+    `${countLiving(userId, most)} AS live_sessions, ${isOnline(userId)} AS online`;
 const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState()) };
 const USERS = {
   name: 'users-known',

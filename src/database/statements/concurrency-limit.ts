@@ -31,6 +31,35 @@ export async function forEachLimited<Item>(
   if (failures > 0) throw first;
 }
 
+/** Runs at most `most` works at a time; later ones wait, in their order. */
+export class ConcurrencyLimit {
+  private readonly queue: (() => void)[] = [];
+  private running = 0;
+
+  constructor(private readonly most: number) {}
+
+  get isReached(): boolean {
+    return this.running >= this.most;
+  }
+
+  /** Number of works that wait. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (!this.isReached) this.running++;
+    else await new Promise<void>((resume) => this.queue.push(resume));
+    try {
+      return await work();
+    } finally {
+      const next = this.queue.shift();
+      if (next) next();
+      else this.running--;
+    }
+  }
+}
+
 /** Splits items into arrays of at most `most`. */
 export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);

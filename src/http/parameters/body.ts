@@ -15,7 +15,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 const UNREADABLE = 'the body could not be read';
 
-/** Parameters of a form: a text, or the texts of a repeated parameter. The class distinguishes a form from a JSON object. */
+/** Parameters of a form: a text each, or the texts of a repeated one. */
 export class Form {
   readonly [name: string]: unknown;
 }
@@ -96,10 +96,7 @@ function requireUtf8(contentType: string): void {
   }
 }
 
-/**
- * Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4).
- * @throws OAuthError `invalid_request`
- */
+/** Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4). */
 function parseJson(text: string): object {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
   let value: unknown;
@@ -127,8 +124,6 @@ function isDeeper(value: object, most: number): boolean {
 /**
  * Parses a form (RFC 6749 Appendix B) as queries are parsed: a name ends at the first `=`. `qs`, which body-parser uses, ends a
  * name at a later `]=`, so that a repeated parameter could have two names.
- *
- * @throws OAuthError `invalid_request`
  */
 function parseForm(text: string): Form {
   let parameters = 1;
@@ -148,9 +143,6 @@ function readError(error: unknown): unknown {
     return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB');
   }
   if (status === undefined || status >= 500) return error;
-  const isEncoding = type === 'encoding.unsupported';
-  return new OAuthError(
-    'invalid_request',
-    isEncoding ? 'this Content-Encoding is not supported' : UNREADABLE,
-  );
+  const reason = type === 'encoding.unsupported' ? 'this Content-Encoding is not supported' : UNREADABLE;
+  return new OAuthError('invalid_request', reason);
 }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { OptionalText } from './parameter.js';
 
-/** Place in a list, after which the next page begins: a time in microseconds since the epoch, and an id in lower case. */
+/** Place of a row as text. */
 const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Place of a row in a list that is sorted by a time, then by an id; the time in microseconds since the epoch. */
@@ -32,9 +32,14 @@ export function cursorOf({ place, id }: Place): string {
   return `${place}-${id}`;
 }
 
-/** SQL: the microseconds of a time. */
-export function placeOf(column: string): string {
-  return `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+/** SQL: the microseconds of a time, exactly. */
+export function placeOf(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000000)::bigint`;
+}
+
+/** SQL: the time of a place, exactly up to the year 2255. */
+export function timeAt(place: string): string {
+  return `('epoch'::timestamptz + ${place}::bigint * interval '1 microsecond')`;
 }
 
 /** Rows of a user that one call lists (contract §4, GET /devices; §9). */

@@ -11,8 +11,8 @@ import type { Request, Response } from 'express';
 import { routeOf } from '../../http/errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Tracer } from '../../spans.js';
+import { METHODS } from '../metrics/http-metrics.js';
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 
 /**

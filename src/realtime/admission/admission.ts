@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
+import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { networkOf } from '../../http/network.js';
@@ -62,8 +63,7 @@ export class Admission {
   /** Open transports that are not admitted yet. */
   private readonly guests = new Map<Transport, Guest>();
   private readonly guestsOf = new Map<string, number>();
-  private readonly tokens: (() => void)[] = [];
-  private verifying = 0;
+  private readonly verifications = new ConcurrencyLimit(MOST_VERIFIED);
   private begun = 0;
   private begunAt = -Infinity;
   /** Whether a handshake has arrived since the last turn. */
@@ -115,14 +115,12 @@ export class Admission {
     }
     guest.hasShownToken = true;
     const from = readResumePoint(handshake.auth);
-    if (this.verifying < MOST_VERIFIED) this.verifying++;
-    else await new Promise<void>((resume) => this.tokens.push(resume));
     try {
-      return { ...(await this.guard.admitHandshake(handshake, guest.address)), from };
+      const verified = await this.verifications.run(() =>
+        this.guard.admitHandshake(handshake, guest.address),
+      );
+      return { ...verified, from };
     } finally {
-      const next = this.tokens.shift();
-      if (next) next();
-      else this.verifying--;
       this.schedule();
     }
   }
@@ -162,7 +160,7 @@ export class Admission {
   }
 
   private mayBegin(): boolean {
-    if (this.verifying >= MOST_VERIFIED) return false;
+    if (this.verifications.isReached) return false;
     if (this.arrived) return performance.now() - this.begunAt >= BEGIN_EVERY_MS;
     return this.begun < BEGUN_A_TURN;
   }
@@ -190,7 +188,7 @@ export class Admission {
       }
     }
     this.arrived = false;
-    if (this.handshakes.size > 0 && this.verifying < MOST_VERIFIED) this.schedule(); // else after a verification
+    if (this.handshakes.size > 0 && !this.verifications.isReached) this.schedule(); // else after a verification
   }
 
   private slowDown(): OAuthError {

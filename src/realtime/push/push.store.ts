@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { appendInSteps } from '../../channel/append-in-steps.js';
-import { appendEvent } from '../../channel/append.sql.js';
+import { APPEND_TO_TARGET } from '../../channel/append.sql.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
 import { hasDevice } from '../../device/device.sql.js';
@@ -9,7 +9,7 @@ import type { ChannelEvent } from '../../events.js';
 import { holdUser, selectUser } from '../../user/user.sql.js';
 
 /** A push to store; `ttl` in seconds. */
-export type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
+type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
 
 interface Row {
   readonly event_offset: string | null;
@@ -25,16 +25,7 @@ const PUSH = {
   text: `
     WITH target AS (
       ${holdUser('$1', `($5::uuid IS NULL OR ${hasDevice('$1', '$5')})`)}
-    ), ${appendEvent({
-      userId: '$1',
-      id: '$2',
-      event: '$3',
-      data: '$4',
-      deviceId: '$5',
-      ttl: '$6',
-      history: '$7',
-      from: 'target',
-    })}
+    ), ${APPEND_TO_TARGET}
     SELECT event_offset, sent_at FROM channel_event`,
 };
 
