@@ -45,6 +45,12 @@ const REFUSALS = new Map<unknown, Refusal>([
 /** Discovery document (OpenID Connect Discovery §4, RFC 8414 §3), pasted as `url`. */
 const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
 
+/** Code to redeem; `memory` is that of `authorizationUrl`. */
+type ProviderExchange = Omit<ExchangeRequest, 'signal' | 'iss' | 'memory'> & {
+  readonly iss?: string | undefined;
+  readonly memory?: AdapterMemory | null;
+};
+
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
@@ -82,18 +88,15 @@ export class Provider {
    * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
    * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` by contract §5, Step-up
    */
-  async exchange(
-    { memory, ...request }: Omit<ExchangeRequest, 'signal'>,
-    isOurCallback = false,
-  ): Promise<Identity> {
+  async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;
-    const { required, own } = splitRequired(memory);
+    const { required, own } = splitRequired(memory ?? undefined);
     const secrets = [code, state, ...Object.values(own ?? {})].filter((value) => typeof value === 'string');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
-      await this.validateIssuer(settings, request.iss, isOurCallback);
+      await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const asked = { ...request, ...(own && { memory: own }), signal };
+      const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
       const answer = await this.adapter.exchange(settings, asked);
       const warn = (line: string): void => claimsLogger.warn(`provider ${settings.name}: ${line}`);
       const identity = parseIdentity(answer, warn);
