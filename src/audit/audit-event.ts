@@ -15,7 +15,6 @@ export class Actor {
   name?: string | undefined;
 }
 
-/** Origin of a request, for the audit trail. */
 export interface Origin {
   /** As `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;
@@ -24,7 +23,7 @@ export interface Origin {
   readonly actor: Readonly<Actor>;
 }
 
-/** Origin of a change that no request causes. @param name what causes it */
+/** Origin of a change that no request causes. */
 export function systemOrigin(name?: string): Origin {
   return { address: null, userAgent: null, requestId: null, actor: { type: 'system', name } };
 }
@@ -125,7 +124,7 @@ export function recordedEventOf(row: AuditRow): RecordedEvent {
   };
 }
 
-/** Maps what a writer knows to a row. @param id UUID */
+/** Maps what a writer knows to a row. */
 export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
   const { event, userId, origin } = facts;
   const { type, name = null } = origin.actor;
@@ -169,7 +168,7 @@ declare module 'express-serve-static-core' {
 
 const LONGEST_USER_AGENT = 1024;
 
-/** Injects the origin of the request: `@From() origin: Origin`. */
+/** Injects the origin of the request. */
 export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );

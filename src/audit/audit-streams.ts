@@ -20,15 +20,12 @@ const MOST = 100;
 const RETRY_AFTER_S = '5';
 const READ_EVERY_MS = 500;
 
-/**
- * Streams of audit events of this instance (contract §9). All streams that are up to date share a reading, twice a second. New streams
- * and streams with a slow reader read at their own cursors, one page at a time.
- */
+/** Streams of audit events (contract §9). Those that are up to date share a reading, twice a second; others read a page at a time. */
 @Injectable()
 export class AuditStreams implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditStreams.name);
   private readonly streams = new Set<EventStream>();
-  /** The streams that are up to date, with their cursors. */
+  /** Cursors of the streams that are up to date. */
   private readonly current = new Map<EventStream, Cursor>();
   /** Cursor of the last shared reading; undefined if there are no streams. */
   private cursor: Cursor | undefined;
@@ -39,7 +36,7 @@ export class AuditStreams implements BeforeApplicationShutdown {
 
   /**
    * Sends events until the reader disconnects.
-   * @param after cursor of the reader; without one, or with a malformed one, it begins now
+   * @param after cursor of the reader; without a valid one, it begins now
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
   async open(stream: EventStream, after: Cursor | undefined): Promise<void> {

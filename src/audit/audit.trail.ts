@@ -32,10 +32,7 @@ interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
   readonly row: AuditRow;
 }
 
-/**
- * Publishes refusals at once, and stores them in batches, at most 1,000 a second; the others are counted in one event for each name.
- * Any client can cause them, so no request waits for them.
- */
+/** Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name. No request waits for them. */
 @Injectable()
 export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditTrail.name);

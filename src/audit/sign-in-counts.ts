@@ -43,8 +43,8 @@ const COUNT = {
 };
 
 /**
- * Sign-ins of the last seven days from the audit trail, on all instances. An event is read once, when it is settled: newest
- * first at the beginning, then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
+ * Counts sign-ins of the last seven days, on all instances. An event is read once, when it is settled: newest first at the beginning,
+ * then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
  */
 @Injectable()
 export class SignInCounts {
@@ -66,10 +66,7 @@ export class SignInCounts {
     this.counting = new KeptReading(() => this.count(), FRESH_MS);
   }
 
-  /**
-   * Returns the tallies, at most ten seconds old. `countedFrom` is after the begin of the first hour while that many events are
-   * still being counted, after the start of an instance.
-   */
+  /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */
   async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
     const patience = new AbortController();
     await Promise.race([

@@ -161,10 +161,7 @@ export class ChannelHistory {
     return result;
   }
 
-  /**
-   * Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable, and
-   * readers skip its offset.
-   */
+  /** Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable. */
   read(userId: string, after: number): Promise<ChannelEvent[]> {
     const began = performance.now();
     return this.reads.run(async () => {
@@ -176,10 +173,7 @@ export class ChannelHistory {
     });
   }
 
-  /**
-   * Returns the state of a history relative to an offset.
-   * @param issuedAt of a token; without one the claims do not matter
-   */
+  /** @param issuedAt of a token; without one the claims do not matter */
   async state(userId: string, offset: number, issuedAt = Infinity): Promise<HistoryState> {
     return this.findState({ userId, offset, issuedAt });
   }

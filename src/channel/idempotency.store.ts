@@ -29,8 +29,6 @@ export class IdempotencyStore {
 
   /**
    * Runs work once for a key: later and concurrent requests with that key get the first answer.
-   * @param key service key and idempotency key
-   * @param content of the request
    * @param work runs in the transaction that stores its answer; undefined is not stored
    * @throws OAuthError `invalid_request` if the key was used with other content
    */

@@ -93,7 +93,6 @@ export class PresenceStore {
     await this.instances.upsert({ instanceId, seenAt: () => 'now()' }, ['instanceId']);
   }
 
-  /** Adds devices of an instance, or removes them. */
   async write(instanceId: string, online: boolean, devices: readonly UserDevice[]): Promise<void> {
     if (devices.length === 0) return;
     const userIds = devices.map(({ userId }) => userId);
@@ -101,13 +100,12 @@ export class PresenceStore {
     await this.sql.query(online ? ARRIVE : LEAVE, [instanceId, userIds, deviceIds]);
   }
 
-  /** Removes instances that are silent for twice GONE_AFTER_S, with their rows. */
+  /** Removes instances that are gone, with their rows. */
   async sweep(): Promise<void> {
     if ((await this.sql.query(ANY_DEAD, [])).length === 0) return;
     await this.sql.query(SWEEP, []);
   }
 
-  /** Removes the rows of an instance that stops. */
   async clear(instanceId: string): Promise<void> {
     await this.sql.query(CLEAR, [instanceId]);
   }

@@ -35,7 +35,6 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
     await this.store.clear(this.instanceId).catch(() => undefined); // without it, other instances sweep later
   }
 
-  /** Counts a socket that was opened. */
   arrived({ userId, deviceId }: UserDevice): void {
     const key = keyOf(userId, deviceId);
     const device = this.connected.get(key) ?? { userId, deviceId, sockets: 0 };
@@ -43,7 +42,6 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
     this.connected.set(key, device);
   }
 
-  /** Counts a socket that was closed. */
   left({ userId, deviceId }: UserDevice): void {
     const key = keyOf(userId, deviceId);
     const device = this.connected.get(key);

@@ -12,7 +12,6 @@ const MINUTE_S = 60;
 /** Keys that are counted separately in memory, about 25 MB: a client with a whole network could otherwise fill the memory. */
 const MOST_KEYS = 50_000;
 
-/** Key that has used up its minute. */
 export interface Exceeded {
   /** Time until the next minute of this key begins. */
   readonly milliseconds: number;

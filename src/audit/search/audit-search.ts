@@ -43,10 +43,7 @@ export class AuditSearch {
     this.columns = selectedColumns(dataSource);
   }
 
-  /**
-   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one.
-   * @param cursor `next` of the page before
-   */
+  /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
   async find(
     filter: AuditFilter,
     limit: number,

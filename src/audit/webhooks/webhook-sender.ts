@@ -32,8 +32,8 @@ interface SenderParts {
 }
 
 /**
- * Sends the trail to one address, event after event, while this instance has the lease: the next one is sent after the position of the
- * former one was stored. So each end of a process repeats one event at most.
+ * Sends the trail to one address, while this instance has the lease. An event is sent after the position of the former one was stored,
+ * so each end of a process repeats one event at most.
  */
 export class WebhookSender {
   private readonly logger = new Logger('Webhooks');

@@ -32,10 +32,7 @@ const ADD = `
   VALUES ($1, $2, ${LATEST_PLACE} || '-${BEFORE_ALL}', ${HELD_UNTIL})
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`;
 
-/**
- * State of the addresses. Every write names its sender: after the lease has passed to another one, it changes nothing, so a position
- * never moves backwards.
- */
+/** State of the addresses. A write of a former holder changes nothing, so a position never moves backwards. */
 @Injectable()
 export class WebhookStore {
   private readonly webhooks: Repository<Webhook>;
@@ -47,13 +44,12 @@ export class WebhookStore {
     this.webhooks = dataSource.getRepository(Webhook);
   }
 
-  /** Begins or extends the lease. @returns undefined if another sender has it */
+  /** @returns undefined if another sender has the lease */
   async hold({ addressHash, holder }: Holder): Promise<HeldWebhook | undefined> {
     const [[held]] = await this.dataSource.query<[HeldWebhook[], number]>(HOLD, [addressHash, holder]);
     return held ?? (await this.dataSource.query<HeldWebhook[]>(ADD, [addressHash, holder]))[0];
   }
 
-  /** Ends the lease. */
   async release(holder: Holder): Promise<void> {
     await this.webhooks.update(holder, { heldUntil: () => 'now()' });
   }

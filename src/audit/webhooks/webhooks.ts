@@ -53,7 +53,7 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.timer = setInterval(() => void this.removeOthers(), REMOVE_EVERY_MS).unref();
   }
 
-  /** Runs while requests are answered: the connection pool is closed only after this. */
+  /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     const timer = setTimeout(() => void this.http.close(), STOP_MS);

@@ -22,12 +22,12 @@ export interface ConnectionTarget {
   readonly pooler: 'session' | 'transaction';
 }
 
-/** Returns the target of the pool: `DATABASE_URL`, which may be a pooler's. */
+/** Target of the pool: `DATABASE_URL`, which may be a pooler's. */
 export function usualTarget(settings: Settings): ConnectionTarget {
   return targetAt(settings.databaseUrl!, settingsTable.databaseUrl, settings, settings.databasePooler);
 }
 
-/** Returns the target that bypasses a pooler, for what lives longer than a transaction; `DATABASE_URL` by default. */
+/** Target that bypasses a pooler, for what lives longer than a transaction; `DATABASE_URL` by default. */
 export function directTarget(settings: Settings): ConnectionTarget {
   const { databaseUrl, databaseDirectUrl } = settings;
   if (databaseDirectUrl === databaseUrl) return usualTarget(settings);
@@ -50,11 +50,8 @@ function targetAt(
 }
 
 /**
- * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The client's constructor
- * never throws, because pg's pool does not catch that; it then uses the last valid URL.
- *
- * @param url never throws
- * @param pooler `session`: each connection sets what the service relies on (session-settings.ts)
+ * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The constructor never throws,
+ * because pg's pool does not catch that; it then uses the last valid URL.
  * @throws if the URL or a file is invalid now
  */
 export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']): ConnectionTarget {

@@ -13,8 +13,6 @@ interface Parsed {
 /**
  * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8): the request is parsed again without the header.
  * Node.js would either not read its body, or lose what follows it in the same packet.
- *
- * @param isOffered whether a request is for an `upgrade` listener of the server
  */
 export function ignoreForeignUpgrades(
   server: Server,

@@ -18,10 +18,7 @@ function describe(error: unknown, variable: string, port: number, host: string):
   return `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
 }
 
-/**
- * Listens for a moment, to find out whether a start could.
- * @throws as the listener does
- */
+/** Listens for a moment, to find out whether a start could. @throws as the listener does */
 export async function tryToListen(port: number, host: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   const listening = once(server, 'listening');

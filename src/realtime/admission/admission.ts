@@ -52,8 +52,8 @@ interface Guest {
 }
 
 /**
- * Admits sockets in two steps: `begin` before Engine.IO makes a transport, and `admit` when the client sends its token. Handshakes are
- * queued in their order, so that thousands of sockets that reconnect at once do not delay other requests.
+ * Admits sockets in two steps: `begin` before Engine.IO makes a transport, `admit` when the client sends its token. Handshakes are queued,
+ * so that thousands of sockets that reconnect at once do not delay other requests.
  */
 @Injectable()
 export class Admission {
@@ -83,10 +83,7 @@ export class Admission {
     );
   }
 
-  /**
-   * Resolves when a handshake may continue, before it has a transport.
-   * @throws OAuthError `slow_down`, or `server_error` while the service stops
-   */
+  /** @throws OAuthError `slow_down`, or `server_error` while the service stops */
   async begin(address: string | undefined): Promise<void> {
     this.assertRoomFor(address);
     await this.files.assertRoomForSocket();
@@ -104,10 +101,7 @@ export class Admission {
     if (ofNetwork > MOST_OF_A_NETWORK || this.guests.size > MOST_TRANSPORTS) closeNow(transport);
   }
 
-  /**
-   * Verifies the token of a socket.
-   * @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport
-   */
+  /** @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport */
   async admit({ handshake, conn }: Pick<Socket, 'handshake' | 'conn'>): Promise<Admitted> {
     const guest = this.guests.get(transportOf({ conn } as Socket));
     if (!guest || guest.hasShownToken) {

@@ -75,10 +75,7 @@ export class Fanout {
     throw new OAuthError('server_error', 'Redis is unavailable', { headers: { 'Retry-After': '1' } });
   }
 
-  /**
-   * @param data of an event with `ttl` 0
-   * @throws OAuthError `invalid_request` if it is too large for the transport (contract §7)
-   */
+  /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport (contract §7) */
   assertCarries(data: unknown): void {
     const { largestUnkept } = this.transport;
     if (largestUnkept === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestUnkept) return;

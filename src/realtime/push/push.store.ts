@@ -16,10 +16,7 @@ interface Row {
   readonly sent_at: Date;
 }
 
-/**
- * Finds the target, raises the user's counter and stores the event. Returns no row if the user or their device does not exist.
- * It reads tables of several modules; each module offers the SQL of its tables (`*.sql.ts`).
- */
+/** Finds the target and appends the event. Returns no row if the user or their device does not exist. */
 const PUSH = {
   name: 'push',
   text: `
@@ -52,10 +49,7 @@ export class PushStore {
     this.findTarget = sql.together('push-unkept', (events: NewEvent[]) => this.findTargets(events));
   }
 
-  /**
-   * @param manager of a transaction to push in
-   * @returns the event as stored; undefined if user or device do not exist
-   */
+  /** @returns the event as stored; undefined if user or device do not exist */
   async push(event: NewEvent, manager?: EntityManager): Promise<ChannelEvent | undefined> {
     const row = await (manager ? this.pushIn(manager, event) : this.pushAlone(event));
     if (!row) return undefined;

@@ -36,7 +36,6 @@ export class RealtimeService {
   /**
    * Stores an event in a user's history, and delivers it to their sockets on all instances.
    * @param event a name as PushDto requires it
-   * @param given data as `JSON.parse` returns it, at most 100 levels deep; with a `ttl` of 0 and without Redis 4 KiB of JSON
    * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for data that is too large and for a key that
    *   was used with another push, `server_error` while the database or Redis is away (nothing was written)
    */

@@ -50,7 +50,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   /**
-   * Reserves a place for a socket that opens before the next turn of the event loop, or never, if its client is gone.
+   * Reserves a place for a socket that opens before the next turn of the event loop, or never.
    * @throws OAuthError `slow_down` if the user has too many sockets here, `server_error` if the service stops
    */
   reserve(socket: Socket, userId: string): void {

@@ -84,10 +84,7 @@ export class Connection {
     done.abort();
   }
 
-  /**
-   * Sends the reason, and closes. After a disconnect by the server (`expired`, `signed_out`) stock clients stay away; after a closed
-   * transport they reconnect.
-   */
+  /** Sends the reason, and closes. Stock clients reconnect after a closed transport, not after a disconnect by the server. */
   end(reason: Ending): void {
     if (!this.isOpen) return;
     this.ending = reason;

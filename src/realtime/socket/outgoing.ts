@@ -26,11 +26,7 @@ export interface Outgoing {
   readonly frame: Buffer;
 }
 
-/**
- * Encodes an event once for all its sockets.
- * @param socket any socket of the server
- * @throws for a name of Socket.IO, and for data that is too deep for its recursion
- */
+/** Encodes an event for any socket of the server. @throws for a name of Socket.IO, and for data that is too deep for its recursion */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
   if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
@@ -40,8 +36,8 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
 }
 
 /**
- * Sends an event to a client. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md).
- * Otherwise Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
+ * Sends an event. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md); otherwise
+ * Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
  */
 export function send(transport: Transport, { packet, frame }: Outgoing): void {
   const raw = idleSocketOf(transport);
