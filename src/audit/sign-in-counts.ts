@@ -49,8 +49,8 @@ const COUNT = {
 @Injectable()
 export class SignInCounts {
   private readonly providers: readonly string[];
-  private readonly settled = new SignInTallies();
-  private recent = new SignInTallies();
+  private settled = new SignInTallies();
+  private recent: CountedRow[] = [];
   /** Begin and end of the settled time that is counted; milliseconds since the epoch. */
   private from = 0;
   private to = 0;
@@ -73,7 +73,7 @@ export class SignInCounts {
       this.counting.get(),
       delay(PATIENCE_MS, undefined, { ref: false, signal: patience.signal }),
     ]).finally(() => patience.abort());
-    const tallies = this.settled.with(this.recent);
+    const tallies = new SignInTallies([...this.settled.rows(), ...this.recent]);
     return { tallies, countedFrom: this.from, firstHour: this.firstHour() };
   }
 
@@ -86,7 +86,7 @@ export class SignInCounts {
     const first = this.firstHour();
     const settled = this.clock.now() - SETTLED_MS;
     if (this.to < first) {
-      this.settled.clear();
+      this.settled = new SignInTallies();
       this.from = this.to = settled;
     }
     this.settled.dropBefore(first);
@@ -97,9 +97,7 @@ export class SignInCounts {
       this.settled.add(rows);
       this.to = end;
     }
-    const recent = new SignInTallies();
-    recent.add(await this.query(this.to, Number.MAX_SAFE_INTEGER));
-    this.recent = recent;
+    this.recent = await this.query(this.to, Number.MAX_SAFE_INTEGER);
     while (this.from > first) {
       const begin = Math.max(this.from - this.widthMs, first);
       const rows = await this.rowsIn(begin, this.from);

@@ -27,6 +27,10 @@ export interface Last {
 export class SignInTallies {
   private readonly hours = new Map<number, Map<string, CountedRow>>();
 
+  constructor(rows: Iterable<CountedRow> = []) {
+    this.add(rows);
+  }
+
   add(rows: Iterable<CountedRow>): void {
     for (const row of rows) {
       const hour = this.hours.get(row.hour) ?? new Map<string, CountedRow>();
@@ -39,19 +43,6 @@ export class SignInTallies {
       const events = row.events + (known?.events ?? 0);
       hour.set(key(error), { ...row, error, events, last: Math.max(row.last, known?.last ?? 0) });
     }
-  }
-
-  /** Returns these and other tallies together. */
-  with(others: SignInTallies): SignInTallies {
-    const both = new SignInTallies();
-    for (const [hour, rows] of this.hours)
-      both.hours.set(hour, others.hours.has(hour) ? new Map(rows) : rows);
-    both.add(others.rows());
-    return both;
-  }
-
-  clear(): void {
-    this.hours.clear();
   }
 
   dropBefore(time: number): void {
@@ -86,7 +77,7 @@ export class SignInTallies {
     return last;
   }
 
-  private *rows(): Generator<CountedRow> {
+  *rows(): Generator<CountedRow> {
     for (const hour of this.hours.values()) yield* hour.values();
   }
 }

@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import { NotFoundException } from '@nestjs/common';
 import { raw, type NextFunction, type Request, type RequestHandler } from 'express';
-import { isRouted } from '../errors/allowed-methods.js';
+import { routeOf } from '../errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { currentTracer } from '../../spans.js';
 
@@ -25,7 +25,7 @@ const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 /** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
-  if (!isRouted(request)) return next(new NotFoundException());
+  if (!routeOf(request)) return next(new NotFoundException());
   if (isPlain(request)) return readPlain(request, next);
   readBytes(request, response, (error?: unknown) => {
     if (error !== undefined) return next(readError(error));
