@@ -17,12 +17,10 @@ export type Cursor = string;
 /** Id before all others. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Events in the order of their time. */
 export interface AuditPage {
   readonly events: readonly { readonly event: AuditEvent; readonly cursor: Cursor }[];
   /** Behind these events, and behind all older ones. */
   readonly cursor: Cursor;
-  /** Whether more events may be read at once. */
   readonly hasMore: boolean;
 }
 
@@ -77,7 +75,6 @@ export class AuditFeed {
   }
 }
 
-/** Row of a list, with its place. */
 export type AuditEventRow = StoredAuditEvent & { readonly place: string };
 
 /** SQL: all columns, by the names of their properties. */
@@ -86,13 +83,12 @@ export function selectedColumns(dataSource: DataSource): string {
   return columns.map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`).join(', ');
 }
 
-/** Whether a cursor is before another one. */
 export function isBefore(cursor: Cursor, other: Cursor): boolean {
   const [one, two] = [placeIn(cursor)!, placeIn(other)!];
   return one.place === two.place ? one.id < two.id : Number(one.place) < Number(two.place);
 }
 
-/** Time of a cursor, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export function timeOfCursor(cursor: Cursor): number {
   return parseInt(cursor, 10) / 1000;
 }

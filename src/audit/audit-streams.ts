@@ -79,7 +79,6 @@ export class AuditStreams implements BeforeApplicationShutdown {
     }
   }
 
-  /** Sends new events and the cursor. */
   private async readNew(): Promise<void> {
     for (let hasMore = true; hasMore;) {
       const before = this.cursor!;
@@ -100,7 +99,6 @@ export class AuditStreams implements BeforeApplicationShutdown {
     }
   }
 
-  /** Lets a slow reader read at its own pace. */
   private fallBehind(stream: EventStream, state: Progress, cursor: Cursor): void {
     state.current = undefined;
     void stream

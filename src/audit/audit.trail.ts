@@ -18,7 +18,6 @@ const SECOND_MS = 1000;
 
 type RefusalName = 'sign_in_refused' | 'refresh_refused' | 'service_key_refused';
 
-/** Refusal, which belongs to no change. */
 export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly event: RefusalName;
   /** Default: the user is not known. */
@@ -64,7 +63,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     }
   }
 
-  /** Writes what waits: the connection pool is closed only after this. */
+  /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.endSecond();
     await this.write();
@@ -98,7 +97,6 @@ export class AuditTrail implements BeforeApplicationShutdown {
     this.nextWrite ??= setTimeout(() => void this.write(), WRITE_EVERY_MS).unref();
   }
 
-  /** One batch at a time. */
   private write(): Promise<void> {
     clearTimeout(this.nextWrite);
     this.nextWrite = undefined;

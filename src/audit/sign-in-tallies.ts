@@ -49,13 +49,11 @@ export class SignInTallies {
     for (const hour of this.hours.keys()) if (hour < time) this.hours.delete(hour);
   }
 
-  /** Returns how often an event occurred in an hour. */
   sum(event: CountedRow['event'], hour: number): number {
     const rows = [...(this.hours.get(hour)?.values() ?? [])];
     return rows.reduce((sum, row) => sum + (row.event === event ? row.events : 0), 0);
   }
 
-  /** Returns the most frequent errors of refusals since an hour. */
   refusals(since: number, most: number): { error: string; count: number }[] {
     const counts = new Map<string, number>();
     for (const { hour, event, error, events } of this.rows()) {

@@ -19,7 +19,6 @@ const CLAIM = `
     expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > $3 THEN k.expires_at ELSE excluded.expires_at END)
   RETURNING k.body_hash, k.answer`;
 
-/** Answers to requests with an `Idempotency-Key` (contract §4). */
 @Injectable()
 export class IdempotencyStore {
   constructor(

@@ -12,7 +12,6 @@ const LARGEST_WRITE = 1000;
 export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(PresenceTracker.name);
   private readonly instanceId = randomUUID();
-  /** Connected devices, with the number of their sockets. */
   private readonly connected = new Map<string, UserDevice & { sockets: number }>();
   /** Devices that were connected or disconnected since the last write. */
   private readonly changed = new Map<string, UserDevice>();

@@ -26,7 +26,6 @@ export class EventStream {
     return !this.response.destroyed && !this.response.writableEnded;
   }
 
-  /** Sends the headers, so that the reader knows that it is connected. */
   begin(): void {
     if (this.response.headersSent || !this.isOpen) return;
     this.response.setHeader('Content-Type', 'text/event-stream');
@@ -34,7 +33,6 @@ export class EventStream {
     this.response.flushHeaders();
   }
 
-  /** @param text whole events (see eventText) */
   send(text: string): void {
     if (!this.isOpen || text === '') return;
     // Checked before the write, which copies the text for each reader.
@@ -61,7 +59,6 @@ export class EventStream {
     });
   }
 
-  /** Closes the connection at once. */
   cutOff(): void {
     this.response.destroy();
   }

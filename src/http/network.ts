@@ -54,7 +54,6 @@ export function keptAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | 
     : `${groupsOf(address, 3)}::/48`;
 }
 
-/** The first groups of 16 bits of an IPv6 address. */
 function groupsOf(address: string, count: number): string {
   return ipaddr.IPv6.parse(address).toNormalizedString().split(':').slice(0, count).join(':');
 }

@@ -13,7 +13,6 @@ const MINUTE_S = 60;
 const MOST_KEYS = 50_000;
 
 export interface Exceeded {
-  /** Time until the next minute of this key begins. */
   readonly milliseconds: number;
   /** Whether this is the first rejection of the minute, on any instance. */
   readonly first: boolean;
@@ -45,7 +44,7 @@ export class Counter {
     });
   }
 
-  /** Counts one use of a key. @returns undefined if the use is within the limit */
+  /** @returns undefined if the use is within the limit */
   async count(key: string): Promise<Exceeded | undefined> {
     if (!this.shared || !this.redis?.isUsable) return this.countInMemory(key);
     try {

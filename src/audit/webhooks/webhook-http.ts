@@ -18,7 +18,6 @@ const load = createRequire(import.meta.url) as (name: 'undici') => typeof Undici
 export class Stopwatch {
   private readonly began = [performance.now(), Date.now()] as const;
 
-  /** Milliseconds. */
   get ms(): number {
     return Math.max(performance.now() - this.began[0], Date.now() - this.began[1]);
   }
@@ -28,7 +27,6 @@ export class Stopwatch {
 export class WebhookHttp {
   private agent?: Undici.Agent;
 
-  /** @param allowsPrivate WEBHOOK_PRIVATE */
   constructor(
     private readonly allowsPrivate: boolean,
     private readonly resolve = lookup,

@@ -25,7 +25,6 @@ interface SenderParts {
   readonly feed: AuditFeed;
   readonly http: WebhookHttp;
   readonly clock: Clock;
-  /** Secrets now. */
   readonly secrets: () => readonly string[];
   /** Names of wanted events; undefined: all. */
   readonly wanted: readonly string[] | undefined;
@@ -67,7 +66,6 @@ export class WebhookSender {
     this.running = this.run();
   }
 
-  /** Resolves after the delivery in progress. */
   stop(): Promise<void> {
     this.stopping.abort();
     return this.running;

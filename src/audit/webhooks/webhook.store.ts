@@ -15,7 +15,6 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-/** What the holder of an address knows of it. */
 export type HeldWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
 
 /** Sender of an address, while it has the lease. */
@@ -65,7 +64,6 @@ export class WebhookStore {
     return affected! > 0;
   }
 
-  /** Stores a position without a delivery. */
   async moved(holder: Holder, position: Cursor): Promise<void> {
     await this.webhooks.update(holder, { position });
   }
@@ -95,7 +93,6 @@ export class WebhookStore {
     await this.webhooks.update({ addressHash, failingSince: Not(IsNull()) }, { retryAt: () => 'now()' });
   }
 
-  /** Removes the addresses that are in no settings any more. */
   async removeOthers(addresses: readonly Buffer[]): Promise<void> {
     const heldUntil = Raw((column) => `${column} < now() - interval '${FORGOTTEN_AFTER}'`);
     await this.webhooks.delete({ addressHash: Not(In(addresses)), heldUntil });

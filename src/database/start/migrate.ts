@@ -73,7 +73,6 @@ export async function migrateOnce(
   }
 }
 
-/** Checks the database as `migrate` does, and changes nothing. */
 export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
   return retry(async (msLeft) => {
     const client = await connect(options.extra.Client, msLeft);

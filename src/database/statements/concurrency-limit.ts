@@ -58,7 +58,6 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Splits items into arrays of at most `most`. */
 export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);
   return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));

@@ -6,7 +6,6 @@ const LONGEST_WAIT_MS = 1000;
 
 /** Runs one work for each key at a time: each that waits for a lock holds a connection. */
 export class Turns {
-  /** Last work of each key, until it has ended. */
   private readonly last = new Map<string, Promise<unknown>>();
   private readonly limit: ConcurrencyLimit;
 

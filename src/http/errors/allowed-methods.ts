@@ -1,12 +1,11 @@
 import type { Request } from 'express';
 
-/** The part of Express's route that is used here. */
 interface Route {
   readonly path: string;
   readonly methods: Readonly<Record<string, boolean>>;
 }
 
-/** The part of Express's router layer that is used here. */
+/** The parts of Express's router layer and route that are used here. */
 interface RouterLayer {
   readonly route?: Route;
   match(path: string): boolean;

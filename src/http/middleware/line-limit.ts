@@ -5,7 +5,6 @@ const SECOND_MS = 1000;
 export class LineLimit<Kind> {
   private readonly lines = new Map<Kind, number>();
 
-  /** @param report receives the number of lines that were left out */
   constructor(private readonly report: (kind: Kind, left: number) => void) {}
 
   /** Counts a line. @returns whether it may be written */

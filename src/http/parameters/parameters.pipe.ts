@@ -4,11 +4,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Form, neitherJsonNorForm } from './body.js';
 import { ANY_JSON, isObject, membersOf, speaksOAuth } from './parameter.js';
 
-/** One decorator of one member in class-validator's storage. */
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;
 
-/** What a DTO declares. */
 interface Shape {
   /** Members; one that is an object has its own DTO. */
   readonly members: readonly {

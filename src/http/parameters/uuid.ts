@@ -5,7 +5,6 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Requires a UUID in the path; passes it on in lower case. */
 export class UuidPipe implements PipeTransform<string, string> {
-  /** @param errorOf makes the error for other text */
   constructor(private readonly errorOf: () => Error) {}
 
   transform(value: string): string {

@@ -5,7 +5,6 @@ import { exchangesOn } from './unread-answers.js';
 /** Result of llhttp's callback: parsing ends after the head, and the `upgrade` listeners get the connection. */
 const DETACH = 2;
 
-/** A socket while Node.js parses its requests. */
 interface Parsed {
   readonly parser: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number };
 }

@@ -23,7 +23,6 @@ export function boundUnreadAnswers(server: Server): void {
   server.emit = (...event: unknown[]) => (event[0] === 'request' && !admits(event) ? true : emit(...event));
 }
 
-/** Returns the pending requests and answers of a connection. */
 export function exchangesOn(socket: Socket): Exchanges {
   return exchanges.get(socket) ?? { pending: [] };
 }

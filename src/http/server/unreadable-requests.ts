@@ -53,7 +53,6 @@ function refuseOn(socket: Socket): void {
   destroyLater(socket);
 }
 
-/** Closes a connection after what was written to it. */
 function endOn(socket: Socket): void {
   socket.destroySoon();
   destroyLater(socket);

@@ -6,7 +6,6 @@ import { traceWith } from '../../spans.js';
 import { makeTracer } from './tracer.js';
 
 const WARN_EVERY_MS = 60_000;
-/** Time to send the last spans when the service stops. */
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**

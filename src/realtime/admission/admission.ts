@@ -32,10 +32,8 @@ export interface Admitted extends VerifiedToken {
   readonly from: ResumePoint | undefined;
 }
 
-/** The last event that a client has. */
 interface ResumePoint {
   readonly offset: number;
-  /** Undefined if the client did not send it. */
   readonly id: string | undefined;
 }
 
@@ -119,7 +117,6 @@ export class Admission {
     }
   }
 
-  /** Removes a transport that was admitted or closed. */
   leave(transport: Transport): void {
     const guest = this.guests.get(transport);
     if (!guest) return;
@@ -128,7 +125,6 @@ export class Admission {
     count(this.guestsOf, networkOf(guest.address), -1);
   }
 
-  /** Refuses queued and new handshakes. */
   stop(): void {
     this.stopping = true;
     for (const { refuse } of this.handshakes) refuse(isStopping());

@@ -64,7 +64,6 @@ export class ChannelHub implements OnApplicationShutdown {
     for (const timer of this.timers) clearInterval(timer);
   }
 
-  /** How many sockets a user has on this instance. */
   countOf(userId: string): number {
     return this.channels.get(userId)?.connections.size ?? 0;
   }

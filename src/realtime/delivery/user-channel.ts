@@ -19,7 +19,6 @@ const LATEST_MS = 10_000;
 export class UserChannel {
   readonly connections = new Set<Connection>();
   private readonly logger = new Logger(UserChannel.name);
-  /** Latest known offset of the history. */
   private newest = 0;
 
   /** @param subscribed resolves when notifications of this user arrive here @param deliver never throws */

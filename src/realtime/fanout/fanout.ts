@@ -3,9 +3,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { LatestOffset, Notification } from './notification.js';
 
-/** Receives what a transport reports. */
 export interface FanoutListener {
-  /** Called for a notification of another instance. */
   onNotification(notification: Notification): void;
   /** Called for a message without our signature: a notification for this user, or for any user, may have been lost. */
   onDoubt(userId?: string): void;
@@ -38,7 +36,6 @@ const MOST_UNSENT = 10_000;
 @Injectable()
 export class Fanout {
   private readonly logger = new Logger(Fanout.name);
-  /** Latest offsets by user. */
   private readonly unsent = new Map<string, number>();
   private warned = false;
 

@@ -11,7 +11,6 @@ export interface LatestOffset {
 export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
 
 interface Message {
-  /** Name of the sending instance. */
   readonly from: string;
   readonly notifications: readonly Notification[];
 }

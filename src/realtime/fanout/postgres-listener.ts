@@ -32,7 +32,6 @@ interface ListenerEvents {
 export class PostgresListener extends EventEmitter<ListenerEvents> {
   private readonly logger = new Logger(PostgresListener.name);
   private readonly closing = new AbortController();
-  /** The connection, while it is up. */
   private client: Client | undefined;
   /** The last warning, until messages arrive again. */
   private warned: string | undefined;
@@ -71,7 +70,6 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     }
   }
 
-  /** Never rejects. */
   private async run(attempted: () => void): Promise<void> {
     let attempt = 0;
     while (!this.closing.signal.aborted) {

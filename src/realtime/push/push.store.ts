@@ -8,7 +8,6 @@ import { hasDevice } from '../../device/device.sql.js';
 import type { ChannelEvent } from '../../events.js';
 import { holdUser, selectUser } from '../../user/user.sql.js';
 
-/** A push to store; `ttl` in seconds. */
 type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
 
 interface Row {

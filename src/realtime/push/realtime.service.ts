@@ -10,12 +10,10 @@ import { PushStore } from './push.store.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import type { Pushed } from './push.dto.js';
 
-/** Seconds. */
 const DEFAULT_TTL = 86_400;
 
 export interface PushOptions {
   readonly deviceId?: string | undefined;
-  /** Seconds in the history; 0: not kept. Default: a day. */
   readonly ttl?: number | undefined;
   /** A push with this key is done once in 24 hours; a push of other content with this key is rejected. */
   readonly idempotencyKey?: string | undefined;

@@ -27,7 +27,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly byTransport = new WeakMap<Transport, Connection>();
   /** One timer for all: separate timers take more memory, and would not follow a clock that is corrected. */
   private readonly timer = setInterval(() => this.onTick(), TICK_MS).unref();
-  /** Keys that were revoked since this instance started. */
   private readonly revokedKeys = new Set<string>();
   /** Sockets that are admitted and not open yet, by user: tokens are verified in batches. */
   private readonly admitted = new Map<string, Set<Socket>>();
@@ -63,7 +62,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     setImmediate(() => this.release(socket, userId));
   }
 
-  /** Registers an admitted socket. */
   open(socket: Socket, admitted: Admitted): void {
     const { session, kid } = admitted;
     this.release(socket, session.userId);

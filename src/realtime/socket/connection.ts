@@ -12,12 +12,10 @@ export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'rev
 const LONGEST_QUEUE = 500;
 const LARGEST_QUEUE = 1024 * 1024;
 
-/** One open socket and its session. */
 export class Connection {
   readonly session: Session;
   /** Nothing is delivered afterwards. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
-  /** Key that signed the access token. */
   kid: string;
   /** When the registry has to look at it again: to announce the expiry, or to end it. */
   dueAt = Infinity;
@@ -39,7 +37,6 @@ export class Connection {
     this.kid = kid;
   }
 
-  /** False once its end was announced. */
   get isOpen(): boolean {
     return this.socket.connected && !this.ending;
   }

@@ -13,7 +13,6 @@ class MessageBucket {
   private left = BURST;
   private countedAt = performance.now();
 
-  /** @returns false if the limit is exceeded */
   take(): boolean {
     const now = performance.now();
     this.left = Math.min(BURST, this.left + ((now - this.countedAt) / 1000) * PER_SECOND) - 1;
@@ -22,7 +21,6 @@ class MessageBucket {
   }
 }
 
-/** Called for each message and control frame. */
 const counters = new WeakMap<WebSocket, () => void>();
 /** WebSockets with an unsent PONG, and the data of the latest PING since then. */
 const ponging = new WeakMap<WebSocket, Buffer | undefined>();

@@ -15,14 +15,11 @@ const EVENT = 2;
 const OPEN = 1;
 /** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
 const TEXT = 0x81;
-/** Engine.IO's packet "message". */
 const MESSAGE = '4'.charCodeAt(0);
 
-/** An encoded event, for any number of sockets. */
 export interface Outgoing {
   /** For long polling, and for the queue of Engine.IO. */
   readonly packet: string;
-  /** The packet as a WebSocket frame. */
   readonly frame: Buffer;
 }
 

@@ -14,7 +14,6 @@ import { ConnectionRegistry } from './connection-registry.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
 
-/** A request to Engine.IO, with the query that Engine.IO has parsed. */
 interface EngineRequest extends IncomingMessage {
   readonly _query: { readonly sid?: string };
 }
