@@ -33,10 +33,6 @@ const SWEEP = {
     )
     DELETE FROM presence USING dead WHERE presence.instance_id = dead.instance_id`,
 };
-const CLEAR = {
-  name: 'presence-clear',
-  text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
-};
 // Cheaper than SWEEP, which has nothing to remove most of the time and reads all nodes of a Citus cluster.
 const ANY_DEAD = {
   name: 'presence-any-dead',
@@ -107,7 +103,8 @@ export class PresenceStore {
   }
 
   async clear(instanceId: string): Promise<void> {
-    await this.sql.query(CLEAR, [instanceId]);
+    await this.presences.delete({ instanceId });
+    await this.instances.delete({ instanceId });
   }
 
   /** Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's sockets. */

@@ -82,7 +82,6 @@ export class Fanout {
     );
   }
 
-  /** Resolves when notifications of a user arrive, or the transport is down. */
   async subscribe(userId: string): Promise<void> {
     await this.transport.subscribe?.(userId);
   }

@@ -154,7 +154,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private onDue(connection: Connection, now: number): void {
     if (now >= connection.expiresAt) return connection.end('expired');
     if (connection.position === undefined) return; // `ready` comes first
-    connection.emit('token.expiring', { expires_at: rfc3339(connection.expiresAt) });
+    connection.emit('token.expiring', { expires_at: connection.expiry });
     connection.dueAt = connection.expiresAt;
   }
 
@@ -163,7 +163,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     const answer = typeof ack === 'function' ? (ack as (answer: object) => void) : () => undefined;
     try {
       this.renew(connection, await this.verify(connection, body));
-      answer({ expires_at: rfc3339(connection.expiresAt) });
+      answer({ expires_at: connection.expiry });
     } catch (error) {
       if (!(error instanceof OAuthError)) this.logger.error({ err: error, msg: 'a token was not renewed' });
       answer((error instanceof OAuthError ? error : toServerError(error)).body);
@@ -191,8 +191,4 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.scheduleWarning(connection, Math.min(WARN_AGAIN_MS, (expiresAt - this.clock.now()) / 2));
     if (this.revokedKeys.has(kid)) connection.end('revoked');
   }
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -41,6 +41,11 @@ export class Connection {
     return this.socket.connected && !this.ending;
   }
 
+  /** RFC 3339. */
+  get expiry(): string {
+    return new Date(this.expiresAt).toISOString();
+  }
+
   get closedBy(): Ending | 'client' {
     return this.ending ?? 'client';
   }

@@ -3,14 +3,7 @@ import type { Socket } from 'socket.io';
 import { rawSockets, type Transport } from './transport.js';
 
 /** Names that Socket.IO refuses to emit: its clients would take such an event for their own. A stored row may have one. */
-const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
-  'connect',
-  'connect_error',
-  'disconnect',
-  'disconnecting',
-  'newListener',
-  'removeListener',
-]);
+const SOCKET_IO_NAMES = /^(?:connect|connect_error|disconnect|disconnecting|newListener|removeListener)$/;
 const EVENT = 2;
 const OPEN = 1;
 /** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
@@ -25,7 +18,7 @@ export interface Outgoing {
 
 /** Encodes an event for any socket of the server. @throws for a name of Socket.IO, and for data that is too deep for its recursion */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
-  if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
+  if (SOCKET_IO_NAMES.test(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
     string,
   ];
