@@ -4,6 +4,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { A_UUID } from '../http/parameters/uuid.js';
+import { RefreshedToken } from '../token/refresh/token.service.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 
@@ -77,17 +78,9 @@ export class RefreshDto {
 }
 
 /** Answer of POST /oauth2/token (spec §4.3). */
-export class IssuedTokens {
-  /** A JWT. */
-  access_token!: string;
-
-  token_type!: 'Bearer';
-
+export class IssuedTokens extends RefreshedToken {
   /** Only in this answer; reusable until it expires. */
   refresh_token!: string;
-
-  /** Lifetime of the access token, in seconds. */
-  expires_in!: number;
 
   /** The user: a UUID. */
   user_id!: string;

@@ -95,9 +95,7 @@ export function builtInAdapters(http: ProviderHttp): ReadonlyMap<string, Provide
 }
 
 /** Loads the providers of the settings for a command, which has no database. */
-export async function loadProviders(
-  settings: Settings,
-): Promise<{ registry: ProviderRegistry; close: () => Promise<void> }> {
+export async function loadProviders(settings: Settings) {
   const http = new ProviderHttp();
   const registry = await ProviderRegistry.load(settings, builtInAdapters(http), new Events());
   return { registry, close: () => http.onApplicationShutdown() };

@@ -132,6 +132,7 @@ const SPANNING = [
   'device/sign-out.service.ts',
   'realtime/push/realtime.service.ts',
   'token/access-tokens/access-token.store.ts',
+  'token/access-tokens/access-token.verifier.ts',
   'token/refresh/known-tokens.ts',
   'token/revocation/ended-sessions.store.ts',
   'token/sessions/session-list.ts',

@@ -28,6 +28,6 @@ export async function countRows(sql: Sql, name: string, from: string): Promise<n
 
 async function estimateRows(sql: Sql, name: string, from: string): Promise<number> {
   const statement = { name: `${name}-estimate`, text: `EXPLAIN (FORMAT JSON) SELECT FROM ${from}` };
-  const [row] = await sql.query<Plan & Record<string, unknown>>(statement, []);
+  const [row] = await sql.query<Plan>(statement, []);
   return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }

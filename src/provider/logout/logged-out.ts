@@ -55,9 +55,8 @@ export class LoggedOut {
   }
 
   private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
-    const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [
-      asked.flatMap(({ hashes }) => hashes),
-    ]);
+    const all = asked.flatMap(({ hashes }) => hashes);
+    const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [all]);
     return asked.map(({ hashes, at }) =>
       rows.some((row) => row.at >= at && hashes.some((hash) => hash.equals(row.hash))),
     );
@@ -93,8 +92,7 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
   return name === null ? null : hashOfName(provider, name);
 }
 
-/** Seconds beyond the token's end, for differences between clocks. */
-const LONGER_S = 60;
+const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 // Of two transactions with one token, the second waits for the first.
 const REMEMBER_TOKEN = `
@@ -102,20 +100,12 @@ const REMEMBER_TOKEN = `
   ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
 
 /** Stores a logout token as used until it expires, in the transaction of the sign-out. @returns false if it was used before */
-export async function rememberLogout(
-  manager: EntityManager,
-  provider: string,
-  { jti, until }: Logout,
-): Promise<boolean> {
+export async function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {
   const rows = await manager.query<unknown[]>(REMEMBER_TOKEN, [hashOfName(provider, jti), until + LONGER_S]);
   return rows.length > 0;
 }
 
 /** Deletes a used logout token, for a transaction that does not end all sessions. */
-export async function forgetLogout(
-  manager: EntityManager,
-  provider: string,
-  { jti }: Pick<Logout, 'jti'>,
-): Promise<void> {
+export async function forgetLogout(manager: EntityManager, provider: string, { jti }: Pick<Logout, 'jti'>) {
   await manager.query('DELETE FROM logout_tokens WHERE token_hash = $1', [hashOfName(provider, jti)]);
 }

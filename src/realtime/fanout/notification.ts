@@ -29,6 +29,11 @@ export function encodeMessage(from: string, notifications: readonly string[], ke
   return hmac(json, key) + json;
 }
 
+/** Returns whether a message says that this instance sent it; the signature is not verified. */
+export function isFrom(text: string, name: string): boolean {
+  return text.startsWith(`{"from":"${name}"`, SIGNATURE_LENGTH);
+}
+
 /** @returns undefined for anything that was not signed with this key */
 export function decodeMessage(text: string, key: Buffer): Message | undefined {
   if (text.length > LONGEST_MESSAGE) return undefined;

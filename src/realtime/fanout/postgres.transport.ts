@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { FanoutListener, FanoutTransport } from './fanout.js';
-import { decodeMessage, encodeMessage, type Notification } from './notification.js';
+import { decodeMessage, encodeMessage, isFrom, type Notification } from './notification.js';
 import type { PostgresListener } from './postgres-listener.js';
 
 /** UTF-8 bytes of a message (contract §7). PostgreSQL accepts less than 8,000. */
@@ -95,9 +95,9 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
   }
 
   private receive(text: string, listener: FanoutListener): void {
+    if (isFrom(text, this.ownName)) return;
     const message = decodeMessage(text, this.key);
     if (!message) return listener.onDoubt();
-    if (message.from === this.ownName) return;
     for (const notification of message.notifications) listener.onNotification(notification);
   }
 }
