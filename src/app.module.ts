@@ -23,7 +23,6 @@ import { SampleProviderModule } from './sample-provider/sample-provider.module.j
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
-/** The service. */
 @Module({})
 export class AppModule {
   static with(settings: Settings): DynamicModule {

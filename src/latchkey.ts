@@ -5,11 +5,9 @@ interface Command {
   readonly about: string;
   /** Of a command that takes no arguments. */
   readonly usage?: string;
-  /** Loads the command's code, and runs it. @returns the exit code */
   run(argv: readonly string[]): Promise<number>;
 }
 
-/** Contract §1. */
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     about: 'runs the service, until SIGTERM or SIGINT ends it',

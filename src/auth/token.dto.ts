@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
-import { UUID } from '../http/parameters/uuid.js';
+import { A_UUID } from '../http/parameters/uuid.js';
 import { RefreshedToken } from '../token/refresh/token.service.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
@@ -13,7 +13,7 @@ const CODE_VERIFIER = { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unr
 /** Device of a sign-in (spec §2.4). */
 export class DeviceDto {
   /** UUID that the client generated for its device. */
-  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
+  @OptionalText(A_UUID)
   device_id?: string;
 
   /** Display name of the device. */

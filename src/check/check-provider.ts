@@ -93,12 +93,7 @@ interface Check {
   claims: readonly ClaimFinding[] | undefined;
 }
 
-async function checkProvider(
-  settings: Settings,
-  name: string,
-  options: SignInOptions,
-  run: Check,
-): Promise<void> {
+async function checkProvider(settings: Settings, name: string, options: SignInOptions, run: Check) {
   const { report, print } = run;
   await checkAdapters(settings, (line) => report.add('warning', 'adapter', line));
   const { registry, close } = await loadProviders(settings);

@@ -45,7 +45,6 @@ export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, nam
   return `${publicUrl}/providers/${name}/callback`;
 }
 
-/** Callback of the administration page (contract §9). */
 export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
   return `${publicUrl}/admin/callback`;
 }
@@ -71,7 +70,6 @@ export function redirectUriAt(
   return postsCode(provider) ? providerCallback(settings, provider.name) : redirectUri;
 }
 
-/** Whether a provider sends the code by POST, to the service. */
 export function postsCode({ options }: Pick<ProviderSettings, 'options'>): boolean {
   return options['response_mode'] === 'form_post';
 }

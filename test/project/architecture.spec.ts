@@ -130,7 +130,7 @@ const SPANNING = [
   'device/device.store.ts',
   'device/last-seen.ts',
   'device/sign-out.service.ts',
-  'realtime/push/push.store.ts',
+  'realtime/push/realtime.service.ts',
   'token/access-tokens/access-token.store.ts',
   'token/access-tokens/access-token.verifier.ts',
   'token/refresh/known-tokens.ts',

@@ -8,7 +8,6 @@ const OF_THE_FLOW: ReadonlySet<string> = new Set(
 
 const isOwn = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
 
-/** Static parameters of a provider's authorization page (contract §2, `authorize_params`). */
 export const authorizeParams = parser(
   'a query string (prompt=select_account&hd=corp.example), each name once, without parameters of the flow (client_id, scope, state, …)',
   (text) => {
@@ -20,7 +19,6 @@ export const authorizeParams = parser(
   },
 );
 
-/** Names of parameters that a client may set (contract §2, `allowed_params`). */
 export const allowedParams = parser(
   'a comma-separated list of names, without parameters of the flow (client_id, scope, state, …)',
   (text) => list('names', isOwn).parse(text).join(','),

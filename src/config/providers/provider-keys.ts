@@ -33,19 +33,12 @@ export const PRESET_ADAPTERS = {
 } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([
-  'contract',
-  'oidc',
-  'oauth2',
-  ...Object.keys(PRESET_ADAPTERS),
-]);
+export const ADAPTERS = new Set<string>(['contract', 'oidc', 'oauth2', ...Object.keys(PRESET_ADAPTERS)]);
 
-/** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
 
-/** Whether an adapter is `oidc`, or a preset of it. */
 export function isOpenId(adapter: string): boolean {
   return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }
@@ -80,10 +73,7 @@ export const providerKeys = {
     parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
-  client_id: {
-    parser: parsers.text,
-    doc: 'Client identifier agreed with the provider.',
-  },
+  client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
   client_secret: {
     parser: parsers.text,
     secret: true,
@@ -173,10 +163,7 @@ export const adapterKeys = {
     parser: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
-  token_url: {
-    parser: endpointUrl,
-    doc: '`oauth2`: the token endpoint.',
-  },
+  token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
   userinfo_url: {
     parser: endpointUrl,
     doc: '`oauth2`: the endpoint that returns the user of an access token.',

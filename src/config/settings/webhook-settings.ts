@@ -9,7 +9,6 @@ export const webhookUrls = atMost(
   list('https:// URLs, or http:// URLs of loopback, without fragment and user info', isWebhookUrl),
 );
 
-/** Secrets as Standard Webhooks write them. */
 export const webhookSecrets = atMost(
   5,
   list('whsec_ and 24 to 64 bytes as base64 (echo "whsec_$(openssl rand -base64 32)")', isSecret),

@@ -1,7 +1,6 @@
 import { parser } from '../settings/parsers.js';
 
-// axios reads these in lower and upper case.
-const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
+const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy']; // axios reads these in lower and upper case
 
 /** Whether the environment names a proxy, regardless of NO_PROXY. */
 export function namesProxy(): boolean {
@@ -64,8 +63,7 @@ function isUri(text: string, form: RegExp): boolean {
 // All spellings (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2) as URL parsing returns them: 127.0.0.0/8, ::1, and
 // 127.0.0.0/8 mapped into IPv6.
 const ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
-// Connections to it end at this machine as well.
-const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/; // connections to it end at this machine as well
 // RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
 const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 

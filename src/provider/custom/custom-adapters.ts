@@ -8,10 +8,8 @@ import { within } from '../deadline.js';
 import { oneLine } from '../log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 
-/** Milliseconds; `check` by contract §6. */
-const TIMES = { load: 30_000, check: 5000 };
+const TIMES = { load: 30_000, check: 5000 }; // milliseconds; `check` by contract §6
 
-/** Errors of one provider that are reported. */
 const MAX_LINES = 20;
 
 /**

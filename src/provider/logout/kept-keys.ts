@@ -8,12 +8,10 @@ export interface Verification {
   readonly keys: ReturnType<typeof createLocalJWKSet>;
 }
 
-/** Milliseconds for which keys are used; a withdrawn key is valid for as long. */
-const LIFE_MS = 300_000;
+const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
 /** Pause after a fetch for an unknown key: anyone can make up tokens of unknown keys. */
 const REFETCH_PAUSE_MS = 30_000;
-/** Pause after a failed fetch, in which its error is the answer. */
-const FAILURE_PAUSE_MS = 1000;
+const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
 
 interface Fetch {
   readonly loading: Promise<Verification>;
