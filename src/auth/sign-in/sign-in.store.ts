@@ -10,17 +10,22 @@ import type { IssuedAccessToken } from '../../token/access-tokens/access-token.j
 import type { UserClaims } from '../../user/claims.js';
 import { holdForAudit } from '../../user/user.store.js';
 import { searchKey } from '../../user/user-keys.js';
-import type { RefreshToken } from '../../token/sessions/refresh-token.entity.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
-type OfSession = 'providerSubject' | 'providerSession' | 'idToken' | 'userAgent' | 'jkt';
-
 /** What a sign-in writes. */
-export interface SignIn extends Readonly<Pick<RefreshToken, OfSession>> {
+export interface SignIn {
   readonly session: Session;
   readonly provider: string;
   readonly identity: Identity;
+  /** Hashes of the provider's subject and session, by which the provider may end the session (contract §6). */
+  readonly providerSubject: Buffer | null;
+  readonly providerSession: Buffer | null;
+  /** Encrypted (IdTokens); null: not kept. */
+  readonly idToken: Buffer | null;
   readonly deviceName: string | null;
+  readonly userAgent: string | null;
+  /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound (contract §5). */
+  readonly jkt: Buffer | null;
   readonly refreshTokenHash: Buffer;
   /** Seconds. */
   readonly refreshTokenTtl: number;
