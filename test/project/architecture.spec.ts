@@ -106,6 +106,7 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'check/check-provider.ts #check-provider',
       'keys/run.ts #embedded-postgres',
+      'latchkey.ts #check-provider',
       'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);
