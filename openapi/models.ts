@@ -12,6 +12,7 @@ const MODELS = [
   'audit/audit-event.ts',
   'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',
+  'auth/sign-out/backchannel-logout.controller.ts',
   'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
   'http/parameters/cursor.ts',

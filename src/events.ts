@@ -10,14 +10,12 @@ export interface Session {
   readonly deviceId: string | null;
 }
 
-/** A session that was signed out. */
 export interface EndedSession extends Session {
   readonly endedAt: Date;
   /** When its last token expires at the latest. */
   readonly until: Date;
 }
 
-/** Change of a user's effective claims. */
 export interface ChangedClaims {
   readonly userId: string;
   /** The claims now, JSON by name. */
@@ -80,7 +78,6 @@ export interface DomainEvents {
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];
-  /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
   /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
   'key.revoked': [{ readonly kid: string }];

@@ -11,8 +11,7 @@ import { providerLines, readyFacts } from './ready.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
 import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 
-/** Ctrl-C also ends initdb; its failure may arrive before the signal. */
-const SIGNAL_MS = 50;
+const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal
 
 /** Runs the service until a signal arrives, which may be during the start, and stops it. @throws what prevents the start */
 export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {

@@ -1,10 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/**
- * One event of the audit trail (contract §9). Keyed by user, so that it is written beside the user's other rows; `at` is read under
- * the user's lock, so that events of one user are in the order of their commits.
- */
+/** Event of the audit trail (contract §9). `at` is read under the user's lock: events of one user are in the order of their commits. */
 @Expires({ age: { column: 'at', days: 'auditRetentionDays' } })
 @Entity('audit_events')
 @Index('audit_events_at', ['at', 'id'])

@@ -15,7 +15,6 @@ export class Actor {
   name?: string | undefined;
 }
 
-/** Origin of a request, for the audit trail. */
 export interface Origin {
   /** As `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;
@@ -24,12 +23,11 @@ export interface Origin {
   readonly actor: Readonly<Actor>;
 }
 
-/** Origin of a change that no request causes. @param name what causes it */
+/** Origin of a change that no request causes. */
 export function systemOrigin(name?: string): Origin {
   return { address: null, userAgent: null, requestId: null, actor: { type: 'system', name } };
 }
 
-/** What a writer knows of an event. */
 export interface AuditFacts {
   readonly event: AuditName;
   /** Null: the user is not known. */
@@ -99,10 +97,8 @@ export function auditEventOf(row: StoredAuditEvent): AuditEvent {
   return { id, at: row.at.toISOString(), ...members };
 }
 
-/** Row without its time, which only the database knows. */
 export type AuditRow = Omit<StoredAuditEvent, 'at'>;
 
-/** Maps a row to the event that is published. */
 export function recordedEventOf(row: AuditRow): RecordedEvent {
   const userId = row.userId === NO_USER ? undefined : row.userId;
   const type = row.actorType as Actor['type'];
@@ -125,7 +121,6 @@ export function recordedEventOf(row: AuditRow): RecordedEvent {
   };
 }
 
-/** Maps what a writer knows to a row. @param id UUID */
 export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
   const { event, userId, origin } = facts;
   const { type, name = null } = origin.actor;
@@ -169,7 +164,6 @@ declare module 'express-serve-static-core' {
 
 const LONGEST_USER_AGENT = 1024;
 
-/** Injects the origin of the request: `@From() origin: Origin`. */
 export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );

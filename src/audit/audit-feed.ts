@@ -17,12 +17,10 @@ export type Cursor = string;
 /** Id before all others. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Events in the order of their time. */
 export interface AuditPage {
   readonly events: readonly { readonly event: AuditEvent; readonly cursor: Cursor }[];
   /** Behind these events, and behind all older ones. */
   readonly cursor: Cursor;
-  /** Whether more events may be read at once. */
   readonly hasMore: boolean;
 }
 
@@ -35,18 +33,14 @@ const FIRST_START = `
   WHERE datname = current_database() AND usename = session_user AND pid <> pg_backend_pid()
     AND (application_name = current_setting('application_name') OR backend_xid IS NOT NULL)`;
 /**
- * `horizon`: no event before it can still be committed, since each transaction that may write an event began at the horizon or later:
- * transactions of the service, and transactions of its role that have written something (`backend_xid`), as of an instance with another
- * `application_name`, but not of `pg_dump`.
+ * `horizon`: no event before it can still be committed, since each transaction that may write one began later: those of the service,
+ * and those of its role that have written something (`backend_xid`), but not those of `pg_dump`.
  */
 const HORIZON = `
   SELECT pg_is_in_recovery() AS "isStandby", ${LATEST_PLACE} AS latest,
     least(${LATEST_PLACE}, ${placeOf(`(${FIRST_START})`)}) AS horizon`;
 
-/**
- * Reads the audit trail such that nothing is left out (contract §9). A reader at a cursor gets all events behind it: in commit order
- * per user, since `at` is read under the user's lock.
- */
+/** Reads the audit trail such that nothing is left out (contract §9), in commit order per user. */
 @Injectable()
 export class AuditFeed {
   private readonly page: string;
@@ -58,9 +52,7 @@ export class AuditFeed {
   }
 
   /**
-   * Reads the next events. If the cursor is in the future, the database's clock was set back, so that events behind the cursor may have
-   * an earlier time: the cursor is set back as well.
-   *
+   * Reads the next events. A cursor in the future is set back, like the database's clock before.
    * @param after undefined: begins now
    * @throws OAuthError `server_error` on a standby, which may lack events, and errors of the database
    */
@@ -83,7 +75,6 @@ export class AuditFeed {
   }
 }
 
-/** Row of a list, with its place. */
 export type AuditEventRow = StoredAuditEvent & { readonly place: string };
 
 /** SQL: all columns, by the names of their properties. */
@@ -92,13 +83,12 @@ export function selectedColumns(dataSource: DataSource): string {
   return columns.map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`).join(', ');
 }
 
-/** Whether a cursor is before another one. */
 export function isBefore(cursor: Cursor, other: Cursor): boolean {
   const [one, two] = [placeIn(cursor)!, placeIn(other)!];
   return one.place === two.place ? one.id < two.id : Number(one.place) < Number(two.place);
 }
 
-/** Time of a cursor, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export function timeOfCursor(cursor: Cursor): number {
   return parseInt(cursor, 10) / 1000;
 }

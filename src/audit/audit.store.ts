@@ -62,10 +62,7 @@ export class AuditStore implements EntitySubscriberInterface {
     }));
   }
 
-  /**
-   * Writes events, in their order. The caller has locked the user's row, so that `at` has the order of the user's commits.
-   * @param manager of the transaction of the change
-   */
+  /** Writes events in the transaction of their change. The caller has locked the user's row, so that `at` has the order of commits. */
   async write(manager: EntityManager, facts: readonly AuditFacts[]): Promise<void> {
     if (facts.length === 0) return;
     const rows = facts.map((one) => auditRowOf(randomUUID(), one));

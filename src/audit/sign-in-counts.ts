@@ -43,14 +43,14 @@ const COUNT = {
 };
 
 /**
- * Sign-ins of the last seven days from the audit trail, on all instances. An event is read once, when it is settled: newest
- * first at the beginning, then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
+ * Counts sign-ins of the last seven days, on all instances. An event is read once, when it is settled: newest first at the beginning,
+ * then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
  */
 @Injectable()
 export class SignInCounts {
   private readonly providers: readonly string[];
-  private readonly settled = new SignInTallies();
-  private recent = new SignInTallies();
+  private settled = new SignInTallies();
+  private recent: CountedRow[] = [];
   /** Begin and end of the settled time that is counted; milliseconds since the epoch. */
   private from = 0;
   private to = 0;
@@ -66,17 +66,14 @@ export class SignInCounts {
     this.counting = new KeptReading(() => this.count(), FRESH_MS);
   }
 
-  /**
-   * Returns the tallies, at most ten seconds old. `countedFrom` is after the begin of the first hour while that many events are
-   * still being counted, after the start of an instance.
-   */
+  /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */
   async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
     const patience = new AbortController();
     await Promise.race([
       this.counting.get(),
       delay(PATIENCE_MS, undefined, { ref: false, signal: patience.signal }),
     ]).finally(() => patience.abort());
-    const tallies = this.settled.with(this.recent);
+    const tallies = new SignInTallies([...this.settled.rows(), ...this.recent]);
     return { tallies, countedFrom: this.from, firstHour: this.firstHour() };
   }
 
@@ -89,7 +86,7 @@ export class SignInCounts {
     const first = this.firstHour();
     const settled = this.clock.now() - SETTLED_MS;
     if (this.to < first) {
-      this.settled.clear();
+      this.settled = new SignInTallies();
       this.from = this.to = settled;
     }
     this.settled.dropBefore(first);
@@ -100,9 +97,7 @@ export class SignInCounts {
       this.settled.add(rows);
       this.to = end;
     }
-    const recent = new SignInTallies();
-    recent.add(await this.query(this.to, Number.MAX_SAFE_INTEGER));
-    this.recent = recent;
+    this.recent = await this.query(this.to, Number.MAX_SAFE_INTEGER);
     while (this.from > first) {
       const begin = Math.max(this.from - this.widthMs, first);
       const rows = await this.rowsIn(begin, this.from);

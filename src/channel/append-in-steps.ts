@@ -23,9 +23,7 @@ const TRIM = `
 /**
  * Appends an event as APPEND_TO_TARGET does, for Citus in several statements: each is one task on the user's node. Citus runs an
  * INSERT inside a `WITH` in six steps with a two-phase commit, at a fifth of the speed.
- *
  * @param manager of the transaction that locks the counter's row until it ends
- * @param history `Settings.channelHistory`
  */
 export async function appendInSteps(
   manager: EntityManager,

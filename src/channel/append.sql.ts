@@ -1,9 +1,6 @@
 /** Offsets divisible by this trim the history (contract §2, CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
-/**
- * Events that one statement removes at most. A history that is far too long, because the setting was lowered, shrinks step by
- * step: an append that exceeds the statement timeout would fail again and again.
- */
+/** Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the statement timeout. */
 export const LARGEST_TRIM = 10_000;
 /** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
 const LEAST_TRIM = 2 * TRIM_EVERY;
@@ -12,11 +9,8 @@ const LEAST_TRIM = 2 * TRIM_EVERY;
 export const OWN_EVENTS_TTL = 86_400;
 
 /**
- * Appends an event to a user's history and trims the history, as three members of a `WITH`: `counter` (`last_offset`),
- * `channel_event` (`event_offset`, `sent_at`) and `trimmed`. The row of the counter stays locked until the transaction ends, so
- * offsets become visible in order.
- *
- * The parameters are the user, the event's id, its name, its data as JSON, the device (NULL: all), the `ttl` in seconds and
+ * Appends an event to a user's history and trims the history, as three members of a `WITH`. The counter's row stays locked until the
+ * transaction ends, so offsets become visible in order. Parameters: user, id, name, data as JSON, device (NULL: all), `ttl`,
  * `Settings.channelHistory`. Nothing is appended if `target`, a member of the same `WITH`, has no row.
  */
 export const APPEND_TO_TARGET = `
@@ -37,10 +31,8 @@ export const APPEND_TO_TARGET = `
     )`;
 
 /**
- * Appends one event to each of several histories, for all devices of the user, as APPEND_TO_TARGET does: `counter`,
- * `channel_event` (`user_id`, `id`, `event_offset`, `data`, `sent_at`) and `trimmed`. Counters are locked in the order of
- * `user_id`, so that two statements never deadlock here.
- *
+ * Appends one event to each of several histories, as APPEND_TO_TARGET does. Counters are locked in the order of `user_id`, so that two
+ * statements never deadlock here.
  * @param append SQL expressions that may name columns of `from`, a member of the same `WITH` with distinct `user_id`s
  */
 export function appendToEach({

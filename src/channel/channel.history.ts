@@ -10,7 +10,6 @@ import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps } from './append-in-steps.js';
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
-/** State of a user's history relative to an offset. */
 interface HistoryState {
   /** Number of the newest event; 0 before the first. */
   readonly last: number;
@@ -18,7 +17,6 @@ interface HistoryState {
   readonly kept: number;
   /** Id of the event at the offset; null if that event is gone. */
   readonly id: string | null;
-  /** Id of the newest event; null if that event is gone. */
   readonly lastId: string | null;
   /** Claims of the user if they have changed since the token was issued, or shortly before; else null. */
   readonly claims: Readonly<Record<string, unknown>> | null;
@@ -51,7 +49,6 @@ interface Viewpoint {
 /** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
 const LONGEST_MS = 10 * 60_000;
 
-/** Events of a page. */
 const PAGE = 100;
 /** Size of a page in bytes: limits memory and event-loop time if events have 60 kB each. */
 const PAGE_BYTES = 262_144;
@@ -161,10 +158,7 @@ export class ChannelHistory {
     return result;
   }
 
-  /**
-   * Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable, and
-   * readers skip its offset.
-   */
+  /** Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable. */
   read(userId: string, after: number): Promise<ChannelEvent[]> {
     const began = performance.now();
     return this.reads.run(async () => {
@@ -176,10 +170,7 @@ export class ChannelHistory {
     });
   }
 
-  /**
-   * Returns the state of a history relative to an offset.
-   * @param issuedAt of a token; without one the claims do not matter
-   */
+  /** @param issuedAt of a token; without one the claims do not matter */
   async state(userId: string, offset: number, issuedAt = Infinity): Promise<HistoryState> {
     return this.findState({ userId, offset, issuedAt });
   }

@@ -33,10 +33,6 @@ const SWEEP = {
     )
     DELETE FROM presence USING dead WHERE presence.instance_id = dead.instance_id`,
 };
-const CLEAR = {
-  name: 'presence-clear',
-  text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
-};
 // Cheaper than SWEEP, which has nothing to remove most of the time and reads all nodes of a Citus cluster.
 const ANY_DEAD = {
   name: 'presence-any-dead',
@@ -93,7 +89,6 @@ export class PresenceStore {
     await this.instances.upsert({ instanceId, seenAt: () => 'now()' }, ['instanceId']);
   }
 
-  /** Adds devices of an instance, or removes them. */
   async write(instanceId: string, online: boolean, devices: readonly UserDevice[]): Promise<void> {
     if (devices.length === 0) return;
     const userIds = devices.map(({ userId }) => userId);
@@ -101,15 +96,15 @@ export class PresenceStore {
     await this.sql.query(online ? ARRIVE : LEAVE, [instanceId, userIds, deviceIds]);
   }
 
-  /** Removes instances that are silent for twice GONE_AFTER_S, with their rows. */
+  /** Removes instances that are gone, with their rows. */
   async sweep(): Promise<void> {
     if ((await this.sql.query(ANY_DEAD, [])).length === 0) return;
     await this.sql.query(SWEEP, []);
   }
 
-  /** Removes the rows of an instance that stops. */
   async clear(instanceId: string): Promise<void> {
-    await this.sql.query(CLEAR, [instanceId]);
+    await this.presences.delete({ instanceId });
+    await this.instances.delete({ instanceId });
   }
 
   /** Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's sockets. */

@@ -30,12 +30,8 @@ export async function checkConfig(settings: Settings, report: CheckReport): Prom
   checkAccountsFile(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   await checkAddress(settings, report);
-  const parts: [string, (settings: Settings, report: CheckReport) => Promise<void>][] = [
-    ['database', checkDatabases],
-    ['redis', checkRedis],
-    ['providers', checkProviders],
-  ];
-  for (const [part, check] of parts) {
+  const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
+  for (const [part, check] of Object.entries(parts)) {
     await check(settings, report).catch((error: unknown) => report.add('FAIL', part, errorReason(error)));
   }
 }
@@ -86,11 +82,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
 }
 
 /** A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them (contract §5). */
-async function checkKeys(
-  dataSource: DataSource,
-  { secretKey, production }: Settings,
-  report: CheckReport,
-): Promise<void> {
+async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
   const keys = (await dataSource.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES}`)).filter(isUsable);
   const unreadable = keys.filter((key) => !cipher.canRead(key));

@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import {
@@ -93,12 +94,7 @@ interface Check {
   claims: readonly ClaimFinding[] | undefined;
 }
 
-async function checkProvider(
-  settings: Settings,
-  name: string,
-  options: SignInOptions,
-  run: Check,
-): Promise<void> {
+async function checkProvider(settings: Settings, name: string, options: SignInOptions, run: Check) {
   const { report, print } = run;
   await checkAdapters(settings, (line) => report.add('warning', 'adapter', line));
   const { registry, close } = await loadProviders(settings);
@@ -129,7 +125,6 @@ async function checkProvider(
   }
 }
 
-/** One sign-in, as the service does it. */
 async function signIn(provider: Provider, person: Person, run: Check): Promise<void> {
   const { report, secrets } = run;
   const { redirectUri } = person;

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
@@ -19,7 +18,7 @@ import { SignOutService } from './sign-out.service.js';
 @Injectable()
 export class DeviceService {
   constructor(
-    @InjectRepository(Device) private readonly devices: Repository<Device>,
+    private readonly dataSource: DataSource,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly sql: Sql,
@@ -27,7 +26,7 @@ export class DeviceService {
   ) {}
 
   list(userId: string, cursor?: string): Promise<DeviceList> {
-    return findDevices(this.devices.manager, userId, cursor);
+    return findDevices(this.dataSource.manager, userId, cursor);
   }
 
   /** @throws OAuthError `not_found` */
@@ -48,7 +47,7 @@ export class DeviceService {
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
-    let isThere = await this.devices.existsBy({ userId, deviceId });
+    let isThere = await this.dataSource.manager.existsBy(Device, { userId, deviceId });
     if (isThere) {
       await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
         last: async ({ manager }, provider) => {

@@ -6,12 +6,10 @@ import { dataSourceOptions } from '../database/pool/data-source.js';
 import { migrate, NO_TIMEOUTS } from '../database/start/migrate.js';
 import { ENTITIES } from '../entities.js';
 
-/** Number of an advisory lock, which must not change between versions. */
-const LOCK = 0x6c6b_0004;
+const LOCK = 0x6c6b_0004; // number of an advisory lock, which must not change between versions
 
 const MIGRATION_TIMEOUT_MS = 30_000;
 
-/** How the rows of a table are distributed. */
 interface Placement {
   readonly table: string;
   /** The hash of this column chooses the node; undefined: every node has all rows. */

@@ -18,7 +18,6 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** An HTTP status for each error code. */
 export type StatusTable = Readonly<Record<ErrorCode, number>>;
 
 export interface OAuthErrorOptions {
@@ -37,7 +36,6 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;
   readonly ownStatus: number | undefined;
-  /** For the audit trail. */
   readonly reason: string;
 
   constructor(
@@ -55,7 +53,6 @@ export class OAuthError extends Error {
     return this.ownStatus ?? ERROR_STATUS[this.error];
   }
 
-  /** The body of the response (spec §7.1). */
   get body(): { readonly error: ErrorCode; readonly error_description: string } {
     return { error: this.error, error_description: this.description };
   }

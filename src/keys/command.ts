@@ -41,7 +41,6 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Parses the arguments. @returns undefined if they are invalid */
 export function parseArguments(args: readonly string[]): Command | 'help' | undefined {
   const { values, positionals } = read(args) ?? { values: {}, positionals: [] };
   const [name, kid, ...rest] = positionals;

@@ -6,7 +6,7 @@ import { AuditStore } from '../audit/audit.store.js';
 import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { isDistributed } from '../database/citus.js';
-import { usualTarget, type ConnectionTarget } from '../database/pool/connection-target.js';
+import { usualTarget } from '../database/pool/connection-target.js';
 import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
 import { requireSettings } from '../database/pool/session-settings.js';
 import { Sql } from '../database/statements/sql.js';
@@ -32,9 +32,7 @@ export async function run(command: Command, settings: Settings): Promise<string>
 }
 
 /** Finds `DATABASE_URL`, or the embedded database, which it starts for this command unless the service runs. */
-async function locate(
-  settings: Settings,
-): Promise<{ database: ConnectionTarget | string; stop?: () => Promise<void> }> {
+async function locate(settings: Settings) {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl) return { database: usualTarget(settings) };
   if (!existsSync(join(dataDir, 'postgres'))) {
@@ -53,12 +51,8 @@ async function runOn(dataSource: DataSource, command: Command, settings: Setting
     const keys = await new KeyReader(new Sql(dataSource)).list();
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
-  const audit = new AuditStore(
-    dataSource,
-    new Sql(dataSource, await isDistributed(dataSource)),
-    new Events(),
-    settings,
-  );
+  const sql = new Sql(dataSource, await isDistributed(dataSource));
+  const audit = new AuditStore(dataSource, sql, new Events(), settings);
   const store = new KeyStore(dataSource, audit, settings);
   if (command.name === 'reencrypt') {
     const count = await store.reencrypt(oldSecretKey());
@@ -88,7 +82,6 @@ function jsonReport(keys: readonly KeyLife[]): string {
   return `${JSON.stringify(lines, undefined, 2)}\n`;
 }
 
-/** Formats keys as a table with times in UTC. */
 function tableReport(keys: readonly KeyLife[]): string {
   if (keys.length === 0)
     return 'There is no signing key yet: the service makes the first one when it starts.\n';

@@ -31,10 +31,7 @@ export function hasColors(): boolean {
 const LEFT_OUT = new Set(['level', 'time', 'msg', 'event', 'context', 'err']);
 const PLAIN = /^[\w.:/@+-]+$/;
 
-/**
- * Formats a log entry: the message, or the name of the audit event, then the fields as `name=value`. Only the stack of an
- * error has lines of its own.
- */
+/** Formats a log entry: the message, or the name of the audit event, then fields as `name=value`. Only a stack has lines of its own. */
 export function readableLine(entry: Record<string, unknown>): string {
   const { msg, event, context, err } = entry;
   const head = msg ?? event ?? (err === undefined ? context : '');

@@ -39,7 +39,6 @@ const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|con
 /** Whether a load balancer should send requests to this instance (contract §4). */
 @Injectable()
 export class Readiness {
-  /** After `stop`. */
   isStopping = false;
 
   private readonly logger = new Logger(Readiness.name);
@@ -76,7 +75,6 @@ export class Readiness {
     }
   }
 
-  /** Returns undefined if no Redis is configured. */
   async redis(): Promise<'up' | 'down' | undefined> {
     if (!this.redisConnection) return undefined;
     return (await this.redisConnection.isUp()) ? 'up' : 'down';

@@ -11,12 +11,7 @@ const DOCUMENTS = [
   ['docs/providers.md', 'your own identity provider'],
 ] as const;
 
-/**
- * Returns the text that ends a start in development. Its first line is that of the log in production.
- *
- * @param accounts of the sample provider, with public passwords
- * @param facts what the service uses
- */
+/** Returns the text that ends a start in development. @param accounts of the sample provider @param facts what the service uses */
 export function welcome(
   settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
   accounts: readonly { readonly login: string; readonly password: string }[],

@@ -3,6 +3,7 @@ import { currentSecret, type CurrentSecret } from '../config/secrets/current-sec
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
@@ -27,11 +28,9 @@ const claimsLogger = new Logger('ProviderClaims');
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
-/** Milliseconds for a whole exchange (contract §3). */
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 5000; // milliseconds for a whole exchange (contract §3)
 
-/** Milliseconds for the discovery document at a sign-out, which works without it. */
-const LOGOUT_MS = 2000;
+const LOGOUT_MS = 2000; // milliseconds for the discovery document at a sign-out, which works without it
 
 // Errors of a provider are mapped by their code, not by status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
@@ -47,6 +46,12 @@ const REFUSALS = new Map<unknown, Refusal>([
 /** Discovery document (OpenID Connect Discovery §4, RFC 8414 §3), pasted as `url`. */
 const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
 
+/** Code to redeem; `memory` is that of `authorizationUrl`. */
+type ProviderExchange = Omit<ExchangeRequest, 'signal' | 'iss' | 'memory'> & {
+  readonly iss?: string | undefined;
+  readonly memory?: AdapterMemory | null;
+};
+
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
@@ -58,7 +63,7 @@ export class Provider {
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
-    private readonly now: () => number = Date.now,
+    private readonly clock: Pick<Clock, 'now'> = Date,
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
@@ -84,22 +89,16 @@ export class Provider {
    * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
    * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` by contract §5, Step-up
    */
-  async exchange(
-    { memory, ...request }: Omit<ExchangeRequest, 'signal'>,
-    isOurCallback = false,
-  ): Promise<Identity> {
+  async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;
-    const { required, own } = splitRequired(memory);
+    const { required, own } = splitRequired(memory ?? undefined);
     const secrets = [code, state, ...Object.values(own ?? {})].filter((value) => typeof value === 'string');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
-      await this.validateIssuer(settings, request.iss, isOurCallback);
+      await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const answer = await this.adapter.exchange(settings, {
-        ...request,
-        ...(own && { memory: own }),
-        signal,
-      });
+      const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      const answer = await this.adapter.exchange(settings, asked);
       const warn = (line: string): void => claimsLogger.warn(`provider ${settings.name}: ${line}`);
       const identity = parseIdentity(answer, warn);
       if (settings.adapter === 'oidc') return identity;
@@ -108,11 +107,9 @@ export class Provider {
       return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
-    return authenticated(identity, required, {
-      settings: this.settings,
-      now: this.now(),
-      warn: (line) => codeLogger.warn(line),
-    });
+    return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
+      codeLogger.warn(line),
+    );
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
@@ -146,11 +143,7 @@ export class Provider {
    * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the code, and this provider would
    * receive it (RFC 9700 §4.4).
    */
-  private async validateIssuer(
-    settings: ProviderSettings,
-    iss: string | undefined,
-    isOurCallback: boolean,
-  ): Promise<void> {
+  private async validateIssuer(settings: ProviderSettings, iss: string | undefined, isOurCallback: boolean) {
     const { adapter } = this;
     if (iss === undefined) {
       if (!isOurCallback || !(adapter instanceof OidcAdapter)) return;
@@ -187,10 +180,8 @@ export class Provider {
     if (url !== undefined) {
       const { name, variables } = this.latest;
       const key = siblingVariable(variables.adapter, 'url');
-      warn(
-        `Provider ${name} cannot be used now: ${key} is the address of a discovery document; set it to ${url}`,
-      );
-      return;
+      const line = `${key} is the address of a discovery document; set it to ${url}`;
+      return warn(`Provider ${name} cannot be used now: ${line}`);
     }
     const lineOf = (error: unknown): string => describe(error, this.latest);
     const findings = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { on } from 'node:events';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { selfTest, Unusable } from './self-test.js';
 
-/** The subscriber sends nothing else, so only a ping reveals a dead connection. */
-const PING_EVERY_MS = 1000;
-/** An operator may grant rights while the service runs. */
-const TEST_AGAIN_MS = 1000;
+const PING_EVERY_MS = 1000; // the subscriber sends nothing else, so only a ping reveals a dead connection
+const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
+const RECEIVE_MS = 1000;
 
 /** The service's two connections to Redis. They count as up after a self-test of both (contract §2, `REDIS_URL`). */
 export class RedisConnection implements OnApplicationShutdown {
@@ -48,7 +47,6 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.warned;
   }
 
-  /** Pings Redis. */
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;
     try {
@@ -138,4 +136,54 @@ function isReady({ status }: Redis): boolean {
 /** Does nothing while it connects: ioredis would give up if it is disconnected while it queries Sentinels. */
 function reconnect(connection: Redis): void {
   if (isReady(connection)) connection.disconnect(true);
+}
+
+/** Redis answers, but is unusable. The message is for the log, without secrets. */
+class Unusable extends Error {
+  /** @param elsewhere whether a new connection may lead to a usable Redis */
+  constructor(
+    message: string,
+    readonly elsewhere = false,
+  ) {
+    super(message);
+  }
+}
+
+type Connections = Pick<RedisConnection, 'client' | 'subscriber'>;
+
+/** Tests new connections: in Redis 7 a new user may connect, but not use any channel. @throws Unusable, or the error of the connection */
+async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
+  await requireMaster(client);
+  await subscriber.subscribe(channel);
+  await receive({ client, subscriber }, channel);
+  await subscriber.unsubscribe(channel);
+}
+
+/** Sentinels and replicas deliver to their own subscribers only, so other instances would miss messages. */
+async function requireMaster(client: Redis): Promise<void> {
+  const info = await client.info().catch(() => ''); // the user may lack the right
+  if (/^redis_mode:sentinel/m.test(info)) {
+    throw new Unusable(
+      `${address(client)} is a Sentinel, not a Redis: use redis+sentinel://${address(client)}/<name of the master>`,
+    );
+  }
+  if (/^loading:1/m.test(info)) throw new Unusable(`${address(client)} is still loading its data`);
+  if (/^redis_mode:cluster/m.test(info)) return; // a node of a cluster delivers to all nodes
+  if (/^role:slave/m.test(info)) throw new Unusable(`${address(client)} is a replica, not the master`, true);
+}
+
+async function receive({ client, subscriber }: Connections, channel: string): Promise<void> {
+  const sent = randomUUID(); // distinguishes a late message of an earlier test
+  const signal = AbortSignal.timeout(RECEIVE_MS);
+  const messages = on(subscriber, 'message', { signal });
+  try {
+    await client.publish(channel, sent);
+    for await (const [, message] of messages) if (message === sent) return;
+  } catch (error) {
+    throw signal.aborted ? new Unusable('a published message does not arrive', true) : error;
+  }
+}
+
+function address({ options: { host, port } }: Redis): string {
+  return `${host?.includes(':') ? `[${host}]` : host}:${port}`;
 }

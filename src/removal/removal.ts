@@ -13,17 +13,14 @@ import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
-/** Expired rows are removed within a minute (contract §5). */
-const EVERY_MS = 30_000;
+const EVERY_MS = 30_000; // expired rows are removed within a minute (contract §5)
 
 /** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays far below the statement timeout. */
 const QUICK_MS = 100;
-/** A shutdown waits for the pause between two batches. */
-const LONGEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 1000; // a shutdown waits for the pause between two batches
 
-/** Removes expired rows in small batches. */
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
@@ -99,11 +96,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
         }
         if (size === 1) {
           from = await this.behindOldest(table, from!);
-          this.logger.warn({
-            err: error,
-            table: table.table,
-            msg: 'skips an expired row that cannot be removed',
-          });
+          const msg = 'skips an expired row that cannot be removed';
+          this.logger.warn({ err: error, table: table.table, msg });
         }
         size = Math.max(1, Math.floor(size / 8));
       }

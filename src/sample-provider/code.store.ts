@@ -15,8 +15,7 @@ export interface CodeBinding {
   readonly providerUserId: string;
 }
 
-/** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
-const CODE_TTL = 60;
+const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
 // Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code as well, since it
 // is no longer a secret.

@@ -17,7 +17,7 @@ export class ProfileStore {
 
   constructor(sql: Sql) {
     this.find = sql.together('profile', async (userIds: string[]) => {
-      const profiles = await sql.query<Me & Record<string, unknown>>(FIND, [plainArray(userIds)]);
+      const profiles = await sql.query<Me>(FIND, [plainArray(userIds)]);
       const byUser = new Map(profiles.map((profile) => [profile.user_id, profile]));
       return userIds.map((userId) => byUser.get(userId));
     });

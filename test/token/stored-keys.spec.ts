@@ -199,10 +199,7 @@ describe('stored signing keys', () => {
     it('of an unknown key is an error and changes nothing', async () => {
       await first();
       const before = await rows();
-      await expect(storeOf().revoke('none')).rejects.toMatchObject({
-        name: 'UnknownKey',
-        message: expect.stringContaining('none'),
-      });
+      await expect(storeOf().revoke('none')).rejects.toThrow('There is no signing key none.');
       expect(await rows()).toEqual(before);
     });
   });

@@ -8,15 +8,13 @@ import { selectedColumns, type AuditEventRow } from '../audit-feed.js';
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
 
-/** Conditions on events; all of them hold. */
 interface AuditFilter {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
   readonly result?: AuditEvent['result'] | undefined;
-  /** Not before. */
   readonly since?: Date | undefined;
-  /** Before. */
+  /** Exclusive. */
   readonly until?: Date | undefined;
 }
 
@@ -43,10 +41,7 @@ export class AuditSearch {
     this.columns = selectedColumns(dataSource);
   }
 
-  /**
-   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one.
-   * @param cursor `next` of the page before
-   */
+  /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
   async find(
     filter: AuditFilter,
     limit: number,

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
 import type * as Undici from 'undici';
 import { namesPrivateAddress } from '../../config/settings/webhook-settings.js';
-import { isPublicAddress } from '../../config/urls/public-address.js';
+import { isPublicAddress } from '../../config/urls/urls.js';
 
 /** A delivery counts if its status arrives within this time (contract §9). */
 export const TIMEOUT_MS = 10_000;
@@ -18,7 +18,6 @@ const load = createRequire(import.meta.url) as (name: 'undici') => typeof Undici
 export class Stopwatch {
   private readonly began = [performance.now(), Date.now()] as const;
 
-  /** Milliseconds. */
   get ms(): number {
     return Math.max(performance.now() - this.began[0], Date.now() - this.began[1]);
   }
@@ -28,21 +27,12 @@ export class Stopwatch {
 export class WebhookHttp {
   private agent?: Undici.Agent;
 
-  /**
-   * @param allowsPrivate WEBHOOK_PRIVATE
-   * @param resolve for host names
-   */
   constructor(
     private readonly allowsPrivate: boolean,
     private readonly resolve = lookup,
   ) {}
 
-  /**
-   * Sends a POST.
-   *
-   * @returns the status, which counts also without the body
-   * @throws an error if there is none within the time limit, or if the address is refused
-   */
+  /** Sends a POST. @returns the status, also without the body @throws if there is none in time, or if the address is refused */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number> {
     // A literal address is not resolved, so `lookup` would not see it.
     if (!this.allowsPrivate && namesPrivateAddress(url))
@@ -94,10 +84,8 @@ export class WebhookHttp {
 }
 
 /**
- * Makes a `lookup` for new connections that fails if a host has an address outside of the Internet. The connection goes to an address
- * that was checked, so another answer of the name server later (DNS rebinding) changes nothing.
- *
- * @param resolve `lookup` of node:dns
+ * Makes a `lookup` that fails if a host has an address outside of the Internet. The connection goes to an address that was checked:
+ * another answer of the name server later (DNS rebinding) changes nothing.
  */
 function checkedLookup(resolve: typeof lookup): LookupFunction {
   return (host, options, callback) => {

@@ -25,15 +25,14 @@ interface SenderParts {
   readonly feed: AuditFeed;
   readonly http: WebhookHttp;
   readonly clock: Clock;
-  /** Secrets now. */
   readonly secrets: () => readonly string[];
   /** Names of wanted events; undefined: all. */
   readonly wanted: readonly string[] | undefined;
 }
 
 /**
- * Sends the trail to one address, event after event, while this instance has the lease: the next one is sent after the position of the
- * former one was stored. So each end of a process repeats one event at most.
+ * Sends the trail to one address, while this instance has the lease. An event is sent after the position of the former one was stored,
+ * so each end of a process repeats one event at most.
  */
 export class WebhookSender {
   private readonly logger = new Logger('Webhooks');
@@ -67,7 +66,6 @@ export class WebhookSender {
     this.running = this.run();
   }
 
-  /** Resolves after the delivery in progress. */
   stop(): Promise<void> {
     this.stopping.abort();
     return this.running;

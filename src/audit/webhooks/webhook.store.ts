@@ -15,7 +15,6 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-/** What the holder of an address knows of it. */
 export type HeldWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
 
 /** Sender of an address, while it has the lease. */
@@ -32,10 +31,7 @@ const ADD = `
   VALUES ($1, $2, ${LATEST_PLACE} || '-${BEFORE_ALL}', ${HELD_UNTIL})
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`;
 
-/**
- * State of the addresses. Every write names its sender: after the lease has passed to another one, it changes nothing, so a position
- * never moves backwards.
- */
+/** State of the addresses. A write of a former holder changes nothing, so a position never moves backwards. */
 @Injectable()
 export class WebhookStore {
   private readonly webhooks: Repository<Webhook>;
@@ -47,13 +43,12 @@ export class WebhookStore {
     this.webhooks = dataSource.getRepository(Webhook);
   }
 
-  /** Begins or extends the lease. @returns undefined if another sender has it */
+  /** @returns undefined if another sender has the lease */
   async hold({ addressHash, holder }: Holder): Promise<HeldWebhook | undefined> {
     const [[held]] = await this.dataSource.query<[HeldWebhook[], number]>(HOLD, [addressHash, holder]);
     return held ?? (await this.dataSource.query<HeldWebhook[]>(ADD, [addressHash, holder]))[0];
   }
 
-  /** Ends the lease. */
   async release(holder: Holder): Promise<void> {
     await this.webhooks.update(holder, { heldUntil: () => 'now()' });
   }
@@ -69,7 +64,6 @@ export class WebhookStore {
     return affected! > 0;
   }
 
-  /** Stores a position without a delivery. */
   async moved(holder: Holder, position: Cursor): Promise<void> {
     await this.webhooks.update(holder, { position });
   }
@@ -99,7 +93,6 @@ export class WebhookStore {
     await this.webhooks.update({ addressHash, failingSince: Not(IsNull()) }, { retryAt: () => 'now()' });
   }
 
-  /** Removes the addresses that are in no settings any more. */
   async removeOthers(addresses: readonly Buffer[]): Promise<void> {
     const heldUntil = Raw((column) => `${column} < now() - interval '${FORGOTTEN_AFTER}'`);
     await this.webhooks.delete({ addressHash: Not(In(addresses)), heldUntil });

@@ -23,21 +23,23 @@ const STOP_MS = 2000;
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);
+  private readonly http: WebhookHttp;
   private readonly senders: readonly WebhookSender[];
   private timer?: NodeJS.Timeout;
 
   constructor(
-    @Inject(SETTINGS) { webhookUrls = [], webhookSecret = [], webhookEvents, secretFiles }: Settings,
+    @Inject(SETTINGS) settings: Settings,
     private readonly store: WebhookStore,
-    private readonly http: WebhookHttp,
     feed: AuditFeed,
     clock: Clock,
     events: Events,
   ) {
+    const { webhookUrls = [], webhookSecret = [], webhookEvents: wanted, secretFiles } = settings;
+    this.http = new WebhookHttp(settings.webhookPrivate);
     const { name, parser } = settingsTable.webhookSecret;
     const warn = (line: string): void => this.logger.warn(line);
     const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);
-    const parts = { store, feed, http, clock, secrets: () => secret.recent(), wanted: webhookEvents };
+    const parts = { store, feed, http: this.http, clock, secrets: () => secret.recent(), wanted };
     this.senders = webhookUrls.map(
       (url, i) => new WebhookSender(url, `Webhook ${i + 1} (${new URL(url).host})`, parts),
     );
@@ -53,7 +55,7 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.timer = setInterval(() => void this.removeOthers(), REMOVE_EVERY_MS).unref();
   }
 
-  /** Runs while requests are answered: the connection pool is closed only after this. */
+  /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     const timer = setTimeout(() => void this.http.close(), STOP_MS);

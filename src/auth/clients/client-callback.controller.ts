@@ -87,11 +87,12 @@ export class ClientCallbackController {
         headers: { Allow: 'GET' },
       });
     }
-    const { state } = params;
+    const { code, error, error_description, state, iss } = params;
     const signIn = (await this.states.peek(state)) ?? (await this.states.peek(testState(state)));
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
+    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed on.
     const address = isOfSpecification
-      ? withQuery(signIn.redirectUri, answerIn(params))
+      ? withQuery(signIn.redirectUri, { code, error, error_description, state, iss })
       : await this.addressAfter(provider, params, origin);
     sendNext({ address }, response);
     response.status(303); // a browser repeats a POST after some other redirects (RFC 9700 §4.12)
@@ -108,7 +109,7 @@ export class ClientCallbackController {
   }
 
   /** Spends the state of a stock client's sign-in. @returns its redirect URI, with a code */
-  private async addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
+  private addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
     const { name } = provider.settings;
     return this.refusals.report(origin, async (attempt) => {
       const signIn = await this.states.consume(params.state);
@@ -142,14 +143,8 @@ export class ClientCallbackController {
       throw this.refusal(client, 'server_error', { cause, reason });
     }
     const asked = this.clock.now();
-    const request = {
-      code: (code ?? ticket)!, // checked before
-      state,
-      redirectUri,
-      ...(iss !== undefined && { iss }),
-      ...(memory !== null && { memory }),
-    };
-    const identity = await provider.exchange(request, true);
+    const ownCode = (code ?? ticket)!; // checked before
+    const identity = await provider.exchange({ code: ownCode, state, redirectUri, iss, memory }, true);
     const ours = await this.codes.issue(client, { provider: provider.settings.name, identity, asked });
     return addressOf(client, this.settings.publicUrl, { code: ours });
   }
@@ -161,23 +156,6 @@ export class ClientCallbackController {
   ): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, options);
   }
-}
-
-/** What the client of the specification would have got in its query; Apple's `user` is not passed on. */
-function answerIn({
-  code,
-  state,
-  iss,
-  error,
-  error_description: description,
-}: ClientCallbackDto): Record<string, string> {
-  return {
-    ...(code !== undefined && { code }),
-    ...(error !== undefined && { error }),
-    ...(description !== undefined && { error_description: description }),
-    state,
-    ...(iss !== undefined && { iss }),
-  };
 }
 
 /** Only the provider errors that a client can act on are passed on (contract §4). */

@@ -5,7 +5,8 @@ import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import { otherRedirectUri, verifierMatches } from '../auth.service.js';
+import { challengeOf } from '../../provider/adapters/authorization-request.js';
+import { otherRedirectUri } from '../auth.service.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 
@@ -31,10 +32,10 @@ export class ClientExchange {
     return this.refusals.report(origin, async (attempt) => {
       const named = basicClientId(authorization);
       const proof = await this.proofs.validate(call);
-      const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
-      attempt.provider = verified.provider;
-      checkBinding({ clientId, redirectUri, codeChallenge }, params, named);
-      return this.tokens.issue(verified, params, { proof, origin, attempt });
+      const redeemed = await this.codes.redeem(params.code);
+      attempt.provider = redeemed.provider;
+      checkBinding(redeemed, params, named);
+      return this.tokens.issue(redeemed, params, { proof, origin, attempt });
     });
   }
 }
@@ -49,10 +50,8 @@ function checkBinding(
   if (!isNamed || named?.includes(bound.clientId) === false) {
     throw new OAuthError('invalid_grant', 'the code was issued to another client');
   }
-  if (params.redirect_uri !== bound.redirectUri) {
-    throw otherRedirectUri(params.redirect_uri);
-  }
-  if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
+  if (params.redirect_uri !== bound.redirectUri) throw otherRedirectUri(params.redirect_uri);
+  if (challengeOf(params.code_verifier) !== bound.codeChallenge) {
     throw new OAuthError('invalid_grant', 'code_verifier is wrong');
   }
 }

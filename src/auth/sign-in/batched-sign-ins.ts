@@ -108,10 +108,7 @@ const recordOf = (isAudited: boolean): Statement => ({
     FROM signing_in LEFT JOIN held_user USING (user_id) WHERE user_id NOT IN (SELECT user_id FROM signed_in_user)`,
 });
 
-type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null } & Record<
-    string,
-    unknown
-  >;
+type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null };
 
 /** One locked user must not delay the others of a batch. */
 const BATCH_LOCK_TIMEOUT = '50ms';

@@ -23,13 +23,10 @@ export class SignInRefusals {
     try {
       return await work(attempt);
     } catch (thrown) {
-      const { error, reason } = isRefusal(thrown) ? thrown : toServerError(thrown);
+      const isRefusal = thrown instanceof OAuthError || thrown instanceof ErrorForClient;
+      const { error, reason } = isRefusal ? thrown : toServerError(thrown);
       this.audit.refused({ event: 'sign_in_refused', error, reason, origin, ...attempt });
       throw thrown;
     }
   }
-}
-
-function isRefusal(thrown: unknown): thrown is OAuthError | ErrorForClient {
-  return thrown instanceof OAuthError || thrown instanceof ErrorForClient;
 }

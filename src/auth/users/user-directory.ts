@@ -3,11 +3,10 @@ import { isOnline } from '../../channel/presence.sql.js';
 import { Sql } from '../../database/statements/sql.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { countLiving } from '../../token/sessions/session.sql.js';
-import { UserSearch, type UserFilter, type UserPage } from '../../user/user-search.js';
+import type { UserFilter } from '../../user/search.sql.js';
+import { UserSearch, type UserPage } from '../../user/user-search.js';
 import { describeUsers } from '../../user/user.sql.js';
 import type { UserList, UserView } from './users.dto.js';
-
-type Row = UserView & Record<string, unknown>;
 
 /** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
 const MOST_COUNTED = 1000;
@@ -43,7 +42,7 @@ export class UserDirectory {
   }
 
   async find(userId: string): Promise<UserView | undefined> {
-    return (await this.sql.query<Row>(USER, [userId]))[0];
+    return (await this.sql.query<UserView>(USER, [userId]))[0];
   }
 
   private async page(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
@@ -56,8 +55,8 @@ export class UserDirectory {
   }
 
   private async findEach(userIds: readonly string[]): Promise<UserView[]> {
-    if (!this.sql.distributed) return this.sql.query<Row>(USERS, [userIds]);
-    const each = userIds.map((userId) => this.sql.query<Row>(USER_OF_LIST, [userId]));
+    if (!this.sql.distributed) return this.sql.query<UserView>(USERS, [userIds]);
+    const each = userIds.map((userId) => this.sql.query<UserView>(USER_OF_LIST, [userId]));
     return (await Promise.all(each)).flat();
   }
 }

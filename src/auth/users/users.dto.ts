@@ -2,7 +2,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
-import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
+import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import type { UserFilter } from '../../user/user-search.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
@@ -109,8 +109,6 @@ export class UserDetail extends UserView {
   /** Live ones, newest use first; 100 at most, more by GET /users/:user_id/sessions. */
   sessions!: SessionView[];
 }
-
-const A_UUID = { matches: { pattern: UUID, as: 'a UUID' } };
 
 /** Body of POST /users/:user_id/sign-out; may be left out. */
 export class UserSignOutDto {

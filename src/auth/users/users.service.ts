@@ -13,7 +13,7 @@ import { keepClaims } from '../../provider/identity/claims.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { holdForAudit, lockUser, removeUser, setSuspended } from '../../user/user.store.js';
+import { holdForAudit, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import { noSuchUser } from './users.dto.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
@@ -119,7 +119,7 @@ export class UsersService {
     await this.channels.begin(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
     const isRemoved = await this.history.transaction(async ({ manager }) => {
-      const provider = await lockUser(manager, userId);
+      const provider = await holdForAudit(manager, userId, 'UPDATE');
       if (provider === undefined) return false;
       await removeDevices(manager, userId);
       const everySession = { userId, sessionId: null, deviceId: null };

@@ -13,7 +13,6 @@ const CURVES: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 };
 
-/** A private key that the provider knows the public part of (contract §2, `client_key`). */
 export const clientKeyText = parser(
   'a private key without password, in PEM or as a JWK: RSA of at least 2048 bits, EC P-256, P-384 or P-521, or Ed25519',
   (text) => (readClientKey(text) ? text : undefined),

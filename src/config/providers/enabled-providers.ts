@@ -31,14 +31,12 @@ interface Surroundings {
   readonly secretFiles: Settings['secretFiles'];
 }
 
-/** What the environment holds for one provider. */
 interface Given {
   readonly name: string;
   readonly variables: ProviderVariables;
   readonly errors: SettingErrors;
 }
 
-/** Parses the enabled providers, and the built-in one if it is enabled. */
 export function enabledProviders(
   all: ReadonlyMap<string, ProviderVariables>,
   surroundings: Surroundings,
@@ -94,16 +92,14 @@ function parseSampleProvider(given: Given, { production, cwd }: Surroundings): S
 }
 
 /** @returns undefined if a value is missing or invalid */
-function parseProvider(
-  given: Given,
-  { production, cwd, secretFiles }: Surroundings,
-): ProviderSettings | undefined {
+function parseProvider(given: Given, surroundings: Surroundings): ProviderSettings | undefined {
+  const { production, cwd, secretFiles } = surroundings;
   const { name, variables } = given;
   const adapter = readKey(given, 'adapter') ?? providerKeys.adapter.default;
   const url = readKey(given, 'url');
   const clientId = readKey(given, 'client_id');
   const clientKey = readKey(given, 'client_key');
-  const method = authenticationOf(given, adapter);
+  const method = methodOf(given, adapter);
   const usesSecret = method === 'client_secret';
   const clientSecret = usesSecret ? readKey(given, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
@@ -139,10 +135,7 @@ function parseProvider(
 }
 
 /** How the client authenticates (contract §2): a key without another setting replaces the secret. */
-function authenticationOf(
-  { variables }: Given,
-  adapter: string,
-): 'client_secret' | 'private_key_jwt' | 'none' {
+function methodOf({ variables }: Given, adapter: string): 'client_secret' | 'private_key_jwt' | 'none' {
   if (adapter === 'contract') return 'client_secret';
   const set = variables.get('token_endpoint_auth_method')?.text;
   if (set === 'none' || set === 'private_key_jwt') return set;
@@ -219,7 +212,6 @@ function checkAdapterKeys(given: Given, adapter: string): void {
   }
 }
 
-/** Options of a built-in adapter. */
 function keysOf(adapter: string): readonly AdapterKey[] {
   if (adapter === 'contract') return ['pkce', 'nonce', 'claims'];
   const ofOthers = isOpenId(adapter)

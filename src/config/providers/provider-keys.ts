@@ -1,5 +1,4 @@
 import * as parsers from '../settings/parsers.js';
-import { allowedParams, authorizeParams } from './authorize-params.js';
 import { claimsSetting } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
 import type { SettingRow } from '../settings/setting-row.js';
@@ -33,19 +32,12 @@ export const PRESET_ADAPTERS = {
 } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([
-  'contract',
-  'oidc',
-  'oauth2',
-  ...Object.keys(PRESET_ADAPTERS),
-]);
+export const ADAPTERS = new Set<string>(['contract', 'oidc', 'oauth2', ...Object.keys(PRESET_ADAPTERS)]);
 
-/** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
 
-/** Whether an adapter is `oidc`, or a preset of it. */
 export function isOpenId(adapter: string): boolean {
   return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }
@@ -64,6 +56,30 @@ const tenantIds = parsers.parser('a comma-separated list of tenant ids (GUIDs)',
     .toLowerCase(),
 );
 
+/** Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither setting nor client adds one. */
+const OF_THE_FLOW: ReadonlySet<string> = new Set(
+  `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
+  code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),
+);
+
+const isParameter = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
+
+const authorizeParams = parsers.parser(
+  'a query string (prompt=select_account&hd=corp.example), each name once, without parameters of the flow (client_id, scope, state, …)',
+  (text) => {
+    const names = [...new URLSearchParams(text).keys()];
+    const isUnique = new Set(names).size === names.length;
+    return !/^\?|[\p{C}\s]/u.test(text) && isUnique && names.length > 0 && names.every(isParameter)
+      ? text
+      : undefined;
+  },
+);
+
+const allowedParams = parsers.parser(
+  'a comma-separated list of names, without parameters of the flow (client_id, scope, state, …)',
+  (text) => parsers.list('names', isParameter).parse(text).join(','),
+);
+
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
@@ -80,10 +96,7 @@ export const providerKeys = {
     parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
-  client_id: {
-    parser: parsers.text,
-    doc: 'Client identifier agreed with the provider.',
-  },
+  client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
   client_secret: {
     parser: parsers.text,
     secret: true,
@@ -173,10 +186,7 @@ export const adapterKeys = {
     parser: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
-  token_url: {
-    parser: endpointUrl,
-    doc: '`oauth2`: the token endpoint.',
-  },
+  token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
   userinfo_url: {
     parser: endpointUrl,
     doc: '`oauth2`: the endpoint that returns the user of an access token.',

@@ -5,18 +5,24 @@ import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-s
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-/** Secret in a file under `DATA_DIR`. */
 export interface KeptSecret<T> {
   /** Unset: no file exists, and a start would create it (`checked`). */
   readonly value?: T;
-  /** The file, if this call created it. */
-  readonly created?: string;
-  /** A sentence for the log if other accounts can read or replace the file. */
+  /** A sentence for the log, if this call created the file, or other accounts can read or replace it. */
   readonly warning?: string;
 }
 
-/** Files under `DATA_DIR`, by the setting that they replace. */
-const FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const;
+/** Files under `DATA_DIR`, and what was generated into them, by the setting that they replace. */
+const FILES = {
+  SECRET_KEY: {
+    name: 'secret-key',
+    made: (file: string) => `A new key was generated: ${file}. Keep this file.`,
+  },
+  SERVICE_KEYS: {
+    name: 'service-key',
+    made: (file: string) => `A key with all rights was generated: ${file}.`,
+  },
+};
 
 /**
  * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret, since the file appears at
@@ -29,7 +35,8 @@ export function keptSecret<T>(
   parser: Parser<T>,
   access: 'generated' | 'existing' | 'checked',
 ): KeptSecret<T> {
-  const file = join(dataDir, FILES[setting]);
+  const { name, made } = FILES[setting];
+  const file = join(dataDir, name);
   const generates = access === 'generated';
   try {
     if (access === 'checked' && !fs.existsSync(file)) {
@@ -38,7 +45,7 @@ export function keptSecret<T>(
     }
     if (generates) fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const isNew = generates && !fs.existsSync(file) && create(file);
-    return { ...readSecret(file, parser), ...(isNew && { created: file }) };
+    return { ...readSecret(file, parser), ...(isNew && { warning: `${setting} is not set. ${made(file)}` }) };
   } catch (error) {
     const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
     throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);

@@ -9,7 +9,6 @@ const TAG_BYTES = 16;
 export class SecretBox {
   readonly #key: Buffer;
 
-  /** @param use as for `SecretKey.derive` */
   constructor(secretKey: SecretKey, use: string) {
     this.#key = secretKey.derive(use);
   }

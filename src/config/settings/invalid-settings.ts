@@ -28,7 +28,6 @@ export class SettingErrors {
     return this.#lines.has(variable);
   }
 
-  /** @throws InvalidSettings if there is an error */
   check(): void {
     if (this.#lines.size > 0) throw new InvalidSettings([...this.#lines.values()]);
   }

@@ -20,7 +20,6 @@ export interface Surroundings {
    * creating them, SECRET_KEY only if it is `existing`, or `none`, with a random SECRET_KEY.
    */
   readonly keptSecrets: 'generated' | 'checked' | 'existing' | 'none';
-  /** By variable of the secret. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   readonly errors: SettingErrors;
 }
@@ -70,7 +69,7 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
       ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
-      ...warningsFor(env, values, given, [key?.created, service?.created]),
+      ...warningsFor(env, values, given),
     ],
   };
 }
@@ -143,7 +142,6 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
 }
 
 const OTLP_ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-/** The exporters of OpenTelemetry's SDK. */
 const EXPORTERS = ['otlp', 'zipkin', 'console'];
 
 /** Whether OpenTelemetry's variables ask for traces (contract §2): by an exporter, or else by an endpoint. */

@@ -54,19 +54,8 @@ function sentence(variable: string, suggestion: string): string {
 }
 
 /** Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so without secrets. */
-export function warningsFor(
-  env: Environment,
-  values: Values,
-  providers: Providers,
-  [secretKeyFile, serviceKeyFile]: readonly (string | undefined)[],
-): readonly string[] {
+export function warningsFor(env: Environment, values: Values, providers: Providers): readonly string[] {
   const warnings: string[] = [];
-  if (secretKeyFile !== undefined) {
-    warnings.push(`SECRET_KEY is not set. A new key was generated: ${secretKeyFile}. Keep this file.`);
-  }
-  if (serviceKeyFile !== undefined) {
-    warnings.push(`SERVICE_KEYS is not set. A key with all rights was generated: ${serviceKeyFile}.`);
-  }
   if (values.redirectUris === undefined) {
     warnings.push('REDIRECT_URIS is not set. Any absolute http(s) URL is accepted as a redirect URI.');
   }
@@ -93,7 +82,6 @@ function isAtLocalhost(host: string): boolean {
 }
 
 const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
-/** The keys that the built-in sample provider uses. */
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
 function ofProvider(name: string, given: ProviderVariables): readonly string[] {

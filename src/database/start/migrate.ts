@@ -38,8 +38,6 @@ const LIFT_TIMEOUTS = `
 
 /**
  * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
- *
- * @param options their timeouts and pool size do not apply to the migrations
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
@@ -75,10 +73,6 @@ export async function migrateOnce(
   }
 }
 
-/**
- * Checks the database as `migrate` does, and changes nothing.
- * @throws as `migrate`
- */
 export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
   return retry(async (msLeft) => {
     const client = await connect(options.extra.Client, msLeft);
@@ -111,11 +105,8 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
 }
 
 /**
- * Takes the migration lock until the end of the client's transaction: behind a pooler in transaction mode, a lock of the
- * session would stay with a session of other clients.
- *
- * It polls: a statement that waits holds a snapshot, and `CREATE INDEX CONCURRENTLY` of the migrating instance would wait
- * forever for its end. At this isolation level, an idle transaction holds no snapshot.
+ * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the session. It polls: a statement
+ * that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of the migrating instance would wait forever.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {

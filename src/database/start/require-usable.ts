@@ -46,10 +46,7 @@ const MAKES = /\bCREATE (?:UNLOGGED |UNIQUE )?(?:TABLE|INDEX) (\w+)/g;
 /** Names of migrations that are not applied yet, and of those that a newer version has applied. */
 export type MigrationState = Readonly<Record<'pending' | 'newer', readonly string[]>>;
 
-/**
- * Refuses, before any change, a schema in which another application has a table or an index that a migration would create.
- * @param migrations of this version, by name: if one is applied, the table `migrations` is the service's
- */
+/** Refuses a schema in which another application has a table or an index that a migration would create. */
 export async function requireOwnTables(
   { manager }: QueryRunner,
   migrations: ReadonlyMap<string, MigrationInterface>,

@@ -4,9 +4,8 @@ const LIMIT = 4;
 const MOST_FAILURES = 20;
 
 /**
- * Works on each item, with at most LIMIT at a time. On a Citus cluster, a statement for rows of many nodes commits on all of
- * them in two phases; one for a single row needs one node.
- *
+ * Works on each item, with at most LIMIT at a time. On Citus, a statement for rows of many nodes commits in two phases; one for a
+ * single row needs one node.
  * @throws the first error, after the other items, unless most of them fail
  */
 export async function forEachLimited<Item>(
@@ -42,7 +41,6 @@ export class ConcurrencyLimit {
     return this.running >= this.most;
   }
 
-  /** Number of works that wait. */
   get waiting(): number {
     return this.queue.length;
   }
@@ -60,7 +58,6 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Splits items into arrays of at most `most`. */
 export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);
   return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));

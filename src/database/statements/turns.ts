@@ -6,14 +6,10 @@ const LONGEST_WAIT_MS = 1000;
 
 /** Runs one work for each key at a time: each that waits for a lock holds a connection. */
 export class Turns {
-  /** Last work of each key, until it has ended. */
   private readonly last = new Map<string, Promise<unknown>>();
   private readonly limit: ConcurrencyLimit;
 
-  /**
-   * @param busy message of the error if the turn comes too late
-   * @param most works at a time, of all keys
-   */
+  /** @param most works at a time, of all keys */
   constructor(
     private readonly busy: string,
     most = Infinity,
@@ -21,10 +17,7 @@ export class Turns {
     this.limit = new ConcurrencyLimit(most);
   }
 
-  /**
-   * @param began when the caller began to wait, by `performance.now()`
-   * @throws DatabaseBusy if the turn comes too late
-   */
+  /** @param began when the caller began to wait @throws DatabaseBusy if the turn comes too late */
   async take<Result>(key: string, work: () => Promise<Result>, began = performance.now()): Promise<Result> {
     const turn = (this.last.get(key) ?? Promise.resolve()).then(() =>
       this.limit.run(() => {

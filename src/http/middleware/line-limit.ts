@@ -1,14 +1,10 @@
 const MAX_LINES = 100;
 const SECOND_MS = 1000;
 
-/**
- * Limits log lines that requests can cause to a hundred a second and kind. Further lines are counted, and their number is reported
- * at the end of the second.
- */
+/** Limits log lines that requests can cause to a hundred a second and kind; the number of further ones is reported after the second. */
 export class LineLimit<Kind> {
   private readonly lines = new Map<Kind, number>();
 
-  /** @param report receives the number of lines that were left out */
   constructor(private readonly report: (kind: Kind, left: number) => void) {}
 
   /** Counts a line. @returns whether it may be written */

@@ -11,7 +11,6 @@ declare module 'express-serve-static-core' {
     id: string;
   }
   interface Locals {
-    /** Code of the error in the answer. */
     error?: string;
   }
 }

@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import { NotFoundException } from '@nestjs/common';
 import { raw, type NextFunction, type Request, type RequestHandler } from 'express';
-import { isRouted } from '../errors/allowed-methods.js';
+import { routeOf } from '../errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { currentTracer } from '../../spans.js';
 
@@ -22,13 +22,10 @@ export class Form {
 
 const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 
-/**
- * Reads a JSON object or a form into `request.body`, which stays undefined without a body (contract §3). The path and the
- * method are checked first.
- */
+/** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
-  if (!isRouted(request)) return next(new NotFoundException());
+  if (!routeOf(request)) return next(new NotFoundException());
   if (isPlain(request)) return readPlain(request, next);
   readBytes(request, response, (error?: unknown) => {
     if (error !== undefined) return next(readError(error));
@@ -121,10 +118,7 @@ function isDeeper(value: object, most: number): boolean {
   return false;
 }
 
-/**
- * Parses a form (RFC 6749 Appendix B) as queries are parsed: a name ends at the first `=`. `qs`, which body-parser uses, ends a
- * name at a later `]=`, so that a repeated parameter could have two names.
- */
+/** Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could have two names. */
 function parseForm(text: string): Form {
   let parameters = 1;
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {

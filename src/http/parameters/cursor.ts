@@ -15,7 +15,6 @@ export function OptionalCursor(): PropertyDecorator {
   return OptionalText({ matches: { pattern: CURSOR, as: 'the next_cursor of an answer' } });
 }
 
-/** Query of a list. */
 export class CursorDto {
   /** `next_cursor` of the page before; left out: the first page. */
   @OptionalCursor()

@@ -17,7 +17,6 @@ export function speaksOAuth(dto: Type): boolean {
 }
 
 export interface TextRule {
-  /** In characters. */
   readonly max?: number;
   readonly matches?: { readonly pattern: Pick<RegExp, 'test'>; readonly as: string };
   /** For an opaque value of a third party, which may be white space but not empty. */
@@ -58,7 +57,6 @@ export function OptionalObject(dto: Type): PropertyDecorator {
   return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto) as PropertyDecorator);
 }
 
-/** Returns the DTO that declares the members of an object parameter. */
 export function membersOf(dto: Type, name: string): Type | undefined {
   return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }

@@ -4,11 +4,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Form, neitherJsonNorForm } from './body.js';
 import { ANY_JSON, isObject, membersOf, speaksOAuth } from './parameter.js';
 
-/** One decorator of one member in class-validator's storage. */
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;
 
-/** What a DTO declares. */
 interface Shape {
   /** Members; one that is an object has its own DTO. */
   readonly members: readonly {
@@ -21,11 +19,9 @@ interface Shape {
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its decorators (parameter.ts). Members that the DTO does not
- * declare are ignored; `null` counts as absent (contract §3).
- *
- * It replaces Nest's ValidationPipe, which takes several times as long (docs/benchmark.md). The members are copied without
- * class-transformer, which changes nested data: it drops a member `__proto__`, and throws for a `constructor`.
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored (contract §3).
+ * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
+ * `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -74,11 +70,7 @@ export class ParametersPipe implements PipeTransform {
   }
 }
 
-/**
- * Looks up the validators of a DTO once: class-validator does so for each object (docs/benchmark.md).
- *
- * @returns whether class-validator would accept an object
- */
+/** Looks up the validators of a DTO once; class-validator does so for each object. @returns whether it would accept an object */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);

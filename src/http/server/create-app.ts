@@ -15,7 +15,6 @@ import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
-/** Creates the application with its middlewares. It is not initialised yet. */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,

@@ -9,7 +9,6 @@ const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at mo
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 
-/** Registers metrics of the connection pool, batched statements, the clock and the removal of expired rows. */
 export function databaseMetrics(meter: Meter, events: Events, dataSource: DataSource, clock: Clock): void {
   batches(meter, events);
   removal(meter, events);

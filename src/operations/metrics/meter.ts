@@ -12,7 +12,6 @@ export const Registry = part('prom-client/lib/registry.js') as typeof promClient
 
 type Labelled<Label extends string> = promClient.Gauge<Label>;
 
-/** Creates the metrics of one registry. */
 export class Meter {
   readonly registry = new Registry();
   private readonly registers = [this.registry];

@@ -18,7 +18,6 @@ const DEFAULT_METRICS = [
   'gc',
 ];
 
-/** Interval of the event-loop measurement, in milliseconds. */
 const PRECISION_MS = 20;
 
 type Collect = (registry: typeof processRegistry, config: { eventLoopMonitoringPrecision: number }) => void;

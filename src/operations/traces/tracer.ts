@@ -16,10 +16,8 @@ import { METHODS } from '../metrics/http-metrics.js';
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 
 /**
- * Makes spans by OpenTelemetry's API, named as its semantic conventions say. Instrumentations that replace functions of other
- * modules have no effect on ES modules without a loader.
- * No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message of an error: they may
- * hold secrets.
+ * Makes spans by OpenTelemetry's API. No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message
+ * of an error: they may hold secrets.
  */
 export function makeTracer(): Tracer {
   const tracer = trace.getTracer('latchkey');

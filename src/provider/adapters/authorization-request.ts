@@ -27,20 +27,13 @@ export function challengeOf(codeVerifier: string): string {
 }
 
 /** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */
-export function verifierOf(
-  memory: AdapterMemory | undefined,
-  isRequired: boolean,
-): { code_verifier?: string } {
+export function verifierOf(memory: AdapterMemory | undefined, isRequired: boolean) {
   const code_verifier = memorized('codeVerifier', memory, isRequired);
   return code_verifier === undefined ? {} : { code_verifier };
 }
 
 /** Returns a text of the memory. @throws if it is required and absent: the settings were changed during the sign-in */
-export function memorized(
-  name: string,
-  memory: AdapterMemory | undefined,
-  isRequired: boolean,
-): string | undefined {
+export function memorized(name: string, memory: AdapterMemory | undefined, isRequired: boolean) {
   const value = memory?.[name];
   if (typeof value === 'string') return value;
   if (isRequired) throw new Error('the sign-in was begun with another adapter or setting');

@@ -3,7 +3,6 @@ import type { ProviderSettings } from '../../config/settings/settings.js';
 import { mappedClaims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
-  AuthorizationUrl,
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
@@ -13,8 +12,7 @@ import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './authorization-request.js';
 
-/** Milliseconds for the discovery document; less than the whole check has (contract §6). */
-const CHECK_MS = 4000;
+const CHECK_MS = 4000; // milliseconds for the discovery document; less than the whole check has (contract §6)
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
 export class ContractAdapter implements ProviderAdapter {
@@ -32,7 +30,6 @@ export class ContractAdapter implements ProviderAdapter {
     );
   }
 
-  /** Returns the issuer in a discovery document; undefined if there is none. */
   private async issuerAt(url: string): Promise<string | undefined> {
     try {
       const answer = await this.http.send({ url, signal: AbortSignal.timeout(CHECK_MS) });
@@ -45,10 +42,7 @@ export class ContractAdapter implements ProviderAdapter {
   }
 
   /** spec §4.5.1. */
-  authorizationUrl(
-    provider: ProviderSettings,
-    { state, redirectUri }: AuthorizationRequest,
-  ): AuthorizationUrl {
+  authorizationUrl(provider: ProviderSettings, { state, redirectUri }: AuthorizationRequest) {
     const { parameters, memory } = usesPkce(provider.options, 'off') ? challenge() : {};
     const own = { state, client_id: provider.clientId, redirect_uri: redirectUri };
     const query = new URLSearchParams({ ...own, ...parameters });

@@ -3,7 +3,6 @@ import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
-  AuthorizationUrl,
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
@@ -18,10 +17,7 @@ import { challenge, staticParams, usesPkce, verifierOf } from './authorization-r
 export class OAuth2Adapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
-  authorizationUrl(
-    provider: ProviderSettings,
-    { state, redirectUri, params }: AuthorizationRequest,
-  ): AuthorizationUrl {
+  authorizationUrl(provider: ProviderSettings, { state, redirectUri, params }: AuthorizationRequest) {
     const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
@@ -56,7 +52,6 @@ export class OAuth2Adapter implements ProviderAdapter {
     return this.identityOf(provider, user, { accessToken, signal: request.signal });
   }
 
-  /** Returns the identity in the answer of the userinfo URL. */
   identityOf(
     { options }: ProviderSettings,
     user: Claims,
@@ -100,7 +95,6 @@ function readToken(answer: ProviderResponse): string {
   return token;
 }
 
-/** Returns an option that the settings must have. */
 function option({ name, options }: ProviderSettings, key: string): string {
   const value = options[key];
   if (value === undefined) throw new Error(`providers.${name}.${key} is unset`);

@@ -18,7 +18,6 @@ import { challenge, memorized, staticParams, usesPkce, verifierOf } from './auth
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
-/** Request for the provider's sign-out page. */
 export interface LogoutRequest {
   /** Address after the sign-out, if the provider's own list has it. */
   readonly redirectUri: string;
@@ -28,23 +27,11 @@ export interface LogoutRequest {
   readonly idToken?: string | null;
 }
 
-interface Redeemed {
-  /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
-  readonly claims: Claims;
-  /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'acr' | 'amr' | 'id_token'>;
-  readonly accessToken: string | undefined;
-}
-
-/** Milliseconds for which a discovery document is used. */
-const LIFE_MS = 3_600_000;
+const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is used
 
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
 export class OidcAdapter implements ProviderAdapter {
-  private readonly kept = new Map<
-    string,
-    { readonly until: number; metadata: Promise<client.ServerMetadata> }
-  >();
+  private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
@@ -96,7 +83,7 @@ export class OidcAdapter implements ProviderAdapter {
     const configuration = await configure(this.http, provider, metadata, signal);
     const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
       (error: unknown) => {
-        throw explained(provider, error);
+        throw explained(provider.name, error);
       },
     );
     const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
@@ -121,10 +108,8 @@ export class OidcAdapter implements ProviderAdapter {
    * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has none.
    * @throws if its address is not http(s), or http while the issuer is https
    */
-  async logoutUrl(
-    provider: ProviderSettings,
-    { redirectUri, hint, idToken }: LogoutRequest,
-  ): Promise<URL | undefined> {
+  async logoutUrl(provider: ProviderSettings, request: LogoutRequest): Promise<URL | undefined> {
+    const { redirectUri, hint, idToken } = request;
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
@@ -134,15 +119,14 @@ export class OidcAdapter implements ProviderAdapter {
     });
   }
 
-  private async redeem(
-    configuration: client.Configuration,
-    provider: ProviderSettings,
-    { code, redirectUri, memory, received }: ExchangeRequest,
-  ): Promise<Redeemed> {
+  /** @returns the claims, those of the ID token alone for `names` */
+  private async redeem(library: client.Configuration, provider: ProviderSettings, request: ExchangeRequest) {
+    const { code, redirectUri, memory, received } = request;
     const { options } = provider;
+    const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
-    const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
+    const tokens = await client.genericGrantRequest(library, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
@@ -150,7 +134,6 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const { end_session_endpoint: logout } = configuration.serverMetadata();
     const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
@@ -162,12 +145,11 @@ export class OidcAdapter implements ProviderAdapter {
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
-    if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
+    if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
     const more = await client
-      .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
+      .fetchUserInfo(library, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
-        throw explained(provider, error, 'userinfo');
+        throw explained(provider.name, error, 'userinfo');
       });
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
@@ -190,11 +172,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 }
 
-/** @throws Unsupported */
-async function discoverUsable(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-): Promise<client.ServerMetadata> {
+async function discoverUsable(http: ProviderHttp, provider: ProviderSettings) {
   try {
     const metadata = await discover(http, provider);
     const found = unsupportedIn(metadata, provider.options);
@@ -206,11 +184,7 @@ async function discoverUsable(
 }
 
 /** Error of a sign-in, with advice if openid-client's message shows the cause. */
-function explained(
-  { name }: ProviderSettings,
-  error: unknown,
-  token: 'idToken' | 'userinfo' = 'idToken',
-): Error {
+function explained(name: string, error: unknown, token: 'idToken' | 'userinfo' = 'idToken'): Error {
   const known = withoutSecrets(error);
   if (known instanceof Unsupported) return known;
   const { message } = known;

@@ -49,7 +49,6 @@ export function sourcesOf(claims: Claims, options: Options, option: string): rea
   return Object.keys(claims).filter((name) => parts.some((part) => isPartOf(part, name)));
 }
 
-/** Whether a path begins with a claim's name. */
 export function isPartOf(path: string, name: string): boolean {
   return path === name || path.startsWith(`${name}.`);
 }
@@ -152,7 +151,6 @@ const LISTS: ReadonlySet<string> = new Set(['roles', 'groups', 'entitlements']);
 /** Claims that OpenID Connect Core §5.1 defines as texts; the access token has them at its top level. */
 const TEXTS: ReadonlySet<string> = new Set(['name', 'email', 'preferred_username']);
 
-/** Dropped claims that one warning names. */
 const MAX_NAMED = 10;
 
 /** JSON in which PostgreSQL cannot store a text: NUL, or a lone surrogate, which JSON.stringify escapes. */

@@ -27,8 +27,7 @@ const MAX_ACR = 255;
 const MAX_METHOD = 64;
 const MOST_METHODS = 10;
 
-/** Characters of an ID token that is kept: it becomes part of a URL. */
-const MAX_ID_TOKEN = 6144;
+const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 
 /**
  * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
@@ -68,15 +67,12 @@ export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
 }
 
-/** Whether a value is an http(s) URL of at most 2048 characters. */
 export function isHttpUrl(value: unknown): value is string {
   return isText(value, 2048) && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined;
 }
 
-/** The end of the year 9999. */
-const LATEST = 253_402_300_799;
+const LATEST = 253_402_300_799; // the end of the year 9999
 
-/** Whether a value is a time in seconds since the epoch. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LATEST;
 }

@@ -11,10 +11,8 @@ export interface Logout {
   readonly until: number;
 }
 
-/** Seconds of validity without `exp`. */
-const WITHOUT_EXP_S = 120;
-/** Upper bound with `exp`; the `jti` is stored for as long. */
-const LONGEST_S = 86_400;
+const WITHOUT_EXP_S = 120; // seconds of validity without `exp`
+const LONGEST_S = 86_400; // upper bound with `exp`; the `jti` is stored for as long
 /** Seconds by which the provider's clock may be ahead. */
 export const AHEAD_S = 30;
 

@@ -10,8 +10,7 @@ import { ProviderRegistry } from '../provider.registry.js';
 import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 
-/** Algorithm if the document lists none (OpenID Connect Core §3.1.3.7). */
-const DEFAULT_ALGORITHMS = ['RS256'];
+const DEFAULT_ALGORITHMS = ['RS256']; // algorithm if the document lists none (OpenID Connect Core §3.1.3.7)
 
 /** Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the providers' keys. */
 @Injectable()

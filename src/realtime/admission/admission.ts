@@ -32,10 +32,8 @@ export interface Admitted extends VerifiedToken {
   readonly from: ResumePoint | undefined;
 }
 
-/** The last event that a client has. */
 interface ResumePoint {
   readonly offset: number;
-  /** Undefined if the client did not send it. */
   readonly id: string | undefined;
 }
 
@@ -52,8 +50,8 @@ interface Guest {
 }
 
 /**
- * Admits sockets in two steps: `begin` before Engine.IO makes a transport, and `admit` when the client sends its token. Handshakes are
- * queued in their order, so that thousands of sockets that reconnect at once do not delay other requests.
+ * Admits sockets in two steps: `begin` before Engine.IO makes a transport, `admit` when the client sends its token. Handshakes are queued,
+ * so that thousands of sockets that reconnect at once do not delay other requests.
  */
 @Injectable()
 export class Admission {
@@ -83,10 +81,7 @@ export class Admission {
     );
   }
 
-  /**
-   * Resolves when a handshake may continue, before it has a transport.
-   * @throws OAuthError `slow_down`, or `server_error` while the service stops
-   */
+  /** @throws OAuthError `slow_down`, or `server_error` while the service stops */
   async begin(address: string | undefined): Promise<void> {
     this.assertRoomFor(address);
     await this.files.assertRoomForSocket();
@@ -104,10 +99,7 @@ export class Admission {
     if (ofNetwork > MOST_OF_A_NETWORK || this.guests.size > MOST_TRANSPORTS) closeNow(transport);
   }
 
-  /**
-   * Verifies the token of a socket.
-   * @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport
-   */
+  /** @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport */
   async admit({ handshake, conn }: Pick<Socket, 'handshake' | 'conn'>): Promise<Admitted> {
     const guest = this.guests.get(transportOf({ conn } as Socket));
     if (!guest || guest.hasShownToken) {
@@ -125,7 +117,6 @@ export class Admission {
     }
   }
 
-  /** Removes a transport that was admitted or closed. */
   leave(transport: Transport): void {
     const guest = this.guests.get(transport);
     if (!guest) return;
@@ -134,7 +125,6 @@ export class Admission {
     count(this.guestsOf, networkOf(guest.address), -1);
   }
 
-  /** Refuses queued and new handshakes. */
   stop(): void {
     this.stopping = true;
     for (const { refuse } of this.handshakes) refuse(isStopping());

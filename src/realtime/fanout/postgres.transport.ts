@@ -23,12 +23,10 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
   readonly largestUnkept = 4096;
   /** PostgreSQL also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
-  /** Bytes of a message for notifications and their commas. */
   private readonly room: number;
   private readonly waiting: Waiting[] = [];
   private sending: Promise<void> | undefined;
 
-  /** @param key 32 bytes, shared by all instances */
   constructor(
     private readonly postgres: PostgresListener,
     private readonly key: Buffer,

@@ -3,7 +3,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Accounts, type Account } from '../accounts/accounts.js';
 import { verifyPassword } from './password-hash.js';
 
-/** Login and network of an attempt. */
 export interface Attempt {
   readonly login: string;
   /** As `networkOf` has it. */
@@ -62,8 +61,7 @@ export type PasswordResult =
   | { readonly kind: 'refused' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-// Half of Node's thread pool, which files and DNS look-ups need as well.
-const MAX_RUNNING = 2;
+const MAX_RUNNING = 2; // half of Node's thread pool, which files and DNS look-ups need as well
 const MAX_WAITING = 100;
 const MAX_WAITING_PER_NETWORK = 10;
 

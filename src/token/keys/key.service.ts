@@ -9,8 +9,6 @@ import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.j
 import { KeyStore, KeyReader, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
-export type { JwkSet, PublishedJwk } from './key-ring.js';
-
 /** Every instance applies a new or revoked key within a second (contract §5). */
 const READ_EVERY_MS = 500;
 const CHECK_AGE_EVERY_MS = 60_000;

@@ -11,7 +11,7 @@ import { TokenInspector } from '../access-tokens/token-inspector.js';
 
 /** Answer of POST /oauth2/refresh (spec §4.4). */
 export class RefreshedToken {
-  /** A new JWT. */
+  /** A JWT. */
   access_token!: string;
 
   token_type!: 'Bearer';

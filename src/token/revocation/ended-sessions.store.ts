@@ -79,7 +79,7 @@ export class EndedSessionStore {
   constructor(private readonly sql: Sql) {}
 
   async time(): Promise<DatabaseTime> {
-    const [time] = await this.sql.query<DatabaseTime & Record<string, unknown>>(TIME, []);
+    const [time] = await this.sql.query<DatabaseTime>(TIME, []);
     return time!;
   }
 
