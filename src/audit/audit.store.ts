@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
+import {
+  DataSource,
+  getMetadataArgsStorage,
+  type EntityManager,
+  type EntitySubscriberInterface,
+  type QueryRunner,
+} from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
@@ -14,6 +20,17 @@ import {
   type RecordedEvent,
 } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
+
+/** Columns to insert. `at` has its default, the time under the locks of the transaction. */
+const COLUMNS = getMetadataArgsStorage()
+  .filterColumns(StoredAuditEvent)
+  .map(({ propertyName, options }) => ({
+    name: propertyName as keyof AuditRow,
+    type: options.type as string,
+  }))
+  .filter(({ name }) => String(name) !== 'at');
+const INSERT = `INSERT INTO audit_events (${COLUMNS.map(({ name }) => name).join(', ')})`;
+const ARRAYS = COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
 
 /** Events of a user that one statement reads. */
 const SLICE = 1000;
@@ -39,9 +56,6 @@ const HOLD_ONE = holdUser('$1', 'true');
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (contract §2, AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
-  /** Columns to insert. `at` has its default, the time under the locks of the transaction. */
-  private readonly columns: readonly { readonly name: keyof AuditRow; readonly type: string }[];
-  private readonly into: string;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
@@ -52,11 +66,6 @@ export class AuditStore implements EntitySubscriberInterface {
   ) {
     this.isOn = auditRetentionDays > 0;
     dataSource.subscribers.push(this);
-    const { columns } = dataSource.getMetadata(StoredAuditEvent);
-    this.columns = columns
-      .map((one) => ({ name: one.databaseName as keyof StoredAuditEvent, type: one.type as string }))
-      .filter((one): one is { name: keyof AuditRow; type: string } => one.name !== 'at');
-    this.into = `INSERT INTO audit_events (${this.columns.map(({ name }) => name).join(', ')})`;
   }
 
   /** Writes events in the transaction of their change. The caller has locked the user's row, so that `at` has the order of commits. */
@@ -108,20 +117,18 @@ export class AuditStore implements EntitySubscriberInterface {
 
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
   private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
-    const { columns, into } = this;
     if (!this.sql.distributed) {
-      const arrays = columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
-      const values = columns.map(({ name }) => rows.map((row) => row[name]));
-      await manager.query(`${into} SELECT * FROM unnest(${arrays})`, values);
+      const values = COLUMNS.map(({ name }) => rows.map((row) => row[name]));
+      await manager.query(`${INSERT} SELECT * FROM unnest(${ARRAYS})`, values);
       return;
     }
     for (const userId of new Set(rows.map((row) => row.user_id))) {
       const own = rows.filter((row) => row.user_id === userId);
       const places = own.map(
-        (_, n) => `(${columns.map((_column, i) => `$${n * columns.length + i + 1}`).join(', ')})`,
+        (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
       );
-      const values = own.flatMap((row) => columns.map(({ name }) => row[name]));
-      await manager.query(`${into} VALUES ${places.join(', ')}`, values);
+      const values = own.flatMap((row) => COLUMNS.map(({ name }) => row[name]));
+      await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
     }
   }
 

@@ -60,7 +60,9 @@ export class AuditSearch {
     });
     const fitting = rows.filter(({ is_end }) => !is_end);
     const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ is_end }) => is_end);
-    const events = fitting.slice(0, limit).map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
+    const events = fitting
+      .slice(0, limit)
+      .map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
     return { events, next: last && cursorOf(last) };
   }
 
