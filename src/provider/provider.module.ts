@@ -18,7 +18,7 @@ import { ProvidersController } from './providers.controller.js';
       provide: ProviderRegistry,
       inject: [SETTINGS, ProviderHttp, Events, Clock],
       useFactory: (settings: Settings, http: ProviderHttp, events: Events, clock: Clock) =>
-        ProviderRegistry.load(settings, builtInAdapters(http), events, () => clock.now()),
+        ProviderRegistry.load(settings, builtInAdapters(http), events, clock),
     },
   ],
   exports: [LoggedOut, LogoutTokens, ProviderRegistry],

@@ -2,6 +2,7 @@ import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import type { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
@@ -22,19 +23,19 @@ export class ProviderRegistry {
     private readonly appSettings: Settings,
   ) {}
 
-  /** Gives each provider its adapter. @param builtIn adapters by name @param now of the database, in ms; a command has none */
+  /** Gives each provider its adapter. @param builtIn adapters by name @param clock of the database; a command has none */
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
     events: Events,
-    now?: () => number,
+    clock?: Pick<Clock, 'now'>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
     for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
       const provider = withPreset(given);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
-      loaded.set(provider.name, new Provider(provider, adapter, undefined, events, now));
+      loaded.set(provider.name, new Provider(provider, adapter, undefined, events, clock));
     }
     return new ProviderRegistry(loaded, settings);
   }

@@ -3,6 +3,7 @@ import { currentSecret, type CurrentSecret } from '../config/secrets/current-sec
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
@@ -62,7 +63,7 @@ export class Provider {
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
-    private readonly now: () => number = Date.now,
+    private readonly clock: Pick<Clock, 'now'> = Date,
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
@@ -106,7 +107,7 @@ export class Provider {
       return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
-    return authenticated(identity, required, this.settings, this.now() / 1000, (line) =>
+    return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
       codeLogger.warn(line),
     );
   }

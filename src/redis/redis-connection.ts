@@ -47,7 +47,6 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.warned;
   }
 
-  /** Pings Redis. */
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;
     try {

@@ -21,7 +21,6 @@ const MOST_FAILURES = 20;
 const QUICK_MS = 100;
 const LONGEST_PAUSE_MS = 1000; // a shutdown waits for the pause between two batches
 
-/** Removes expired rows in small batches. */
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);

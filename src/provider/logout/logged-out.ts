@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
@@ -39,8 +39,8 @@ export class LoggedOut {
   /** Stores the names of a logout. @param manager of the transaction that ends the existing sessions */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
     // Sorted, so that two logouts cannot deadlock.
-    for (const hash of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
-      await manager.query(REMEMBER, [hash]);
+    for (const name of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
+      await manager.query(REMEMBER, [name]);
     }
   }
 
@@ -58,7 +58,7 @@ export class LoggedOut {
     const all = asked.flatMap(({ hashes }) => hashes);
     const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [all]);
     return asked.map(({ hashes, at }) =>
-      rows.some((row) => row.at >= at && hashes.some((hash) => hash.equals(row.hash))),
+      rows.some((row) => row.at >= at && hashes.some((one) => one.equals(row.hash))),
     );
   }
 }
@@ -83,9 +83,7 @@ const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(prov
 
 /** SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else of it. */
 export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
-  return createHash('sha256')
-    .update(JSON.stringify([provider, ...names])) // JSON: different names give different texts
-    .digest();
+  return hash('sha256', JSON.stringify([provider, ...names]), 'buffer'); // JSON: different names give different texts
 }
 
 export function hashIfNamed(provider: string, name: string | null): Buffer | null {

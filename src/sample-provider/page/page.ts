@@ -12,7 +12,6 @@ const hashes = SCRIPTS.map((script) => `'sha256-${hash('sha256', script, 'base64
 // The policy has their hashes, so not even a space may be added.
 const scriptElements = SCRIPTS.map((script) => new Html(`<script>${script}</script>`));
 
-/** @param title what the page is about */
 export function layout(title: string, content: Html): Html {
   return page({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
 }
