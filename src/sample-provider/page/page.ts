@@ -3,8 +3,7 @@ import type { Response } from 'express';
 import { ERROR_STATUS } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
 import { html, Html } from '../../http/page/html.js';
-import { layout as page } from '../../http/page/layout.js';
-import { setPageHeaders } from '../../http/page/page-headers.js';
+import { layout as page, setPageHeaders } from '../../http/page/layout.js';
 import { formScript, frameScript } from './scripts.js';
 
 const NAME = 'Sample identity provider';
