@@ -28,7 +28,13 @@ Settings are environment variables, or lines of a file .env in the working direc
   },
   'check-provider': {
     about: 'checks an identity provider: a configured one, or one by its URL',
-    run: async (argv) => (await import('./check/check-provider.command.js')).runCheckProvider(argv),
+    async run(argv) {
+      const { runCommand } = await import('#check-provider'); // the rules of the contract need nothing of the service
+      return runCommand('latchkey check-provider', argv, {
+        named: async (options) => (await import('./check/check-provider.js')).checkNamed(options),
+        issuer: async (options) => (await import('./check/check-provider.js')).checkIssuer(options),
+      });
+    },
   },
   'check-config': {
     about: 'checks settings, database and Redis as a start would',

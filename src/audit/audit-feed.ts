@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { databaseUnavailable } from '../errors/oauth-error.js';
-import { cursorOf, placeIn, placeOf, timeAt } from '../http/parameters/cursor.js';
+import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../http/parameters/cursor.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
-import { StoredAuditEvent } from './audit-event.entity.js';
+import type { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Events that one statement reads. They fit into the bound of a stream, though JSON needs six characters for a control character. */
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 /** The `at` of an event is read after the start of its transaction, which PostgreSQL shows within this time. */
 const MARGIN_S = 1;
@@ -40,16 +40,14 @@ const HORIZON = `
   SELECT pg_is_in_recovery() AS "isStandby", ${LATEST_PLACE} AS latest,
     least(${LATEST_PLACE}, ${placeOf(`(${FIRST_START})`)}) AS horizon`;
 
+const PAGE = `
+  SELECT *, ${placeOf('at')} AS place FROM audit_events
+  WHERE (at, id) > (${timeAt('$1')}, $2::uuid) AND at < ${timeAt('$3')} ORDER BY at, id LIMIT ${PAGE_SIZE}`;
+
 /** Reads the audit trail such that nothing is left out (contract §9), in commit order per user. */
 @Injectable()
 export class AuditFeed {
-  private readonly page: string;
-
-  constructor(private readonly dataSource: DataSource) {
-    this.page = `
-      SELECT ${selectedColumns(dataSource)}, ${placeOf('at')} AS place FROM audit_events
-      WHERE (at, id) > (${timeAt('$1')}, $2::uuid) AND at < ${timeAt('$3')} ORDER BY audit_events.at, id LIMIT ${PAGE}`;
-  }
+  constructor(private readonly dataSource: DataSource) {}
 
   /**
    * Reads the next events. A cursor in the future is set back, like the database's clock before.
@@ -66,21 +64,16 @@ export class AuditFeed {
       const from = placeIn(after);
       if (!after || !from || Number(from.place) > Number(latest))
         return { events: [], cursor: end, hasMore: false };
-      const rows = await manager.query<AuditEventRow[]>(this.page, [from.place, from.id, horizon]);
-      const events = rows.map((row) => ({ event: auditEventOf(row), cursor: cursorOf(row) }));
-      const hasMore = rows.length === PAGE;
+      const rows = await manager.query<(StoredAuditEvent & Place)[]>(PAGE, [from.place, from.id, horizon]);
+      const events = rows.map(({ place, ...row }) => ({
+        event: auditEventOf(row),
+        cursor: cursorOf({ place, id: row.id }),
+      }));
+      const hasMore = rows.length === PAGE_SIZE;
       const cursor = hasMore ? events.at(-1)!.cursor : end;
       return { events, cursor: isBefore(cursor, after) ? after : cursor, hasMore };
     });
   }
-}
-
-export type AuditEventRow = StoredAuditEvent & { readonly place: string };
-
-/** SQL: all columns, by the names of their properties. */
-export function selectedColumns(dataSource: DataSource): string {
-  const { columns } = dataSource.getMetadata(StoredAuditEvent);
-  return columns.map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`).join(', ');
 }
 
 export function isBefore(cursor: Cursor, other: Cursor): boolean {

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
+import {
+  DataSource,
+  getMetadataArgsStorage,
+  type EntityManager,
+  type EntitySubscriberInterface,
+  type QueryRunner,
+} from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
@@ -14,6 +20,17 @@ import {
   type RecordedEvent,
 } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
+
+/** Columns to insert. `at` has its default, the time under the locks of the transaction. */
+const COLUMNS = getMetadataArgsStorage()
+  .filterColumns(StoredAuditEvent)
+  .map(({ propertyName, options }) => ({
+    name: propertyName as keyof AuditRow,
+    type: options.type as string,
+  }))
+  .filter(({ name }) => String(name) !== 'at');
+const INSERT = `INSERT INTO audit_events (${COLUMNS.map(({ name }) => name).join(', ')})`;
+const ARRAYS = COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
 
 /** Events of a user that one statement reads. */
 const SLICE = 1000;
@@ -39,9 +56,6 @@ const HOLD_ONE = holdUser('$1', 'true');
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (contract §2, AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
-  /** Columns to insert. `at` has its default, the time under the locks of the transaction. */
-  private readonly columns: readonly { readonly key: keyof AuditRow; readonly type: string }[];
-  private readonly into: string;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
@@ -52,14 +66,6 @@ export class AuditStore implements EntitySubscriberInterface {
   ) {
     this.isOn = auditRetentionDays > 0;
     dataSource.subscribers.push(this);
-    const columns = dataSource
-      .getMetadata(StoredAuditEvent)
-      .columns.filter((one) => one.databaseName !== 'at');
-    this.into = `INSERT INTO audit_events (${columns.map(({ databaseName }) => databaseName).join(', ')})`;
-    this.columns = columns.map((one) => ({
-      key: one.propertyName as keyof AuditRow,
-      type: one.type as string,
-    }));
   }
 
   /** Writes events in the transaction of their change. The caller has locked the user's row, so that `at` has the order of commits. */
@@ -95,7 +101,7 @@ export class AuditStore implements EntitySubscriberInterface {
   /** Inserts refusals, which may have waited while their user was removed: of that user, nothing personal is stored. */
   async insertRefusals(rows: readonly AuditRow[]): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
-      const userIds = [...new Set(rows.map(({ userId }) => userId))].filter((id) => id !== NO_USER);
+      const userIds = [...new Set(rows.map(({ user_id }) => user_id))].filter((id) => id !== NO_USER);
       const held = new Set([NO_USER]);
       // The locks make `forget` wait; a statement of Citus locks rows of one node only.
       const [hold, values] = this.sql.distributed ? [HOLD_ONE, userIds] : [HOLD, [userIds]];
@@ -103,28 +109,26 @@ export class AuditStore implements EntitySubscriberInterface {
         const found = await manager.query<{ user_id: string }[]>(hold, [value]);
         for (const { user_id } of found) held.add(user_id);
       }
-      const nothing = { providerUserId: null, address: null, userAgent: null, reason: null };
-      const known = rows.map((row) => (held.has(row.userId) ? row : { ...row, ...nothing }));
+      const nothing = { provider_user_id: null, address: null, user_agent: null, reason: null };
+      const known = rows.map((row) => (held.has(row.user_id) ? row : { ...row, ...nothing }));
       await this.insert(manager, known);
     });
   }
 
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
   private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
-    const { columns, into } = this;
     if (!this.sql.distributed) {
-      const arrays = columns.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
-      const values = columns.map(({ key }) => rows.map((row) => row[key]));
-      await manager.query(`${into} SELECT * FROM unnest(${arrays})`, values);
+      const values = COLUMNS.map(({ name }) => rows.map((row) => row[name]));
+      await manager.query(`${INSERT} SELECT * FROM unnest(${ARRAYS})`, values);
       return;
     }
-    for (const userId of new Set(rows.map((row) => row.userId))) {
-      const own = rows.filter((row) => row.userId === userId);
+    for (const userId of new Set(rows.map((row) => row.user_id))) {
+      const own = rows.filter((row) => row.user_id === userId);
       const places = own.map(
-        (_, n) => `(${columns.map((_column, i) => `$${n * columns.length + i + 1}`).join(', ')})`,
+        (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
       );
-      const values = own.flatMap((row) => columns.map(({ key }) => row[key]));
-      await manager.query(`${into} VALUES ${places.join(', ')}`, values);
+      const values = own.flatMap((row) => COLUMNS.map(({ name }) => row[name]));
+      await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
     }
   }
 

@@ -119,5 +119,6 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
 async function attributed({ row, claimed, isProven }: Waiting): Promise<AuditRow> {
   if (!claimed || !(await isProven?.())) return row;
-  return { ...row, ...claimed };
+  const { userId: user_id, sessionId: session_id, deviceId: device_id } = claimed;
+  return { ...row, user_id, session_id, device_id };
 }

@@ -30,12 +30,8 @@ export async function checkConfig(settings: Settings, report: CheckReport): Prom
   checkAccountsFile(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   await checkAddress(settings, report);
-  const parts: [string, (settings: Settings, report: CheckReport) => Promise<void>][] = [
-    ['database', checkDatabases],
-    ['redis', checkRedis],
-    ['providers', checkProviders],
-  ];
-  for (const [part, check] of parts) {
+  const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
+  for (const [part, check] of Object.entries(parts)) {
     await check(settings, report).catch((error: unknown) => report.add('FAIL', part, errorReason(error)));
   }
 }

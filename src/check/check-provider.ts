@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import {
@@ -124,7 +125,6 @@ async function checkProvider(settings: Settings, name: string, options: SignInOp
   }
 }
 
-/** One sign-in, as the service does it. */
 async function signIn(provider: Provider, person: Person, run: Check): Promise<void> {
   const { report, secrets } = run;
   const { redirectUri } = person;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Module, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -10,6 +10,7 @@ import { AnyJson, RequiredText } from '../http/parameters/parameter.js';
 import { filesToServe, sendFile } from '../http/static-files.js';
 import type { Pushed } from '../realtime/push/push.dto.js';
 import { RealtimeService } from '../realtime/push/realtime.service.js';
+import { RealtimeModule } from '../realtime/realtime.module.js';
 import { Caller, Public } from '../token/guard/access.js';
 
 // The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host, too.
@@ -67,7 +68,6 @@ export class DemoController {
 
 const TTL = 3600; // seconds
 
-/** Body of POST /demo/push. */
 class DemoPushDto {
   /** The prefix distinguishes the page's events from the service's and the application's. */
   @RequiredText({
@@ -98,3 +98,6 @@ export class DemoPushController {
     return this.realtime.push(caller.userId, event, data, { ttl: TTL });
   }
 }
+
+@Module({ imports: [RealtimeModule], controllers: [DemoController, DemoPushController] })
+export class DemoModule {}

@@ -3,6 +3,8 @@ import { isHttpUri } from '../config/urls/urls.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
+type Named = Pick<ProviderSettings, 'name' | 'options'>;
+type Address = Pick<Settings, 'publicUrl'>;
 
 // The three spellings of loopback (RFC 8252 §7.3).
 const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
@@ -41,19 +43,19 @@ export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean
 }
 
 /** Callback of the service in a sign-in for a stock client, one for each provider (contract §4; RFC 9700 §4.4.2.2). */
-export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, name: string): string {
+export function providerCallback({ publicUrl }: Address, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
 }
 
-export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+export function adminCallback({ publicUrl }: Address): string {
   return `${publicUrl}/admin/callback`;
 }
 
 /** Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only. */
 export function redirectUrisToRegister(
-  settings: Pick<Settings, 'publicUrl' | 'redirectUris' | 'adminEnabled'>,
-  provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
-): readonly string[] {
+  settings: Omit<Rules, 'demoEnabled'>,
+  provider: Own & Named,
+): string[] {
   const list = [
     ...(provider.redirectUris ?? settings.redirectUris ?? []),
     ...(settings.adminEnabled ? [adminCallback(settings)] : []),
@@ -62,11 +64,7 @@ export function redirectUrisToRegister(
 }
 
 /** Redirect URI of a sign-in at the provider: one that sends the code by POST sends it to the service (contract §6, Apple). */
-export function redirectUriAt(
-  settings: Pick<Settings, 'publicUrl'>,
-  provider: Pick<ProviderSettings, 'name' | 'options'>,
-  redirectUri: string,
-): string {
+export function redirectUriAt(settings: Address, provider: Named, redirectUri: string): string {
   return postsCode(provider) ? providerCallback(settings, provider.name) : redirectUri;
 }
 

@@ -11,18 +11,15 @@ export const BATCH = 1000;
 /** First key of the advisory locks; the second is the table. One batch per table runs at a time, on all instances together. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
-/** Table whose rows expire. */
 export interface ExpiringTable extends Expiry {
   readonly table: string;
   /** Column of the time; default: `expires_at`. */
   readonly column?: string;
   /** SQL expression: rows before this time have expired; default: `now()`. */
   readonly until?: string;
-  /** Columns of the primary key. */
   readonly key: string;
 }
 
-/** Result of one batch. */
 export interface Batch {
   readonly removed: number;
   /** Expiry at which the next batch begins; null if no row is left, or if another instance holds the lock. */

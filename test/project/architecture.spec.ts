@@ -104,9 +104,9 @@ describe('who may import whom', () => {
   it('packages are imported where they are started', () => {
     const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
     expect(importers.toSorted()).toEqual([
-      'check/check-provider.command.ts #check-provider',
       'check/check-provider.ts #check-provider',
       'keys/run.ts #embedded-postgres',
+      'latchkey.ts #check-provider',
       'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
-import { cursorOf, placeIn, placeOf, timeAt } from '../../http/parameters/cursor.js';
+import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../../http/parameters/cursor.js';
 import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit-event.js';
-import { selectedColumns, type AuditEventRow } from '../audit-feed.js';
+import type { StoredAuditEvent } from '../audit-event.entity.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
@@ -32,14 +32,10 @@ const OF_ALL = `$4::uuid IS NULL AND (at, id) < (${BEFORE}) AND at >= ${SINCE}`;
 /** Searches the audit trail, newest first (contract §9). The time of a search does not depend on the number of events that match. */
 @Injectable()
 export class AuditSearch {
-  private readonly columns: string;
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
-  ) {
-    this.columns = selectedColumns(dataSource);
-  }
+  ) {}
 
   /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
   async find(
@@ -57,11 +53,17 @@ export class AuditSearch {
       await manager.query(
         'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
       );
-      return manager.query<(AuditEventRow & { readonly isEnd: boolean })[]>(this.select(filter), values);
+      return manager.query<(StoredAuditEvent & Place & { readonly is_end: boolean })[]>(
+        this.select(filter),
+        values,
+      );
     });
-    const fitting = rows.filter(({ isEnd }) => !isEnd);
-    const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ isEnd }) => isEnd);
-    return { events: fitting.slice(0, limit).map((row) => auditEventOf(row)), next: last && cursorOf(last) };
+    const fitting = rows.filter(({ is_end }) => !is_end);
+    const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ is_end }) => is_end);
+    const events = fitting
+      .slice(0, limit)
+      .map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
+    return { events, next: last && cursorOf(last) };
   }
 
   /** Selects the page and, if it is not full, the event at which the walk ended. */
@@ -79,6 +81,6 @@ export class AuditSearch {
         UNION ALL
         SELECT *, true FROM (${walk} OFFSET ${WALK - 1} LIMIT 1) AS last WHERE (SELECT count(*) FROM page) < $8
       )
-      SELECT ${this.columns}, ${placeOf('at')} AS place, is_end AS "isEnd" FROM found`;
+      SELECT *, ${placeOf('at')} AS place FROM found`;
   }
 }

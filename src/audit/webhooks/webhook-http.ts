@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
 import type * as Undici from 'undici';
 import { namesPrivateAddress } from '../../config/settings/webhook-settings.js';
-import { isPublicAddress } from '../../config/urls/public-address.js';
+import { isPublicAddress } from '../../config/urls/urls.js';
 
 /** A delivery counts if its status arrives within this time (contract §9). */
 export const TIMEOUT_MS = 10_000;

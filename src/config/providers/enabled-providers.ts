@@ -79,11 +79,8 @@ function parseSampleProvider(given: Given, { production, cwd }: Surroundings): S
   checkAdapterKeys(given, 'contract');
   const variable = variableOf(given, 'accounts');
   if (production && accounts === undefined) {
-    addUnset(
-      given,
-      'accounts',
-      'a JSON file of accounts, because the built-in sample provider is enabled in production',
-    );
+    const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
+    addUnset(given, 'accounts', use);
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
@@ -112,9 +109,8 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   const shared = ofEveryProvider(given);
   if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const [file, keyFile] = ['client_secret', 'client_key'].map((key) =>
-    secretFiles.get(variableOf(given, key)),
-  );
+  const fileOf = (key: string) => secretFiles.get(variableOf(given, key));
+  const [file, keyFile] = [fileOf('client_secret'), fileOf('client_key')];
   const accepted = production ? strongSecret : providerKeys.client_secret.parser;
   return {
     name,

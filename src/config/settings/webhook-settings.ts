@@ -1,5 +1,4 @@
-import { isPublicAddress } from '../urls/public-address.js';
-import { endpointUrl, isLoopbackUrl, isThisMachine, parseUrl } from '../urls/urls.js';
+import { endpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine, parseUrl } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
 import { list, Refused, type Parser } from './parsers.js';
 

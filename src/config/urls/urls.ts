@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { parser } from '../settings/parsers.js';
 
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy']; // axios reads these in lower and upper case
@@ -32,7 +34,6 @@ export const origin = parser('an origin, http:// or https:// with host and port,
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
 
-/** One address of a provider: http(s), no fragment or user info; kept as it is. */
 export const endpointUrl = parser(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
@@ -86,4 +87,23 @@ export function parseUrl(text: string): URL | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Addresses that are assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too. */
+const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
+/** IPv4 addresses behind a translator (RFC 6052 §2.1): networks with IPv6 only reach IPv4 by them. */
+const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
+/**
+ * Whether a text is an address on the Internet: not private, shared (RFC 6598), loopback, link-local, multicast or reserved. An IPv4
+ * address within an IPv6 address counts as the IPv4 address.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (isIP(text) === 0) return false;
+  const address = ipaddr.process(text.split('%')[0]!);
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
+  if (address.match(TRANSLATED)) {
+    return new ipaddr.IPv4(address.toByteArray().slice(12)).range() === 'unicast';
+  }
+  return address.match(GLOBAL) && address.range() === 'unicast';
 }

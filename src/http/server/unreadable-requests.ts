@@ -42,22 +42,14 @@ function refuseInTurn(socket: Socket): void {
   const { last, pending } = exchangesOn(socket);
   const own = last?.request.complete === false ? last.response : undefined; // else the error is of a later request
   const earlier = pending.filter((response) => response !== own).at(-1);
-  if (!earlier) return own?.headersSent ? endOn(socket) : refuseOn(socket);
+  if (!earlier) return endOn(socket, own?.headersSent ? undefined : refusalText(UNREADABLE));
   if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
   earlier.once('close', () => refuseInTurn(socket));
 }
 
-/** Half-closes after the answer: a client that is still sending would lose it to a reset. */
-function refuseOn(socket: Socket): void {
-  socket.end(refusalText(UNREADABLE));
-  destroyLater(socket);
-}
-
-function endOn(socket: Socket): void {
-  socket.destroySoon();
-  destroyLater(socket);
-}
-
-function destroyLater(socket: Socket): void {
+/** Half-closes after an answer: a client that is still sending would lose it to a reset. */
+function endOn(socket: Socket, answer?: string): void {
+  if (answer === undefined) socket.destroySoon();
+  else socket.end(answer);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -46,15 +46,12 @@ async function errorsOf(
       warn(`Provider ${provider.name} could not be checked (${line}): the service starts all the same.`);
       return [];
     }
-    if (setting === undefined)
-      return errorLine(
-        variable,
-        `refuses the settings (${line})`,
-        'settings that the adapter accepts',
-        value,
-      );
-    const problem = `is refused by the adapter of ${provider.name} (${line})`;
-    return errorLine(siblingVariable(variable, setting), problem, 'a value that the adapter accepts');
+    if (setting !== undefined) {
+      const problem = `is refused by the adapter of ${provider.name} (${line})`;
+      return errorLine(siblingVariable(variable, setting), problem, 'a value that the adapter accepts');
+    }
+    const use = 'settings that the adapter accepts';
+    return errorLine(variable, `refuses the settings (${line})`, use, value);
   });
 }
 

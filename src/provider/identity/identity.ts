@@ -67,7 +67,6 @@ export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
 }
 
-/** Whether a value is an http(s) URL of at most 2048 characters. */
 export function isHttpUrl(value: unknown): value is string {
   return isText(value, 2048) && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined;
 }

@@ -21,12 +21,6 @@ interface Fetch {
   failed: boolean;
 }
 
-export interface NewerKeys {
-  readonly verification: Verification;
-  /** Whether the keys were fetched after the token had come. If not, the provider may have created a key since. */
-  readonly isCertain: boolean;
-}
-
 /** Keys of a provider, fetched when first needed. Concurrent calls share one fetch and its error. */
 export class KeptKeys {
   private kept?: { readonly verification: Verification; readonly until: number };
@@ -46,8 +40,11 @@ export class KeptKeys {
     return (this.runningOrFailed() ?? this.fetch()).loading;
   }
 
-  /** Fetches the keys again for a token of an unknown key that came at `since`, at most once in 30 s. @throws as `load` */
-  async newest(since: number): Promise<NewerKeys> {
+  /**
+   * Fetches the keys again for a token of an unknown key that came at `since`, at most once in 30 s. `isCertain`: the fetch began after
+   * that. If not, the provider may have created a key since.
+   */
+  async newest(since: number) {
     const recent = this.last && (this.last.began >= since || this.mayFetchIn > 0) ? this.last : undefined;
     const fetch = recent ?? this.runningOrFailed() ?? (this.refetch = this.fetch());
     return { verification: await fetch.loading, isCertain: fetch.began >= since };

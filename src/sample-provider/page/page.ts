@@ -3,8 +3,7 @@ import type { Response } from 'express';
 import { ERROR_STATUS } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
 import { html, Html } from '../../http/page/html.js';
-import { layout as page } from '../../http/page/layout.js';
-import { setPageHeaders } from '../../http/page/page-headers.js';
+import { layout as page, setPageHeaders } from '../../http/page/layout.js';
 import { formScript, frameScript } from './scripts.js';
 
 const NAME = 'Sample identity provider';
@@ -13,7 +12,6 @@ const hashes = SCRIPTS.map((script) => `'sha256-${hash('sha256', script, 'base64
 // The policy has their hashes, so not even a space may be added.
 const scriptElements = SCRIPTS.map((script) => new Html(`<script>${script}</script>`));
 
-/** @param title what the page is about */
 export function layout(title: string, content: Html): Html {
   return page({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
 }

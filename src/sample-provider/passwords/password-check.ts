@@ -3,7 +3,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Accounts, type Account } from '../accounts/accounts.js';
 import { verifyPassword } from './password-hash.js';
 
-/** Login and network of an attempt. */
 export interface Attempt {
   readonly login: string;
   /** As `networkOf` has it. */
