@@ -12,13 +12,14 @@ const MODELS = [
   'audit/audit-event.ts',
   'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',
+  'auth/sign-out/backchannel-logout.controller.ts',
   'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
+  'http/parameters/cursor.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspect.controller.ts',
   'token/refresh/token.service.ts',
-  'user/me.controller.ts',
 ];
 
 type Members = Readonly<Record<string, object>>;

@@ -33,7 +33,7 @@ export function completeSchema(schema: ObjectSchema, type: Type | undefined): Ob
   return {
     type: 'object',
     ...(required?.length && { required }),
-    // What a body has beside is ignored; an answer has nothing beside (http/answer.ts).
+    // What a body has beside is ignored; an answer has nothing beside.
     ...(!isBody && { additionalProperties: false }),
     properties,
   };

@@ -13,7 +13,10 @@ for (const row of Object.values<Row & { readonly section?: string }>(settingsTab
   current = row.section ?? current;
   SECTIONS.set(current, [...(SECTIONS.get(current) ?? []), row]);
 }
-const PROVIDER_KEYS: readonly Row[] = [...Object.values(providerKeys), ...Object.values(adapterKeys)];
+const PROVIDER_KEYS = Object.entries({ ...providerKeys, ...adapterKeys }).map(([name, row]): Row => ({
+  name,
+  ...row,
+}));
 
 const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take the # off the lines you change.
 # The environment wins over .env. Every secret also accepts <NAME>_FILE, the path of a file that holds it.

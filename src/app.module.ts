@@ -6,24 +6,23 @@ import { AuthModule } from './auth/auth.module.js';
 import { settingsModule, type Settings } from './config/settings/settings.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DeviceModule } from './device/device.module.js';
-import { DemoModule } from './demo/demo.module.js';
+import { DemoModule } from './demo/demo.controller.js';
 import { ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './errors/oauth-error.js';
 import { OAuthErrorFilter } from './http/errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
-import { OpenApiModule } from './openapi/openapi.module.js';
+import { OpenApiModule } from './openapi/openapi.controller.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RedisModule } from './redis/redis.module.js';
-import { RemovalModule } from './removal/removal.module.js';
+import { RemovalModule } from './removal/removal.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
-/** The service. */
 @Module({})
 export class AppModule {
   static with(settings: Settings): DynamicModule {

@@ -10,14 +10,12 @@ export interface Session {
   readonly deviceId: string | null;
 }
 
-/** A session that was signed out. */
 export interface EndedSession extends Session {
   readonly endedAt: Date;
   /** When its last token expires at the latest. */
   readonly until: Date;
 }
 
-/** Change of a user's effective claims. */
 export interface ChangedClaims {
   readonly userId: string;
   /** The claims now, JSON by name. */
@@ -76,14 +74,10 @@ export interface DomainEvents {
   'session.ended': [EndedSession];
   /** The claims of a user have changed. Emitted on every instance within 1 s (contract §5); of several changes the last one. */
   'claims.changed': [ChangedClaims];
-  /**
-   * The ended sessions and changed claims were read, and an event emitted for each. `cursor`: begin of the next reading of the feed
-   * (EndedSessionStore.past); null until all are known.
-   */
+  /** The ended sessions and changed claims were read. `cursor`: begin of the next reading (EndedSessionStore.past); null until all are known. */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];
-  /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
   /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
   'key.revoked': [{ readonly kid: string }];

@@ -5,11 +5,9 @@ interface Command {
   readonly about: string;
   /** Of a command that takes no arguments. */
   readonly usage?: string;
-  /** Loads the command's code, and runs it. @returns the exit code */
   run(argv: readonly string[]): Promise<number>;
 }
 
-/** Contract §1. */
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     about: 'runs the service, until SIGTERM or SIGINT ends it',
@@ -30,7 +28,13 @@ Settings are environment variables, or lines of a file .env in the working direc
   },
   'check-provider': {
     about: 'checks an identity provider: a configured one, or one by its URL',
-    run: async (argv) => (await import('./check/check-provider.command.js')).runCheckProvider(argv),
+    async run(argv) {
+      const { runCommand } = await import('#check-provider'); // the rules of the contract need nothing of the service
+      return runCommand('latchkey check-provider', argv, {
+        named: async (options) => (await import('./check/check-provider.js')).checkNamed(options),
+        issuer: async (options) => (await import('./check/check-provider.js')).checkIssuer(options),
+      });
+    },
   },
   'check-config': {
     about: 'checks settings, database and Redis as a start would',
@@ -79,9 +83,7 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
     return help(command.usage, argv[0]!);
   }
   if (name === '--version' || name === '-v') {
-    const { version } = createRequire(import.meta.url)('latchkey/package.json') as {
-      readonly version: string;
-    };
+    const { version } = createRequire(import.meta.url)('latchkey/package.json') as { version: string };
     process.stdout.write(`${version}\n`);
     return 0;
   }

@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadSettings } from './config/settings/load-settings.js';
-import type { Settings } from './config/settings/settings.js';
 import { createLog } from './operations/log.js';
 import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
@@ -11,15 +10,9 @@ import { providerLines, readyFacts } from './ready.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
 import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 
-/** Ctrl-C also ends initdb; its failure may arrive before the signal. */
-const SIGNAL_MS = 50;
+const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal
 
-/**
- * Runs the service until a signal arrives, which may be during the start, and stops it.
- *
- * @param signalled resolves to the signal
- * @throws what prevents the start
- */
+/** Runs the service until a signal arrives, which may be during the start, and stops it. @throws what prevents the start */
 export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));
@@ -48,15 +41,13 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   for (const line of providerLines(settings, service.providers)) log.info(line);
   if (service.providers.length === 0)
     log.warn('No user can sign in: no provider is enabled. Set the keys of one (providers.<name>.url, …).');
-  if (isForPeople) process.stdout.write(welcome(settings, publicAccounts(settings), hasColors(), facts));
+  const { sampleProvider } = settings;
+  const accounts = sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
+  if (isForPeople) process.stdout.write(welcome(settings, accounts, hasColors(), facts));
   else log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
   void service.checkProviders((line) => log.warn(line)); // in the background: the other providers can be used
 
   await signalled;
   await service.stop();
   await endTraces?.();
-}
-
-function publicAccounts({ sampleProvider }: Settings): typeof demoAccounts {
-  return sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
 }

@@ -7,11 +7,7 @@ export type EndSpan = (error?: unknown) => void;
 export interface Tracer {
   /** Middleware that makes a span of each request. */
   readonly request: RequestHandler;
-  /**
-   * Begins a span for a call to another system, within the span of the request.
-   * @param attributes from closed sets: never data that was sent or stored
-   * @returns undefined if no traced request is in progress
-   */
+  /** Begins a span within that of the request, if it is traced. @param attributes from closed sets, never data that was sent or stored */
   begin(name: string, attributes: Readonly<Record<string, string>>): EndSpan | undefined;
   /** Binds a function to the present request, for a later call. */
   bind<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result;

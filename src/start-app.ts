@@ -31,13 +31,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/**
- * Migrates the database, starts the application and listens.
- *
- * @param settings with the URL of the database
- * @param retries for the database
- * @param embedded the database that stops with the service
- */
+/** Migrates the database, starts the application and listens. @param embedded the database that stops with the service */
 export async function startApp(
   settings: Settings,
   log: Logger,

@@ -8,14 +8,11 @@ import type { Service } from './start-app.js';
 
 /** Time to wait for a database that is unavailable, slow or read-only (contract §1). */
 const DATABASE_TIMEOUT_MS = 30_000;
-/** Time for the embedded database to stop after a failed or aborted start. */
-const STOP_TIMEOUT_MS = 3000;
+const STOP_TIMEOUT_MS = 3000; // time for the embedded database to stop after a failed or aborted start
 
 /**
  * Starts the whole service: database, migrations, application, listener.
- *
  * @param signal aborts the start at once; pending work ends with the process
- * @param timeoutMs how long to wait for the database
  * @throws the error of the first part that fails; the embedded database is stopped then
  */
 export async function startService(

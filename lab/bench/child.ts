@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Cleanup } from './cleanup.js';
 
 /**
- * Starts a script in a process of its own, which ends with the run.
+ * Starts a script in a separate process, which ends with the run.
  * @param script of this directory, or a path
  * @param env besides the environment of this process
  */

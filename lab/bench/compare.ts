@@ -7,6 +7,7 @@ import type { FloorSettings } from './floors/floor.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { LoadOrder, Work } from './load/generator.js';
 import type { LoadResult } from './load/run.js';
+import { compareVerifiers } from './local.js';
 import { postForm, postRequest } from './load/script.js';
 import { SERVICE_KEY } from './names.js';
 import type { HttpWorkload, Options } from './options.js';
@@ -16,7 +17,7 @@ import { interleave, measure, type Measured } from './turn.js';
 
 const JIT_WARM_UP_MS = 1500;
 /** Access tokens that W2 verifies in turn. */
-const VERIFIED = 1024;
+export const VERIFIED = 1024;
 
 interface HttpPlan {
   readonly title: string;
@@ -45,6 +46,11 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   for (const workload of options.workloads) {
     if (workload === 'W4') {
       await compareSockets(options, url, providerUrl, cleanup);
+      continue;
+    }
+    if (workload === 'W2L') {
+      const tokens = await accessTokens(latchkey.port, known.refreshTokens.slice(0, VERIFIED));
+      await compareVerifiers(options, latchkey.port, tokens, cleanup);
       continue;
     }
     await sweep(admin);
@@ -77,17 +83,16 @@ async function workOf(workload: HttpWorkload, known: KnownSessions, port: number
   if (workload === 'W1') return refreshes(known);
   if (workload === 'W1P') return { refreshesOf: known.boundSessions };
   if (workload === 'W3') return { signInAt: 'latchkey' };
-  return introspections(port, known);
+  return introspections(await accessTokens(port, known.refreshTokens.slice(0, VERIFIED)));
 }
 
-export async function introspections(port: number, known: KnownSessions): Promise<Work> {
-  const tokens = await accessTokens(port, known.refreshTokens.slice(0, VERIFIED));
+export function introspections(tokens: readonly string[]): Work {
   const headers = `Authorization: Bearer ${SERVICE_KEY}\r\n`;
   const requests = tokens.map((token) => String(postForm('/oauth2/introspect', { token }, headers)));
   return { requests, mark: '"active":true' };
 }
 
-export function refreshes({ refreshTokens }: KnownSessions): Work {
+export function refreshes({ refreshTokens }: Pick<KnownSessions, 'refreshTokens'>): Work {
   const requests = refreshTokens.map((refresh_token) =>
     String(postRequest('/oauth2/refresh', { refresh_token })),
   );
@@ -95,7 +100,7 @@ export function refreshes({ refreshTokens }: KnownSessions): Work {
 }
 
 /** By a refresh each. */
-async function accessTokens(port: number, refreshTokens: readonly string[]): Promise<string[]> {
+export async function accessTokens(port: number, refreshTokens: readonly string[]): Promise<string[]> {
   const tokens: string[] = [];
   for (const refresh_token of refreshTokens) {
     const answer = await fetch(`http://127.0.0.1:${port}/oauth2/refresh`, {

@@ -4,6 +4,9 @@ import type { Options } from './options.js';
 import type { Footprint, Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
+/** Of the machine: the bench may bind its processes to some of them later. */
+const CORES = availableParallelism();
+
 /** Prints what is compared, on which machine, and with which settings. */
 export async function printHeading(
   text: string,
@@ -19,7 +22,7 @@ export async function printHeading(
 ${text}
 Only ratios mean something, and only within one table; they are taken round by round. µs are CPU time a request.
 PostgreSQL has fsync and synchronous_commit on.
-${date}: ${availableParallelism()} cores, ${versions}; ${sessions} sessions, medians of ${rounds} rounds of ${seconds} s`);
+${date}: ${CORES} cores, ${versions}; ${sessions} sessions, medians of ${rounds} rounds of ${seconds} s`);
 }
 
 /**
@@ -82,6 +85,25 @@ export function printFootprints(footprints: readonly Footprint[]): void {
   print([['before the first request', 'start s', 'idle MiB', 'installed MiB'], ...rows]);
 }
 
+/** Rows of the file of results, with ratios to Latchkey. */
+export function socketSpeedsOf(connections: number, measured: readonly TargetTurns<SocketTurn>[]): Speed[] {
+  const base = measured.find(({ target }) => target === 'latchkey')!.turns;
+  return measured.flatMap(({ target, turns }) => {
+    const row = (operation: string, speed: keyof SocketTurn, cpu: keyof SocketTurn): Speed => ({
+      target,
+      operation,
+      connections,
+      requestsPerSecond: median(turns, speed),
+      ratio: ratio(turns, base, speed),
+      serviceCpu: median(turns, cpu),
+    });
+    return [
+      { ...row('socket connect', 'connectsPerSecond', 'connectCpu'), kibPerSocket: turns[0]!.memory },
+      row('socket message', 'messagesPerSecond', 'messageCpu'),
+    ];
+  });
+}
+
 /** Returns the figures of a table as rows of the file of results. */
 export function speedsOf(
   operation: string,
@@ -120,8 +142,9 @@ export function medianOf(values: readonly number[]): number {
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
 }
 
-/** Pads the columns: the first to the left, numbers to the right. */
-function print(rows: readonly (readonly string[])[]): void {
+/** Pads the columns: the first to the left, numbers to the right. A figure that does not exist is a dash. */
+export function print(given: readonly (readonly string[])[]): void {
+  const rows = given.map((row) => row.map((cell) => (cell === 'NaN' ? '–' : cell)));
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  '),

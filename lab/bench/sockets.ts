@@ -6,20 +6,23 @@ import { startLatchkey } from './latchkey-target.js';
 import type { SocketsOrder, SocketsResult, User } from './load/sockets.js';
 import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from './names.js';
 import type { Options } from './options.js';
-import { printSockets } from './report.js';
+import { startCentrifugo } from './peers/centrifugo.js';
+import { saveResults } from './peers/results.js';
+import { printSockets, socketSpeedsOf } from './report.js';
 import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-const SOCKETS_A_USER = 20;
+export const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 
 interface SocketTarget extends Measured {
+  readonly protocol: (SocketsOrder & { do: 'connect' })['protocol'];
   readonly users: readonly User[];
 }
 
-/** W4, beside bare Socket.IO. */
+/** W4, beside bare Socket.IO, and beside Centrifugo with `--peers`. */
 export async function compareSockets(
-  { sockets, rounds, seconds }: Options,
+  { peers, sockets, rounds, seconds }: Options,
   databaseUrl: string,
   providerUrl: string,
   cleanup: Cleanup,
@@ -27,12 +30,16 @@ export async function compareSockets(
   const clients = startChild('./load/sockets.js', cleanup);
   const bare = startChild('./floors/socket-io.js', cleanup);
   bare.send({ databaseUrl, providerUrl });
+  const userCount = Math.ceil(sockets / SOCKETS_A_USER);
   const targets: SocketTarget[] = [];
   for (const target of [
     { name: 'socket.io', pid: bare.pid!, port: await nextMessage<number>(bare) },
     await startLatchkey(databaseUrl, providerUrl, cleanup),
   ])
-    targets.push({ ...target, users: await signInUsers(target.port, Math.ceil(sockets / SOCKETS_A_USER)) });
+    targets.push({ ...target, protocol: 'socket.io', users: await signInUsers(target.port, userCount) });
+  const centrifugo = peers ? await startCentrifugo(userCount, cleanup) : undefined;
+  if (centrifugo) targets.push({ ...centrifugo, protocol: 'centrifugo' });
+  else if (peers) console.log('\nCentrifugo is left out: it is compiled with Go, which is missing.');
   const turns = await interleave(targets, rounds, async (target, round) => {
     // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
     const few = { ...target, users: target.users.slice(0, WARM_UP_USERS) };
@@ -40,19 +47,21 @@ export async function compareSockets(
     return turn(clients, target, seconds);
   });
   printSockets(`W4 ${sockets} sockets, ${SOCKETS_A_USER} a user`, turns);
+  if (peers) saveResults([...socketSpeedsOf(sockets, turns), ...(centrifugo ? [centrifugo.footprint] : [])]);
 }
 
 async function turn(
   clients: ChildProcess,
-  { pid, port, users }: SocketTarget,
+  { pid, port, protocol, users }: SocketTarget,
   seconds: number,
 ): Promise<SocketTurn> {
   const clientsDo = (order: SocketsOrder) => ask<SocketsResult>(clients, order);
   const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) });
+  const ports = [port];
   const before = now();
-  const opened = await clientsDo({ do: 'connect', port, users, each: SOCKETS_A_USER });
+  const opened = await clientsDo({ do: 'connect', protocol, ports, users, each: SOCKETS_A_USER });
   const between = now();
-  const pushed = await clientsDo({ do: 'push', milliseconds: seconds * 1000 });
+  const pushed = await clientsDo({ do: 'push', ports, ttl: 0, milliseconds: seconds * 1000 });
   const after = now();
   await clientsDo({ do: 'close' });
   return {
@@ -65,7 +74,7 @@ async function turn(
 }
 
 /** The first users of the stub provider, each on a device. */
-function signInUsers(port: number, count: number): Promise<User[]> {
+export function signInUsers(port: number, count: number): Promise<User[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
 }
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SignInCounts } from '../audit/sign-in-counts.js';
-import { StatesModule } from '../auth/states/states.module.js';
+import { StatesModule } from '../auth/states/state.service.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';

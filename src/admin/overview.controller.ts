@@ -6,8 +6,7 @@ import { KeptReading } from '../database/statements/kept-reading.js';
 import { listed } from '../provider/listed-provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Requires } from '../token/guard/access.js';
-import { LiveSessions } from '../token/sessions/live-sessions.js';
-import { UserCount } from '../user/user-count.js';
+import { Totals } from '../token/sessions/totals.js';
 import type { Overview } from './overview.dto.js';
 
 const DAY_HOURS = 24;
@@ -22,8 +21,7 @@ export class OverviewController {
 
   constructor(
     private readonly counts: SignInCounts,
-    private readonly users: UserCount,
-    private readonly sessions: LiveSessions,
+    private readonly totals: Totals,
     private readonly providers: ProviderRegistry,
     presence: PresenceStore,
   ) {
@@ -41,9 +39,9 @@ export class OverviewController {
   async overview(): Promise<Overview> {
     const [{ tallies, countedFrom, firstHour }, users, usersOnline, liveSessions] = await Promise.all([
       this.counts.read(),
-      this.users.get(),
+      this.totals.users.get(),
       this.online.get(),
-      this.sessions.get(),
+      this.totals.liveSessions.get(),
     ]);
     const hours = Array.from({ length: HOURS }, (_, i) => firstHour + i * HOUR_MS);
     return {

@@ -11,14 +11,9 @@ import type { Claims } from '../provider/identity/claims.js';
 import type { Provider } from '../provider/provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { adminCallback, redirectUriAt } from '../provider/redirect-uris.js';
-import type { TestBegun, TestResult } from './test-sign-in.dto.js';
+import type { TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 
-/** Callback of a test. */
-interface Callback {
-  readonly code: string;
-  readonly state: string;
-  readonly iss?: string | undefined;
-}
+type Callback = Required<Pick<TestSignInDto, 'code' | 'state'>> & { readonly iss?: string | undefined };
 
 /**
  * Sign-ins that show what a provider sends (contract §9). They sign nobody in, write no user and no session, and have states of
@@ -43,13 +38,8 @@ export class TestSignIns {
       state,
       redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
     });
-    await this.states.save(testState(state), {
-      provider: name,
-      redirectUri,
-      codeChallenge: null,
-      memory,
-      clientRequest: null,
-    });
+    const test = { provider: name, redirectUri, codeChallenge: null, memory, clientRequest: null };
+    await this.states.save(testState(state), test);
     return { redirect_url: url.href, state };
   }
 
@@ -94,16 +84,9 @@ export class TestSignIns {
     { code, state, iss }: Callback,
     received: (claims: Claims) => void,
   ): Promise<Identity | { readonly error: string; readonly reason: string }> {
-    const request = {
-      code,
-      state,
-      redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
-      ...(iss !== undefined && { iss }),
-      ...(memory !== null && { memory }),
-      received,
-    };
+    const ours = redirectUriAt(this.settings, provider.settings, redirectUri);
     try {
-      return await provider.exchange(request, true);
+      return await provider.exchange({ code, state, redirectUri: ours, iss, memory, received }, true);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       const secrets = [code, state, ...Object.values(memory ?? {})].filter((one) => typeof one === 'string');

@@ -1,17 +1,15 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/**
- * One event of the audit trail (contract §9). Keyed by user, so that it is written beside the user's other rows; `at` is read under
- * the user's lock, so that events of one user are in the order of their commits.
- */
+/** Event of the audit trail (contract §9). `at` is read under the user's lock: events of one user are in the order of their commits. */
 @Expires({ age: { column: 'at', days: 'auditRetentionDays' } })
 @Entity('audit_events')
 @Index('audit_events_at', ['at', 'id'])
 @Index('audit_events_refused', ['at', 'id'], { where: `result = 'refused'` })
 export class StoredAuditEvent {
-  @PrimaryColumn('uuid', { name: 'user_id' })
-  userId!: string;
+  // The properties have the names of the columns, which are those of `GET /audit`.
+  @PrimaryColumn('uuid')
+  user_id!: string;
 
   @PrimaryColumn('timestamptz', { default: () => 'clock_timestamp()' })
   at!: Date;
@@ -33,31 +31,31 @@ export class StoredAuditEvent {
   @Column('text', { nullable: true })
   reason!: string | null;
 
-  @Column('uuid', { name: 'session_id', nullable: true })
-  sessionId!: string | null;
+  @Column('uuid', { nullable: true })
+  session_id!: string | null;
 
-  @Column('uuid', { name: 'device_id', nullable: true })
-  deviceId!: string | null;
+  @Column('uuid', { nullable: true })
+  device_id!: string | null;
 
   @Column('text', { nullable: true })
   provider!: string | null;
 
-  @Column('text', { name: 'provider_user_id', nullable: true })
-  providerUserId!: string | null;
+  @Column('text', { nullable: true })
+  provider_user_id!: string | null;
 
   /** As `AUDIT_ADDRESSES` allows. */
   @Column('text', { nullable: true })
   address!: string | null;
 
-  @Column('text', { name: 'user_agent', nullable: true })
-  userAgent!: string | null;
+  @Column('text', { nullable: true })
+  user_agent!: string | null;
 
-  @Column('text', { name: 'actor_type' })
-  actorType!: string;
+  @Column('text')
+  actor_type!: string;
 
-  @Column('text', { name: 'actor_name', nullable: true })
-  actorName!: string | null;
+  @Column('text', { nullable: true })
+  actor_name!: string | null;
 
-  @Column('text', { name: 'request_id', nullable: true })
-  requestId!: string | null;
+  @Column('text', { nullable: true })
+  request_id!: string | null;
 }

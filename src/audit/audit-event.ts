@@ -15,7 +15,6 @@ export class Actor {
   name?: string | undefined;
 }
 
-/** Origin of a request, for the audit trail. */
 export interface Origin {
   /** As `AUDIT_ADDRESSES` allows. */
   readonly address: string | null;
@@ -24,12 +23,11 @@ export interface Origin {
   readonly actor: Readonly<Actor>;
 }
 
-/** Origin of a change that no request causes. @param name what causes it */
+/** Origin of a change that no request causes. */
 export function systemOrigin(name?: string): Origin {
   return { address: null, userAgent: null, requestId: null, actor: { type: 'system', name } };
 }
 
-/** What a writer knows of an event. */
 export interface AuditFacts {
   readonly event: AuditName;
   /** Null: the user is not known. */
@@ -94,57 +92,40 @@ export type RecordedEvent = Omit<AuditEvent, 'at'> & {
 export const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 /** Maps a row to the event that is sent. @public */
-export function auditEventOf(row: StoredAuditEvent): AuditEvent {
+export function auditEventOf({ at, ...row }: StoredAuditEvent): AuditEvent {
   const { id, ...members } = recordedEventOf(row);
-  return { id, at: row.at.toISOString(), ...members };
+  return { id, at: at.toISOString(), ...members };
 }
 
-/** Row without its time, which only the database knows. */
 export type AuditRow = Omit<StoredAuditEvent, 'at'>;
 
-/** Maps a row to the event that is published. */
-export function recordedEventOf(row: AuditRow): RecordedEvent {
-  const userId = row.userId === NO_USER ? undefined : row.userId;
-  const type = row.actorType as Actor['type'];
-  const name = row.actorName ?? (type === 'user' ? userId : undefined);
-  return {
-    id: row.id,
-    event: row.event as AuditName,
-    result: row.result as AuditEvent['result'],
-    error: row.error ?? undefined,
-    reason: row.reason ?? undefined,
-    user_id: userId,
-    session_id: row.sessionId ?? undefined,
-    device_id: row.deviceId ?? undefined,
-    provider: row.provider ?? undefined,
-    provider_user_id: row.providerUserId ?? undefined,
-    address: row.address ?? undefined,
-    user_agent: row.userAgent ?? undefined,
-    actor: { type, name },
-    request_id: row.requestId ?? undefined,
-  };
+export function recordedEventOf({ actor_type, actor_name, ...row }: AuditRow): RecordedEvent {
+  const type = actor_type as Actor['type'];
+  const user_id = row.user_id === NO_USER ? null : row.user_id;
+  const name = actor_name ?? (type === 'user' && user_id !== null ? user_id : undefined);
+  const members = Object.entries({ ...row, user_id }).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(members), actor: { type, name } } as RecordedEvent;
 }
 
-/** Maps what a writer knows to a row. @param id UUID */
 export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
   const { event, userId, origin } = facts;
   const { type, name = null } = origin.actor;
   return {
-    userId: userId ?? NO_USER,
     id,
     event,
     result: event.endsWith('_refused') || facts.error !== undefined ? 'refused' : 'ok',
     error: facts.error ?? null,
     reason: facts.reason === undefined ? null : printable(facts.reason),
-    sessionId: facts.sessionId ?? null,
-    deviceId: facts.deviceId ?? null,
+    user_id: userId ?? NO_USER,
+    session_id: facts.sessionId ?? null,
+    device_id: facts.deviceId ?? null,
     provider: facts.provider ?? null,
-    providerUserId: facts.providerUserId ?? null,
+    provider_user_id: facts.providerUserId ?? null,
     address: origin.address,
-    userAgent: origin.userAgent,
-    actorType: type,
-    actorName: type === 'user' && name === userId ? null : name, // recordedEventOf knows it
-    requestId: origin.requestId,
+    user_agent: origin.userAgent,
+    actor_type: type,
+    actor_name: type === 'user' && name === userId ? null : name, // recordedEventOf knows it
+    request_id: origin.requestId,
   };
 }
 
@@ -169,7 +150,6 @@ declare module 'express-serve-static-core' {
 
 const LONGEST_USER_AGENT = 1024;
 
-/** Injects the origin of the request: `@From() origin: Origin`. */
 export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );

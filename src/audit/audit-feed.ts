@@ -1,33 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { databaseUnavailable } from '../errors/server-error.js';
+import { databaseUnavailable } from '../errors/oauth-error.js';
+import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../http/parameters/cursor.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
-import { StoredAuditEvent } from './audit-event.entity.js';
+import type { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Events that one statement reads. They fit into the bound of a stream, though JSON needs six characters for a control character. */
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 /** The `at` of an event is read after the start of its transaction, which PostgreSQL shows within this time. */
 const MARGIN_S = 1;
 
-/** Place in the trail: `<at in µs>-<id>`. It is valid on all instances, and after a restored backup. */
+/** Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup. */
 export type Cursor = string;
 
-const CURSOR = /^(\d{1,16})-([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
 /** Id before all others. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Events in the order of their time. */
 export interface AuditPage {
   readonly events: readonly { readonly event: AuditEvent; readonly cursor: Cursor }[];
   /** Behind these events, and behind all older ones. */
   readonly cursor: Cursor;
-  /** Whether more events may be read at once. */
   readonly hasMore: boolean;
 }
 
-/** Upper bound of all horizons until now. `now()` was before the look at other transactions, however late that is. */
-const LATEST = `now() - interval '${MARGIN_S} second'`;
+/** SQL: upper bound of all horizons until now. `now()` was before the look at other transactions, however late that is. */
+export const LATEST_PLACE = placeOf(`now() - interval '${MARGIN_S} second'`);
 
 /** Start of the oldest transaction in progress. */
 const FIRST_START = `
@@ -35,33 +33,24 @@ const FIRST_START = `
   WHERE datname = current_database() AND usename = session_user AND pid <> pg_backend_pid()
     AND (application_name = current_setting('application_name') OR backend_xid IS NOT NULL)`;
 /**
- * `horizon`: no event before it can still be committed, since each transaction that may write an event began at the horizon or later:
- * transactions of the service, and transactions of its role that have written something (`backend_xid`), as of an instance with another
- * `application_name`, but not of `pg_dump`.
+ * `horizon`: no event before it can still be committed, since each transaction that may write one began later: those of the service,
+ * and those of its role that have written something (`backend_xid`), but not those of `pg_dump`.
  */
 const HORIZON = `
-  SELECT pg_is_in_recovery() AS "isStandby", ${micros(LATEST)} AS latest, ${micros(`least(${LATEST}, (${FIRST_START}))`)} AS horizon`;
+  SELECT pg_is_in_recovery() AS "isStandby", ${LATEST_PLACE} AS latest,
+    least(${LATEST_PLACE}, ${placeOf(`(${FIRST_START})`)}) AS horizon`;
 
-/**
- * Reads the audit trail such that nothing is left out (contract §9). A reader at a cursor gets all events behind it: in commit order
- * per user, since `at` is read under the user's lock.
- */
+const PAGE = `
+  SELECT *, ${placeOf('at')} AS place FROM audit_events
+  WHERE (at, id) > (${timeAt('$1')}, $2::uuid) AND at < ${timeAt('$3')} ORDER BY at, id LIMIT ${PAGE_SIZE}`;
+
+/** Reads the audit trail such that nothing is left out (contract §9), in commit order per user. */
 @Injectable()
 export class AuditFeed {
-  private readonly page: string;
-
-  constructor(private readonly dataSource: DataSource) {
-    const { columns } = dataSource.getMetadata(StoredAuditEvent);
-    const list = columns.map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`);
-    this.page = `
-      SELECT ${list.join(', ')}, ${micros('at')} AS micros FROM audit_events
-      WHERE (at, id) > (${timeOf('$1')}, $2::uuid) AND at < ${timeOf('$3')} ORDER BY audit_events.at, id LIMIT ${PAGE}`;
-  }
+  constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * Reads the next events. If the cursor is in the future, the database's clock was set back, so that events behind the cursor may have
-   * an earlier time: the cursor is set back as well.
-   *
+   * Reads the next events. A cursor in the future is set back, like the database's clock before.
    * @param after undefined: begins now
    * @throws OAuthError `server_error` on a standby, which may lack events, and errors of the database
    */
@@ -71,49 +60,28 @@ export class AuditFeed {
       const [now] = await manager.query<{ isStandby: boolean; latest: string; horizon: string }[]>(HORIZON);
       const { isStandby, latest, horizon } = now!;
       if (isStandby) throw databaseUnavailable();
-      const [, at, id] = CURSOR.exec(after ?? '') ?? [];
-      if (after === undefined || Number(at) > Number(latest))
-        return { events: [], cursor: cursorAt(horizon), hasMore: false };
-      const rows = await manager.query<(StoredAuditEvent & { micros: string })[]>(this.page, [
-        at,
-        id,
-        horizon,
-      ]);
-      const events = rows.map((row) => ({ event: auditEventOf(row), cursor: cursorAt(row.micros, row.id) }));
-      const hasMore = rows.length === PAGE;
-      const cursor = hasMore ? events.at(-1)!.cursor : cursorAt(horizon);
+      const end = cursorOf({ place: horizon, id: BEFORE_ALL });
+      const from = placeIn(after);
+      if (!after || !from || Number(from.place) > Number(latest))
+        return { events: [], cursor: end, hasMore: false };
+      const rows = await manager.query<(StoredAuditEvent & Place)[]>(PAGE, [from.place, from.id, horizon]);
+      const events = rows.map(({ place, ...row }) => ({
+        event: auditEventOf(row),
+        cursor: cursorOf({ place, id: row.id }),
+      }));
+      const hasMore = rows.length === PAGE_SIZE;
+      const cursor = hasMore ? events.at(-1)!.cursor : end;
       return { events, cursor: isBefore(cursor, after) ? after : cursor, hasMore };
     });
   }
 }
 
-/** Returns a cursor that a reader has sent; undefined if it is malformed. */
-export function parseCursor(text: string | undefined): Cursor | undefined {
-  return text !== undefined && CURSOR.test(text) ? text : undefined;
-}
-
-function cursorAt(at: string, id = BEFORE_ALL): Cursor {
-  return `${at}-${id}`;
-}
-
-/** Whether a cursor is before another one. */
 export function isBefore(cursor: Cursor, other: Cursor): boolean {
-  const [, at, id = ''] = CURSOR.exec(cursor)!;
-  const [, otherAt, otherId = ''] = CURSOR.exec(other)!;
-  return at === otherAt ? id < otherId : Number(at) < Number(otherAt);
+  const [one, two] = [placeIn(cursor)!, placeIn(other)!];
+  return one.place === two.place ? one.id < two.id : Number(one.place) < Number(two.place);
 }
 
-/** Time of a cursor, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export function timeOfCursor(cursor: Cursor): number {
   return parseInt(cursor, 10) / 1000;
-}
-
-/** SQL: microseconds since the epoch, exactly. */
-function micros(time: string): string {
-  return `(extract(epoch FROM ${time}) * 1000000)::bigint`;
-}
-
-/** SQL: the time of microseconds since the epoch, exactly up to the year 2255. */
-function timeOf(parameter: string): string {
-  return `('epoch'::timestamptz + ${parameter}::bigint * interval '1 microsecond')`;
 }

@@ -1,5 +1,4 @@
 import { Global, Module } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
 import { AuditStreams, AuditStreamsController } from './audit-streams.js';
@@ -7,31 +6,14 @@ import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
 import { AuditSearch } from './search/audit-search.js';
 import { AuditController } from './search/audit.controller.js';
-import { WebhookHttp } from './webhooks/webhook-http.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
 import { Webhooks } from './webhooks/webhooks.js';
-
-const webhookHttp = {
-  provide: WebhookHttp,
-  inject: [SETTINGS],
-  useFactory: ({ webhookPrivate }: Settings) => new WebhookHttp(webhookPrivate),
-};
 
 /** The audit trail (contract §9), to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
   controllers: [AuditController, AuditStreamsController],
-  providers: [
-    AuditFeed,
-    AuditLog,
-    AuditSearch,
-    AuditStore,
-    AuditStreams,
-    AuditTrail,
-    webhookHttp,
-    Webhooks,
-    WebhookStore,
-  ],
+  providers: [AuditFeed, AuditLog, AuditSearch, AuditStore, AuditStreams, AuditTrail, Webhooks, WebhookStore],
   exports: [AuditStore, AuditTrail],
 })
 export class AuditModule {}

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
+import {
+  DataSource,
+  getMetadataArgsStorage,
+  type EntityManager,
+  type EntitySubscriberInterface,
+  type QueryRunner,
+} from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
@@ -13,28 +19,18 @@ import {
   type AuditRow,
   type RecordedEvent,
 } from './audit-event.js';
+import { StoredAuditEvent } from './audit-event.entity.js';
 
-/** Columns: name, type and value. `at` has its default, the time under the locks of the transaction. */
-const COLUMNS: readonly (readonly [string, string, keyof AuditRow])[] = [
-  ['user_id', 'uuid', 'userId'],
-  ['id', 'uuid', 'id'],
-  ['event', 'text', 'event'],
-  ['result', 'text', 'result'],
-  ['error', 'text', 'error'],
-  ['reason', 'text', 'reason'],
-  ['session_id', 'uuid', 'sessionId'],
-  ['device_id', 'uuid', 'deviceId'],
-  ['provider', 'text', 'provider'],
-  ['provider_user_id', 'text', 'providerUserId'],
-  ['address', 'text', 'address'],
-  ['user_agent', 'text', 'userAgent'],
-  ['actor_type', 'text', 'actorType'],
-  ['actor_name', 'text', 'actorName'],
-  ['request_id', 'text', 'requestId'],
-];
-const INSERT = `INSERT INTO audit_events (${COLUMNS.map(([name]) => name).join(', ')})`;
-const INSERT_MANY = `
-  ${INSERT} SELECT * FROM unnest(${COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+/** Columns to insert. `at` has its default, the time under the locks of the transaction. */
+const COLUMNS = getMetadataArgsStorage()
+  .filterColumns(StoredAuditEvent)
+  .map(({ propertyName, options }) => ({
+    name: propertyName as keyof AuditRow,
+    type: options.type as string,
+  }))
+  .filter(({ name }) => String(name) !== 'at');
+const INSERT = `INSERT INTO audit_events (${COLUMNS.map(({ name }) => name).join(', ')})`;
+const ARRAYS = COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
 
 /** Events of a user that one statement reads. */
 const SLICE = 1000;
@@ -72,10 +68,7 @@ export class AuditStore implements EntitySubscriberInterface {
     dataSource.subscribers.push(this);
   }
 
-  /**
-   * Writes events, in their order. The caller has locked the user's row, so that `at` has the order of the user's commits.
-   * @param manager of the transaction of the change
-   */
+  /** Writes events in the transaction of their change. The caller has locked the user's row, so that `at` has the order of commits. */
   async write(manager: EntityManager, facts: readonly AuditFacts[]): Promise<void> {
     if (facts.length === 0) return;
     const rows = facts.map((one) => auditRowOf(randomUUID(), one));
@@ -108,7 +101,7 @@ export class AuditStore implements EntitySubscriberInterface {
   /** Inserts refusals, which may have waited while their user was removed: of that user, nothing personal is stored. */
   async insertRefusals(rows: readonly AuditRow[]): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
-      const userIds = [...new Set(rows.map(({ userId }) => userId))].filter((id) => id !== NO_USER);
+      const userIds = [...new Set(rows.map(({ user_id }) => user_id))].filter((id) => id !== NO_USER);
       const held = new Set([NO_USER]);
       // The locks make `forget` wait; a statement of Citus locks rows of one node only.
       const [hold, values] = this.sql.distributed ? [HOLD_ONE, userIds] : [HOLD, [userIds]];
@@ -116,8 +109,8 @@ export class AuditStore implements EntitySubscriberInterface {
         const found = await manager.query<{ user_id: string }[]>(hold, [value]);
         for (const { user_id } of found) held.add(user_id);
       }
-      const nothing = { providerUserId: null, address: null, userAgent: null, reason: null };
-      const known = rows.map((row) => (held.has(row.userId) ? row : { ...row, ...nothing }));
+      const nothing = { provider_user_id: null, address: null, user_agent: null, reason: null };
+      const known = rows.map((row) => (held.has(row.user_id) ? row : { ...row, ...nothing }));
       await this.insert(manager, known);
     });
   }
@@ -125,16 +118,16 @@ export class AuditStore implements EntitySubscriberInterface {
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
   private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
     if (!this.sql.distributed) {
-      const columns = COLUMNS.map(([, , key]) => rows.map((row) => row[key]));
-      await manager.query(INSERT_MANY, columns);
+      const values = COLUMNS.map(({ name }) => rows.map((row) => row[name]));
+      await manager.query(`${INSERT} SELECT * FROM unnest(${ARRAYS})`, values);
       return;
     }
-    for (const userId of new Set(rows.map((row) => row.userId))) {
-      const own = rows.filter((row) => row.userId === userId);
+    for (const userId of new Set(rows.map((row) => row.user_id))) {
+      const own = rows.filter((row) => row.user_id === userId);
       const places = own.map(
         (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
       );
-      const values = own.flatMap((row) => COLUMNS.map(([, , key]) => row[key]));
+      const values = own.flatMap((row) => COLUMNS.map(({ name }) => row[name]));
       await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
     }
   }

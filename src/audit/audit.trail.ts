@@ -18,7 +18,6 @@ const SECOND_MS = 1000;
 
 type RefusalName = 'sign_in_refused' | 'refresh_refused' | 'service_key_refused';
 
-/** Refusal, which belongs to no change. */
 export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly event: RefusalName;
   /** Default: the user is not known. */
@@ -32,10 +31,7 @@ interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
   readonly row: AuditRow;
 }
 
-/**
- * Publishes refusals at once, and stores them in batches, at most 1,000 a second; the others are counted in one event for each name.
- * Any client can cause them, so no request waits for them.
- */
+/** Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name. No request waits for them. */
 @Injectable()
 export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditTrail.name);
@@ -67,7 +63,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     }
   }
 
-  /** Writes what waits: the connection pool is closed only after this. */
+  /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.endSecond();
     await this.write();
@@ -101,7 +97,6 @@ export class AuditTrail implements BeforeApplicationShutdown {
     this.nextWrite ??= setTimeout(() => void this.write(), WRITE_EVERY_MS).unref();
   }
 
-  /** One batch at a time. */
   private write(): Promise<void> {
     clearTimeout(this.nextWrite);
     this.nextWrite = undefined;
@@ -124,5 +119,6 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
 async function attributed({ row, claimed, isProven }: Waiting): Promise<AuditRow> {
   if (!claimed || !(await isProven?.())) return row;
-  return { ...row, ...claimed };
+  const { userId: user_id, sessionId: session_id, deviceId: device_id } = claimed;
+  return { ...row, user_id, session_id, device_id };
 }

@@ -15,8 +15,6 @@ const SETTLED_MS = 60_000;
 const FRESH_MS = 10_000;
 /** Longest wait of a caller; the counting goes on. */
 const PATIENCE_MS = 2000;
-/** A statement should take about this long; the connection is free in between. */
-const STATEMENT_MS = 150;
 const SHORTEST_MS = 1000;
 
 const CANCELED = '57014';
@@ -43,18 +41,17 @@ const COUNT = {
 };
 
 /**
- * Sign-ins of the last seven days from the audit trail, on all instances. An event is read once, when it is settled: newest
- * first at the beginning, then what has been added. Each statement is a range of the index on `at`, as long as some 150 ms allow.
+ * Counts sign-ins of the last seven days, on all instances. An event is read once, when it is settled: newest first at the beginning,
+ * then what has been added.
  */
 @Injectable()
 export class SignInCounts {
   private readonly providers: readonly string[];
-  private readonly settled = new SignInTallies();
-  private recent = new SignInTallies();
+  private settled = new SignInTallies();
+  private recent: CountedRow[] = [];
   /** Begin and end of the settled time that is counted; milliseconds since the epoch. */
   private from = 0;
   private to = 0;
-  private widthMs = HOUR_MS;
   private readonly counting: KeptReading<void>;
 
   constructor(
@@ -66,17 +63,10 @@ export class SignInCounts {
     this.counting = new KeptReading(() => this.count(), FRESH_MS);
   }
 
-  /**
-   * Returns the tallies, at most ten seconds old. `countedFrom` is after the begin of the first hour while that many events are
-   * still being counted, after the start of an instance.
-   */
+  /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */
   async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
-    const patience = new AbortController();
-    await Promise.race([
-      this.counting.get(),
-      delay(PATIENCE_MS, undefined, { ref: false, signal: patience.signal }),
-    ]).finally(() => patience.abort());
-    const tallies = this.settled.with(this.recent);
+    await Promise.race([this.counting.get(), delay(PATIENCE_MS, undefined, { ref: false })]);
+    const tallies = new SignInTallies([...this.settled.rows(), ...this.recent]);
     return { tallies, countedFrom: this.from, firstHour: this.firstHour() };
   }
 
@@ -89,41 +79,31 @@ export class SignInCounts {
     const first = this.firstHour();
     const settled = this.clock.now() - SETTLED_MS;
     if (this.to < first) {
-      this.settled.clear();
+      this.settled = new SignInTallies();
       this.from = this.to = settled;
     }
     this.settled.dropBefore(first);
     while (this.to < settled) {
-      const end = Math.min(this.to + this.widthMs, settled);
-      const rows = await this.rowsIn(this.to, end);
-      if (!rows) continue;
-      this.settled.add(rows);
+      const end = Math.min(this.to + HOUR_MS, settled);
+      this.settled.add(await this.rowsIn(this.to, end));
       this.to = end;
     }
-    const recent = new SignInTallies();
-    recent.add(await this.query(this.to, Number.MAX_SAFE_INTEGER));
-    this.recent = recent;
+    this.recent = await this.query(this.to, Number.MAX_SAFE_INTEGER);
     while (this.from > first) {
-      const begin = Math.max(this.from - this.widthMs, first);
-      const rows = await this.rowsIn(begin, this.from);
-      if (!rows) continue;
-      this.settled.add(rows);
+      const begin = Math.max(this.from - HOUR_MS, first);
+      this.settled.add(await this.rowsIn(begin, this.from));
       this.from = begin;
     }
   }
 
-  /** Adapts the length of the next statement. @returns undefined if this one took too long */
-  private async rowsIn(begin: number, end: number): Promise<CountedRow[] | undefined> {
-    const began = performance.now();
+  /** Divides a range that takes longer than the statement timeout. */
+  private async rowsIn(begin: number, end: number): Promise<CountedRow[]> {
     try {
-      const rows = await this.query(begin, end);
-      const factor = STATEMENT_MS / (performance.now() - began);
-      this.widthMs = (end - begin) * Math.min(Math.max(factor, 0.25), 8);
-      return rows;
+      return await this.query(begin, end);
     } catch (error) {
       if (errorCode(error) !== CANCELED || end - begin <= SHORTEST_MS) throw error;
-      this.widthMs = (end - begin) / 4;
-      return undefined;
+      const middle = (begin + end) / 2;
+      return [...(await this.rowsIn(begin, middle)), ...(await this.rowsIn(middle, end))];
     }
   }
 

@@ -27,6 +27,10 @@ export interface Last {
 export class SignInTallies {
   private readonly hours = new Map<number, Map<string, CountedRow>>();
 
+  constructor(rows: Iterable<CountedRow> = []) {
+    this.add(rows);
+  }
+
   add(rows: Iterable<CountedRow>): void {
     for (const row of rows) {
       const hour = this.hours.get(row.hour) ?? new Map<string, CountedRow>();
@@ -41,30 +45,15 @@ export class SignInTallies {
     }
   }
 
-  /** Returns these and other tallies together. */
-  with(others: SignInTallies): SignInTallies {
-    const both = new SignInTallies();
-    for (const [hour, rows] of this.hours)
-      both.hours.set(hour, others.hours.has(hour) ? new Map(rows) : rows);
-    both.add(others.rows());
-    return both;
-  }
-
-  clear(): void {
-    this.hours.clear();
-  }
-
   dropBefore(time: number): void {
     for (const hour of this.hours.keys()) if (hour < time) this.hours.delete(hour);
   }
 
-  /** Returns how often an event occurred in an hour. */
   sum(event: CountedRow['event'], hour: number): number {
     const rows = [...(this.hours.get(hour)?.values() ?? [])];
     return rows.reduce((sum, row) => sum + (row.event === event ? row.events : 0), 0);
   }
 
-  /** Returns the most frequent errors of refusals since an hour. */
   refusals(since: number, most: number): { error: string; count: number }[] {
     const counts = new Map<string, number>();
     for (const { hour, event, error, events } of this.rows()) {
@@ -86,7 +75,7 @@ export class SignInTallies {
     return last;
   }
 
-  private *rows(): Generator<CountedRow> {
+  *rows(): Generator<CountedRow> {
     for (const hour of this.hours.values()) yield* hour.values();
   }
 }

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { type Origin, From } from '../audit/audit-event.js';
+import { type Origin, From, originOf } from '../audit/audit-event.js';
 import { Public } from '../token/guard/access.js';
 import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
@@ -85,10 +85,9 @@ export class AuthController {
     @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
-    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, origin);
-    if (body instanceof ClientTokenDto) {
-      return this.clientExchange.exchange(body, call, { authorization, origin });
-    }
+    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, () => origin);
+    if (body instanceof ClientTokenDto)
+      return this.clientExchange.exchange(body, call, origin, authorization);
     return this.auth.exchange(body, call, origin);
   }
 
@@ -106,9 +105,10 @@ export class AuthController {
   @HttpCode(200)
   refresh(
     @Body() body: RefreshDto,
-    @From() origin: Origin,
+    @Req() request: Request,
     @Headers('dpop') header?: string,
   ): Promise<RefreshedToken> {
-    return this.tokens.refresh(body.refresh_token, { header, path: '/oauth2/refresh' }, origin);
+    const call = { header, path: '/oauth2/refresh' } as const;
+    return this.tokens.refresh(body.refresh_token, call, () => originOf(request));
   }
 }

@@ -24,7 +24,7 @@ import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore, SignInWriter } from './sign-in/sign-in.store.js';
 import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
-import { StatesModule } from './states/states.module.js';
+import { StatesModule } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
 import { UserDirectory } from './users/user-directory.js';

@@ -51,11 +51,7 @@ export class ServerMetadata {
 @Public()
 @Controller()
 export class ServerMetadataController {
-  private readonly document: ServerMetadata;
-
-  constructor(@Inject(SETTINGS) { publicUrl }: Settings) {
-    this.document = new ServerMetadata(publicUrl);
-  }
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
   /**
    * What the service is and does, for clients that configure themselves
@@ -67,6 +63,6 @@ export class ServerMetadataController {
   @Get('.well-known/oauth-authorization-server')
   @Header('Cache-Control', 'public, max-age=300')
   metadata(): ServerMetadata {
-    return this.document;
+    return new ServerMetadata(this.settings.publicUrl);
   }
 }

@@ -3,7 +3,8 @@ import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
-import { UUID } from '../http/parameters/uuid.js';
+import { A_UUID } from '../http/parameters/uuid.js';
+import { RefreshedToken } from '../token/refresh/token.service.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 
@@ -12,7 +13,7 @@ const CODE_VERIFIER = { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unr
 /** Device of a sign-in (spec §2.4). */
 export class DeviceDto {
   /** UUID that the client generated for its device. */
-  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
+  @OptionalText(A_UUID)
   device_id?: string;
 
   /** Display name of the device. */
@@ -77,17 +78,9 @@ export class RefreshDto {
 }
 
 /** Answer of POST /oauth2/token (spec §4.3). */
-export class IssuedTokens {
-  /** A JWT. */
-  access_token!: string;
-
-  token_type!: 'Bearer';
-
+export class IssuedTokens extends RefreshedToken {
   /** Only in this answer; reusable until it expires. */
   refresh_token!: string;
-
-  /** Lifetime of the access token, in seconds. */
-  expires_in!: number;
 
   /** The user: a UUID. */
   user_id!: string;
@@ -99,7 +92,6 @@ type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 /**
  * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
  * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send another state.
- *
  * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */

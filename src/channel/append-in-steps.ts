@@ -1,15 +1,9 @@
 import type { EntityManager } from 'typeorm';
+import type { ChannelEvent } from '../events.js';
 import { LARGEST_TRIM, TRIM_EVERY } from './append.sql.js';
 
 /** Event to append; `data` is JSON, `ttl` in seconds. */
-interface Appended {
-  readonly userId: string;
-  readonly id: string;
-  readonly event: string;
-  readonly data: string;
-  readonly deviceId: string | null;
-  readonly ttl: number;
-}
+type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly data: string; readonly ttl: number };
 
 const COUNT = `
   INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, 1)
@@ -27,15 +21,13 @@ const TRIM = `
     SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))`;
 
 /**
- * Appends an event as `appendEvent` does, for Citus in several statements: each is one task on the user's node. Citus runs an
+ * Appends an event as APPEND_TO_TARGET does, for Citus in several statements: each is one task on the user's node. Citus runs an
  * INSERT inside a `WITH` in six steps with a two-phase commit, at a fifth of the speed.
- *
  * @param manager of the transaction that locks the counter's row until it ends
- * @param history `Settings.channelHistory`
  */
 export async function appendInSteps(
   manager: EntityManager,
-  { userId, id, event, data, deviceId, ttl }: Appended,
+  { userId, id, event, data, deviceId, ttl }: NewEvent,
   history: number,
 ): Promise<{ event_offset: string; sent_at: Date }> {
   const [counter] = await manager.query<{ last_offset: string }[]>(COUNT, [userId]);

@@ -1,9 +1,6 @@
 /** Offsets divisible by this trim the history (contract §2, CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
-/**
- * Events that one statement removes at most. A history that is far too long, because the setting was lowered, shrinks step by
- * step: an append that exceeds the statement timeout would fail again and again.
- */
+/** Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the statement timeout. */
 export const LARGEST_TRIM = 10_000;
 /** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
 const LEAST_TRIM = 2 * TRIM_EVERY;
@@ -11,63 +8,39 @@ const LEAST_TRIM = 2 * TRIM_EVERY;
 /** Seconds for which the service's own events are stored (contract §7). */
 export const OWN_EVENTS_TTL = 86_400;
 
-/** One append, as SQL expressions. */
-interface Append {
-  readonly userId: string;
-  readonly id: string;
-  /** Name of the event. */
-  readonly event: string;
-  /** JSON, as text. */
-  readonly data: string;
-  /** NULL: for all devices of the user. */
-  readonly deviceId: string;
-  /** Seconds. */
-  readonly ttl: string;
-  /** `Settings.channelHistory` */
-  readonly history: string;
-  /** Relation of one row, or of none: then nothing is appended. */
-  readonly from: string;
-}
-
 /**
- * Appends an event to a user's history and trims the history, as three members of a `WITH`: `counter` (`last_offset`),
- * `channel_event` (`event_offset`, `data`, `sent_at`) and `trimmed`. The row of the counter stays locked until the transaction
- * ends, so offsets become visible in order.
+ * Appends an event to a user's history and trims the history, as three members of a `WITH`. The counter's row stays locked until the
+ * transaction ends, so offsets become visible in order. Parameters: user, id, name, data as JSON, device (NULL: all), `ttl`,
+ * `Settings.channelHistory`. Nothing is appended if `target`, a member of the same `WITH`, has no row.
  */
-export function appendEvent({ userId, id, event, data, deviceId, ttl, history, from }: Append): string {
-  return `
+export const APPEND_TO_TARGET = `
     counter AS (
-      INSERT INTO channels (user_id, last_offset) SELECT ${userId}, 1 FROM ${from}
+      INSERT INTO channels (user_id, last_offset) SELECT $1, 1 FROM target
       ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
       RETURNING last_offset
     ), channel_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT ${userId}, last_offset, ${id}, ${event}, ${data}, ${deviceId}, now(), now() + make_interval(secs => ${ttl})
-      FROM counter, ${from}
-      RETURNING event_offset, data, sent_at
+      SELECT $1, last_offset, $2, $3, $4, $5, now(), now() + make_interval(secs => $6) FROM counter, target
+      RETURNING event_offset, sent_at
     ), trimmed AS (
       DELETE FROM channel_events
-      WHERE user_id = ${userId} AND event_offset < (
-        SELECT least(last_offset - ${history}, (
-          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = ${userId}
+      WHERE user_id = $1 AND event_offset < (
+        SELECT least(last_offset - $7, (
+          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1
         )) FROM counter WHERE last_offset % ${TRIM_EVERY} = 0)
     )`;
-}
 
 /**
- * Appends one event to each of several histories, for all devices of the user, as `appendEvent` does: `counter`,
- * `channel_event` (`user_id`, `id`, `event_offset`, `data`, `sent_at`) and `trimmed`. Counters are locked in the order of
- * `user_id`, so that two statements never deadlock here.
- *
- * @param append expressions that may name columns of `from`, a member of the same `WITH` with distinct `user_id`s
+ * Appends one event to each of several histories, as APPEND_TO_TARGET does. Counters are locked in the order of `user_id`, so that two
+ * statements never deadlock here.
+ * @param append SQL expressions that may name columns of `from`, a member of the same `WITH` with distinct `user_id`s
  */
 export function appendToEach({
   event,
   data,
-  ttl,
   history,
   from,
-}: Pick<Append, 'event' | 'data' | 'ttl' | 'history' | 'from'>): string {
+}: Readonly<Record<'event' | 'data' | 'history' | 'from', string>>): string {
   return `
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM ${from} ORDER BY user_id
@@ -75,7 +48,7 @@ export function appendToEach({
       RETURNING user_id, last_offset
     ), channel_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT user_id, last_offset, gen_random_uuid(), ${event}, ${data}, NULL, now(), now() + make_interval(secs => ${ttl})
+      SELECT user_id, last_offset, gen_random_uuid(), ${event}, ${data}, NULL, now(), now() + make_interval(secs => ${OWN_EVENTS_TTL})
       FROM counter JOIN ${from} USING (user_id)
       RETURNING user_id, id, event_offset, data, sent_at
     ), trimmed AS (

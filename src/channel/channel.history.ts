@@ -3,21 +3,20 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { DatabaseBusy } from '../database/database-busy.js';
+import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps } from './append-in-steps.js';
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
-/** State of a user's history relative to an offset. */
-export interface HistoryState {
+interface HistoryState {
   /** Number of the newest event; 0 before the first. */
   readonly last: number;
   /** Number of events after the offset that are still stored. */
   readonly kept: number;
   /** Id of the event at the offset; null if that event is gone. */
   readonly id: string | null;
-  /** Id of the newest event; null if that event is gone. */
   readonly lastId: string | null;
   /** Claims of the user if they have changed since the token was issued, or shortly before; else null. */
   readonly claims: Readonly<Record<string, unknown>> | null;
@@ -32,16 +31,13 @@ export interface ChannelTransaction {
   readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
 }
 
-interface Row {
-  readonly id: string;
+/** Event as READ selects it. */
+type Row = Omit<ChannelEvent, 'userId' | 'sentAt'> & { readonly data: string; readonly at: Date };
+
+interface Appended {
   readonly event_offset: string;
-  readonly event: string;
-  readonly data: string;
-  readonly device_id: string | null;
   readonly sent_at: Date;
 }
-
-type Appended = Pick<Row, 'event_offset' | 'sent_at'>;
 
 interface Viewpoint {
   readonly userId: string;
@@ -53,14 +49,13 @@ interface Viewpoint {
 /** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
 const LONGEST_MS = 10 * 60_000;
 
-/** Events of a page. */
 const PAGE = 100;
 /** Size of a page in bytes: limits memory and event-loop time if events have 60 kB each. */
 const PAGE_BYTES = 262_144;
 
 // By the last offset that TRIM_EVERY divides. Events below the bound are not stored.
 const BOUND = `last_offset - last_offset % ${TRIM_EVERY} - $6`;
-/** Appends events of one name (ids `$2`, JSON texts `$4`) to one history in their order, as `appendEvent` appends one. */
+/** Appends events of one name (ids `$2`, JSON texts `$4`) to one history in their order, as APPEND_TO_TARGET appends one. */
 const APPEND = `
   WITH counter AS (
     INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, cardinality($2::uuid[]))
@@ -83,7 +78,7 @@ const APPEND = `
 const READ = {
   name: 'channel-read',
   text: `
-    SELECT id, event_offset, event, data, device_id, sent_at
+    SELECT id, device_id AS "deviceId", event_offset::float8 AS offset, event, data, sent_at AS at
     FROM (
       SELECT *, sum(octet_length(data)) OVER (ORDER BY event_offset) - octet_length(data) AS bytes_before
       FROM (
@@ -96,7 +91,7 @@ const READ = {
     ORDER BY event_offset`,
 };
 
-// As `float8`, which `pg` reads as a number, unlike `bigint`. It spans modules: a handshake is to need no statement for claims.
+// `pg` reads `float8` as a number, unlike `bigint`. It spans modules: a handshake is to need no statement for claims.
 const STATE = {
   name: 'channel-state',
   text: `
@@ -131,8 +126,8 @@ const NEWEST = {
 @Injectable()
 export class ChannelHistory {
   private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;
-  private readonly waitingReads: (() => void)[] = [];
-  private reads = 0;
+  /** Half of the pool's connections: the others are for requests. */
+  private readonly reads: ConcurrencyLimit;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -141,7 +136,8 @@ export class ChannelHistory {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.findState = sql.together('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
-    events.on('state.asked', (report) => report({ historyReadsWaiting: this.waitingReads.length }));
+    this.reads = new ConcurrencyLimit(Math.ceil(settings.databasePoolSize / 2));
+    events.on('state.asked', (report) => report({ historyReadsWaiting: this.reads.waiting }));
   }
 
   /** Runs work in a transaction, and emits the events that it appended after the commit. */
@@ -162,31 +158,19 @@ export class ChannelHistory {
     return result;
   }
 
-  /**
-   * Reads a page of events after an offset, oldest first, with at most half of the pool's connections: the others are for requests.
-   * `data` is undefined if it is not JSON: that event is undeliverable, and readers skip its offset.
-   */
-  async read(userId: string, after: number): Promise<ChannelEvent[]> {
+  /** Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable. */
+  read(userId: string, after: number): Promise<ChannelEvent[]> {
     const began = performance.now();
-    if (this.reads < Math.ceil(this.settings.databasePoolSize / 2)) this.reads++;
-    else await new Promise<void>((resume) => this.waitingReads.push(resume));
-    try {
+    return this.reads.run(async () => {
       const rows = await this.sql.query<Row>(READ, [userId, after]);
       const page = rows.map((row) => eventOf(userId, row));
       const seconds = (performance.now() - began) / 1000;
       this.events.emit('history.read', { events: page.length, seconds });
       return page;
-    } finally {
-      const next = this.waitingReads.shift();
-      if (next) next();
-      else this.reads--;
-    }
+    });
   }
 
-  /**
-   * Returns the state of a history relative to an offset.
-   * @param issuedAt of a token; without one the claims do not matter
-   */
+  /** @param issuedAt of a token; without one the claims do not matter */
   async state(userId: string, offset: number, issuedAt = Infinity): Promise<HistoryState> {
     return this.findState({ userId, offset, issuedAt });
   }
@@ -212,51 +196,30 @@ export class ChannelHistory {
     event: string,
     data: readonly object[],
   ): Promise<ChannelEvent[]> {
-    const ids = data.map(() => randomUUID());
-    const texts = data.map((one) => JSON.stringify(one));
-    const rows = await (this.sql.distributed
-      ? this.appendEach(manager, userId, event, ids, texts)
-      : manager.query<Appended[]>(APPEND, [
-          userId,
-          ids,
-          event,
-          texts,
-          OWN_EVENTS_TTL,
-          this.settings.channelHistory,
-        ]));
-    return rows.map((row, i) => ({
-      id: ids[i]!,
-      userId,
-      deviceId: null,
-      offset: Number(row.event_offset),
-      event,
-      data: data[i],
-      sentAt: row.sent_at.toISOString(),
-    }));
-  }
-
-  private async appendEach(
-    manager: EntityManager,
-    userId: string,
-    event: string,
-    ids: readonly string[],
-    texts: readonly string[],
-  ): Promise<Appended[]> {
-    const rows: Appended[] = [];
-    for (const [i, id] of ids.entries()) {
-      const one = { userId, id, event, data: texts[i]!, deviceId: null, ttl: OWN_EVENTS_TTL };
-      rows.push(await appendInSteps(manager, one, this.settings.channelHistory));
+    const { channelHistory } = this.settings;
+    const events = data.map((one) => ({ id: randomUUID(), userId, deviceId: null, event, data: one }));
+    let rows: Appended[] = [];
+    if (this.sql.distributed) {
+      for (const one of events) {
+        const json = { ...one, data: JSON.stringify(one.data), ttl: OWN_EVENTS_TTL };
+        rows.push(await appendInSteps(manager, json, channelHistory));
+      }
+    } else {
+      const ids = events.map(({ id }) => id);
+      const texts = data.map((one) => JSON.stringify(one));
+      rows = await manager.query(APPEND, [userId, ids, event, texts, OWN_EVENTS_TTL, channelHistory]);
     }
-    return rows;
+    return events.map((one, i) => {
+      const { event_offset, sent_at } = rows[i]!;
+      return { ...one, offset: Number(event_offset), sentAt: sent_at.toISOString() };
+    });
   }
 }
 
-function eventOf(userId: string, row: Row): ChannelEvent {
-  const { id, event, device_id: deviceId } = row;
-  const known = { id, userId, deviceId, offset: Number(row.event_offset), event };
+function eventOf(userId: string, { at, data: json, ...row }: Row): ChannelEvent {
+  let data: unknown;
   try {
-    return { ...known, data: JSON.parse(row.data) as unknown, sentAt: row.sent_at.toISOString() };
-  } catch {
-    return { ...known, data: undefined, sentAt: '' };
-  }
+    data = JSON.parse(json);
+  } catch {} // undeliverable
+  return { ...row, userId, data, sentAt: at.toISOString() };
 }

@@ -15,7 +15,6 @@ const REMOVE_SLICE = `
   WHERE user_id = $1 AND event_offset = ANY (ARRAY(
     SELECT event_offset FROM channel_events WHERE user_id = $1 ORDER BY event_offset LIMIT ${SLICE}))`;
 
-/** Removes history and presence of a user who is removed. */
 @Injectable()
 export class ChannelRemoval {
   constructor(

@@ -19,7 +19,6 @@ const CLAIM = `
     expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > $3 THEN k.expires_at ELSE excluded.expires_at END)
   RETURNING k.body_hash, k.answer`;
 
-/** Answers to requests with an `Idempotency-Key` (contract §4). */
 @Injectable()
 export class IdempotencyStore {
   constructor(
@@ -29,8 +28,6 @@ export class IdempotencyStore {
 
   /**
    * Runs work once for a key: later and concurrent requests with that key get the first answer.
-   * @param key service key and idempotency key
-   * @param content of the request
    * @param work runs in the transaction that stores its answer; undefined is not stored
    * @throws OAuthError `invalid_request` if the key was used with other content
    */

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
 import { Instance, Presence } from './presence.entity.js';
-import { GONE_AFTER_S, NO_DEVICE } from './presence.sql.js';
+import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
 /** A user's device, or null: the user's sessions without a device. */
 export interface UserDevice {
@@ -33,10 +33,6 @@ const SWEEP = {
     )
     DELETE FROM presence USING dead WHERE presence.instance_id = dead.instance_id`,
 };
-const CLEAR = {
-  name: 'presence-clear',
-  text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
-};
 // Cheaper than SWEEP, which has nothing to remove most of the time and reads all nodes of a Citus cluster.
 const ANY_DEAD = {
   name: 'presence-any-dead',
@@ -44,23 +40,17 @@ const ANY_DEAD = {
 };
 const ONLINE = {
   name: 'presence-online',
-  text: `
-    SELECT DISTINCT 1 AS place, p.device_id FROM presence p JOIN instances i ON i.instance_id = p.instance_id
-    WHERE p.user_id = $1 AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+  text: `SELECT DISTINCT 1 AS place, p.device_id FROM ${ONLINE_PRESENCE} WHERE p.user_id = $1`,
 };
 const ONLINE_OF_MANY = {
   name: 'presence-online-of-many',
   text: `
     SELECT DISTINCT n.place::int, p.device_id
-    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place)
-    JOIN presence p ON p.user_id = n.user_id JOIN instances i ON i.instance_id = p.instance_id
-    WHERE i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
 };
 const COUNT_USERS = {
   name: 'presence-count',
-  text: `
-    SELECT count(DISTINCT p.user_id)::float8 AS online FROM presence p JOIN instances i ON i.instance_id = p.instance_id
-    WHERE i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+  text: `SELECT count(DISTINCT p.user_id)::float8 AS online FROM ${ONLINE_PRESENCE}`,
 };
 
 type Devices = ReadonlySet<string | null>;
@@ -99,7 +89,6 @@ export class PresenceStore {
     await this.instances.upsert({ instanceId, seenAt: () => 'now()' }, ['instanceId']);
   }
 
-  /** Adds devices of an instance, or removes them. */
   async write(instanceId: string, online: boolean, devices: readonly UserDevice[]): Promise<void> {
     if (devices.length === 0) return;
     const userIds = devices.map(({ userId }) => userId);
@@ -107,15 +96,15 @@ export class PresenceStore {
     await this.sql.query(online ? ARRIVE : LEAVE, [instanceId, userIds, deviceIds]);
   }
 
-  /** Removes instances that are silent for twice GONE_AFTER_S, with their rows. */
+  /** Removes instances that are gone, with their rows. */
   async sweep(): Promise<void> {
     if ((await this.sql.query(ANY_DEAD, [])).length === 0) return;
     await this.sql.query(SWEEP, []);
   }
 
-  /** Removes the rows of an instance that stops. */
   async clear(instanceId: string): Promise<void> {
-    await this.sql.query(CLEAR, [instanceId]);
+    await this.presences.delete({ instanceId });
+    await this.instances.delete({ instanceId });
   }
 
   /** Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's sockets. */

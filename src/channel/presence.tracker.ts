@@ -12,7 +12,6 @@ const LARGEST_WRITE = 1000;
 export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(PresenceTracker.name);
   private readonly instanceId = randomUUID();
-  /** Connected devices, with the number of their sockets. */
   private readonly connected = new Map<string, UserDevice & { sockets: number }>();
   /** Devices that were connected or disconnected since the last write. */
   private readonly changed = new Map<string, UserDevice>();
@@ -35,7 +34,6 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
     await this.store.clear(this.instanceId).catch(() => undefined); // without it, other instances sweep later
   }
 
-  /** Counts a socket that was opened. */
   arrived({ userId, deviceId }: UserDevice): void {
     const key = keyOf(userId, deviceId);
     const device = this.connected.get(key) ?? { userId, deviceId, sockets: 0 };
@@ -43,7 +41,6 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
     this.connected.set(key, device);
   }
 
-  /** Counts a socket that was closed. */
   left({ userId, deviceId }: UserDevice): void {
     const key = keyOf(userId, deviceId);
     const device = this.connected.get(key);

@@ -12,7 +12,7 @@ import { checkDatabase } from '../database/start/migrate.js';
 import { errorReason } from '../database/statements/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
-import { loadProviders } from '../provider/load-providers.js';
+import { loadProviders } from '../provider/provider.registry.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { connectRedis } from '../redis/redis.module.js';
 import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js';
@@ -24,21 +24,14 @@ import type { CheckReport } from './check-report.js';
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 
-/**
- * Checks, by the code of the start, all that a start needs (contract §1); starts and changes nothing.
- * @throws InvalidSettings for files that settings name
- */
+/** Checks, by the code of the start, all that a start needs; changes nothing. @throws InvalidSettings for files that settings name */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   checkAccountsFile(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   await checkAddress(settings, report);
-  const parts: [string, (settings: Settings, report: CheckReport) => Promise<void>][] = [
-    ['database', checkDatabases],
-    ['redis', checkRedis],
-    ['providers', checkProviders],
-  ];
-  for (const [part, check] of parts) {
+  const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
+  for (const [part, check] of Object.entries(parts)) {
     await check(settings, report).catch((error: unknown) => report.add('FAIL', part, errorReason(error)));
   }
 }
@@ -46,11 +39,8 @@ export async function checkConfig(settings: Settings, report: CheckReport): Prom
 async function checkAddress(settings: Settings, report: CheckReport): Promise<void> {
   const { publicUrl, host, port, metricsPort } = settings;
   report.add('ok', 'address', `${publicUrl}, listening on port ${port} of ${host}`);
-  const ports = [
-    ['PORT', port],
-    ...(metricsPort === undefined ? [] : [['METRICS_PORT', metricsPort] as const]),
-  ] as const;
-  for (const [variable, number] of ports) {
+  for (const [variable, number] of Object.entries({ PORT: port, METRICS_PORT: metricsPort })) {
+    if (number === undefined) continue;
     const hidden =
       variable === 'PORT' && (await isHiddenByIpv6(settings)) ? { code: 'EADDRINUSE' } : undefined;
     const error: unknown = hidden ?? (await tryToListen(number, host).catch((failure: unknown) => failure));
@@ -66,11 +56,8 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   if (databaseUrl === undefined) {
     const folder = join(dataDir, 'postgres');
     const state = existsSync(folder) ? 'with the data in' : 'and creates it in';
-    report.add(
-      'ok',
-      'database',
-      `DATABASE_URL is not set: a start runs an embedded PostgreSQL ${state} ${folder}`,
-    );
+    const seen = `DATABASE_URL is not set: a start runs an embedded PostgreSQL ${state} ${folder}`;
+    report.add('ok', 'database', seen);
     return;
   }
   const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
@@ -95,27 +82,18 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
 }
 
 /** A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them (contract §5). */
-async function checkKeys(
-  dataSource: DataSource,
-  { secretKey, production }: Settings,
-  report: CheckReport,
-): Promise<void> {
+async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
   const keys = (await dataSource.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES}`)).filter(isUsable);
   const unreadable = keys.filter((key) => !cipher.canRead(key));
-  for (const { kid } of unreadable) {
-    report.add(
-      production ? 'FAIL' : 'warning',
-      'signing keys',
-      `key ${kid} was stored with another SECRET_KEY${production ? '' : ': a start replaces it'}`,
-    );
-  }
-  if (unreadable.length === 0)
-    report.add(
-      'ok',
-      'signing keys',
-      keys.length === 0 ? 'a start makes the first one' : `${keys.length} can be decrypted`,
-    );
+  const [verdict, more] = production
+    ? (['FAIL', ''] as const)
+    : (['warning', ': a start replaces it'] as const);
+  for (const { kid } of unreadable)
+    report.add(verdict, 'signing keys', `key ${kid} was stored with another SECRET_KEY${more}`);
+  if (unreadable.length > 0) return;
+  const readable = keys.length === 0 ? 'a start makes the first one' : `${keys.length} can be decrypted`;
+  report.add('ok', 'signing keys', readable);
 }
 
 async function checkRedis(settings: Settings, report: CheckReport): Promise<void> {
@@ -127,13 +105,9 @@ async function checkRedis(settings: Settings, report: CheckReport): Promise<void
   try {
     const up = new Promise<void>((resolve) => redis.onUp(resolve));
     await Promise.race([up, delay(REDIS_MS, undefined, { ref: false })]);
+    const reason = redis.problem ?? `no answer within ${REDIS_MS / 1000} s`;
     if (redis.isUsable) report.add('ok', 'redis', 'passed the self-test: subscribed, published, received');
-    else
-      report.add(
-        'FAIL',
-        'redis',
-        `cannot be used: ${redis.problem ?? `no answer within ${REDIS_MS / 1000} s`}`,
-      );
+    else report.add('FAIL', 'redis', `cannot be used: ${reason}`);
   } finally {
     redis.onApplicationShutdown();
   }

@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import {
@@ -19,7 +20,7 @@ import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { findingsOf, type ClaimFinding } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
 import type { Claims } from '../provider/identity/claims.js';
-import { loadProviders } from '../provider/load-providers.js';
+import { loadProviders } from '../provider/provider.registry.js';
 import type { Provider } from '../provider/provider.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { ProviderRefusal } from '../provider/transport/provider-answer.js';
@@ -60,10 +61,7 @@ export async function checkIssuer(options: Options): Promise<number> {
   );
 }
 
-/**
- * @param load returns settings with this provider alone
- * @throws CannotRun without a report
- */
+/** @param load returns settings with this provider alone @throws CannotRun without a report */
 async function check(options: SignInOptions, name: string, load: () => Promise<Settings>): Promise<number> {
   Logger.overrideLogger(false); // the report has the findings
   const { json } = options;
@@ -71,42 +69,33 @@ async function check(options: SignInOptions, name: string, load: () => Promise<S
   const print = (line: string): void =>
     void (json ? process.stderr : process.stdout).write(`${redacted(line, secrets)}\n`);
   const report = new CheckReport(print);
-  const seen: Seen = { redirectUris: [], identity: null, claims: undefined };
+  const run: Check = { report, print, secrets, redirectUris: [], identity: null, claims: undefined };
   try {
     const settings = await load();
     secrets.push(...[...settings.providers.values()].map(({ clientSecret }) => clientSecret));
-    await checkProvider(settings, name, options, { report, print, secrets, seen });
+    await checkProvider(settings, name, options, run);
   } catch (error) {
     if (!(error instanceof InvalidSettings)) throw error;
     for (const line of error.errors) report.add('FAIL', 'settings', line);
   }
   const ok = report.count('FAIL') === 0;
-  if (json) process.stdout.write(`${redacted(jsonReport(name, report, seen), secrets)}\n`);
+  if (json) process.stdout.write(`${redacted(jsonReport(name, run), secrets)}\n`);
   else print(ok ? '\nThe sign-in works.' : '\nThe sign-in does not work.');
   return ok ? 0 : 1;
 }
 
-interface Seen {
+interface Check {
+  readonly report: CheckReport;
+  readonly print: (line: string) => void;
+  readonly secrets: string[];
   redirectUris: readonly string[];
   identity: Identity | null;
   /** Undefined: the adapter does not report them. */
   claims: readonly ClaimFinding[] | undefined;
 }
 
-interface Output {
-  readonly report: CheckReport;
-  readonly print: (line: string) => void;
-  readonly secrets: string[];
-  readonly seen: Seen;
-}
-
-async function checkProvider(
-  settings: Settings,
-  name: string,
-  options: SignInOptions,
-  output: Output,
-): Promise<void> {
-  const { report, print, seen } = output;
+async function checkProvider(settings: Settings, name: string, options: SignInOptions, run: Check) {
+  const { report, print } = run;
   await checkAdapters(settings, (line) => report.add('warning', 'adapter', line));
   const { registry, close } = await loadProviders(settings);
   try {
@@ -117,20 +106,17 @@ async function checkProvider(
     );
     for (const line of settings.warnings.filter((warning) => mine.test(warning)))
       report.add('warning', 'settings', line);
-    report.add(
-      'ok',
-      'settings',
-      `provider ${name}, adapter ${adapter}${url === undefined ? '' : `, ${url}`}`,
-    );
+    const at = url === undefined ? '' : `, ${url}`;
+    report.add('ok', 'settings', `provider ${name}, adapter ${adapter}${at}`);
     const before = report.count('FAIL');
     if (ADAPTERS.has(adapter)) await provider.check((line) => report.add('FAIL', 'discovery', line));
     if (report.count('FAIL') > before) return;
     if (adapter === 'oidc') report.add('ok', 'discovery', 'the document can be used');
-    seen.redirectUris = redirectUrisToRegister(settings, provider.settings);
-    if (!settings.sampleProvider) for (const uri of seen.redirectUris) report.add('register', name, uri);
+    run.redirectUris = redirectUrisToRegister(settings, provider.settings);
+    if (!settings.sampleProvider) for (const uri of run.redirectUris) report.add('register', name, uri);
     const person = await personFor(options, 1, print);
     try {
-      await signIn(provider, person, output);
+      await signIn(provider, person, run);
     } finally {
       await person.leave();
     }
@@ -139,8 +125,8 @@ async function checkProvider(
   }
 }
 
-/** One sign-in, as the service does it. */
-async function signIn(provider: Provider, person: Person, { report, secrets, seen }: Output): Promise<void> {
+async function signIn(provider: Provider, person: Person, run: Check): Promise<void> {
+  const { report, secrets } = run;
   const { redirectUri } = person;
   const { settings } = provider;
   const state = randomBytes(32).toString('hex');
@@ -152,7 +138,7 @@ async function signIn(provider: Provider, person: Person, { report, secrets, see
       );
     }
     const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
-    secrets.push(state, ...textsIn(memory));
+    secrets.push(state, ...Object.values(memory ?? {}).filter((value) => typeof value === 'string'));
     report.add('register', 'for this check', redirectUri);
     const landing = await land(url, redirectUri);
     const back = landing.kind === 'callback' ? landing.url : (await person.signIn(url)).url;
@@ -167,28 +153,20 @@ async function signIn(provider: Provider, person: Person, { report, secrets, see
     secrets.push(code);
     if (query.get('state') !== state) return report.add('FAIL', 'callback', 'it brought another state');
     const iss = query.get('iss');
-    const identity = await provider.exchange(
-      {
-        code,
-        state,
-        redirectUri,
-        ...(memory && { memory }),
-        ...(iss !== null && { iss }),
-        received: (answer) => void (received = answer),
-      },
-      true,
-    );
+    const callback = { code, state, redirectUri, ...(memory && { memory }), ...(iss !== null && { iss }) };
+    const keep = (answer: Claims): void => void (received = answer);
+    const identity = await provider.exchange({ ...callback, received: keep }, true);
     report.add('ok', 'sign-in', 'the provider accepted the code, and its answer has an identity');
-    seen.identity = identity;
+    run.identity = identity;
   } catch (error) {
     if (error instanceof CannotRun) throw error;
     report.add('FAIL', 'sign-in', provider.reasonOf(error, secrets));
   }
-  seen.claims = received && findingsOf(received, settings, seen.identity); // without an identity, too
-  if (seen.identity || received) describe(report, seen);
+  run.claims = received && findingsOf(received, settings, run.identity); // without an identity, too
+  if (run.identity || received) describe(run);
 }
 
-function describe(report: CheckReport, { identity, claims }: Seen): void {
+function describe({ report, identity, claims }: Check): void {
   for (const [name, value] of Object.entries(members(identity))) report.add('identity', name, shown(value));
   if (!claims) report.add('warning', 'claims', 'the adapter does not say what the provider sent');
   for (const { name, value, kept, dropped } of claims ?? []) {
@@ -213,7 +191,7 @@ function shown(value: unknown): string {
 const VERDICTS = { ok: 'pass', warning: 'advice', FAIL: 'fail' } as const;
 
 /** For programs; the members of `results` are those of the report on the contract's rules (docs/provider-contract.md). */
-function jsonReport(provider: string, report: CheckReport, { redirectUris, identity, claims }: Seen): string {
+function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     if (!(verdict in VERDICTS)) return [];
     const level = verdict === 'warning' ? 'advice' : 'required';
@@ -235,8 +213,4 @@ function redacted(text: string, secrets: readonly string[]): string {
     .filter((secret) => secret.length >= 4)
     .flatMap((secret) => [secret, encodeURIComponent(secret)])
     .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-}
-
-function textsIn(memory: Readonly<Record<string, unknown>> = {}): string[] {
-  return Object.values(memory).filter((value) => typeof value === 'string');
 }

@@ -1,10 +1,7 @@
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 
-/**
- * Marks an entity: on a Citus cluster, every node has all of its few rows. All other tables are distributed by the first
- * column of their primary key (`npm run distribute`).
- */
+/** Marks an entity: on Citus, every node has all of its few rows. Other tables are distributed by the first column of their key. */
 export const ReferenceTable = Reflector.createDecorator();
 
 // Two queries: without Citus, the table of the second one does not exist.

@@ -15,7 +15,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
 
   constructor(private readonly sql: Sql) {}
 
-  /** Returns milliseconds since the epoch by the database's clock. */
+  /** Milliseconds since the epoch. */
   now(): number {
     return Date.now() + (this.offsetMs ?? 0);
   }

@@ -1,7 +1,6 @@
 /** Calls that may wait for the database: about as many as a process serves in a second. More would only use memory. */
 export const MOST_WAITING = 10_000;
 
-/** The database is overloaded. */
 export class DatabaseBusy extends Error {
   override readonly name = 'DatabaseBusy';
   /** SQLSTATE insufficient_resources, for errors/database-error.ts. */

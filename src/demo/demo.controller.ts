@@ -1,11 +1,17 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Module, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import type { Session } from '../events.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
+import { AnyJson, RequiredText } from '../http/parameters/parameter.js';
 import { filesToServe, sendFile } from '../http/static-files.js';
-import { Public } from '../token/guard/access.js';
+import type { Pushed } from '../realtime/push/push.dto.js';
+import { RealtimeService } from '../realtime/push/realtime.service.js';
+import { RealtimeModule } from '../realtime/realtime.module.js';
+import { Caller, Public } from '../token/guard/access.js';
 
 // The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host, too.
 const PAGE_POLICY =
@@ -59,3 +65,39 @@ export class DemoController {
     sendFile(response, FILES.get(request.path)!);
   }
 }
+
+const TTL = 3600; // seconds
+
+class DemoPushDto {
+  /** The prefix distinguishes the page's events from the service's and the application's. */
+  @RequiredText({
+    matches: { pattern: /^demo\.[A-Za-z0-9_.:-]{1,64}$/, as: 'demo. and letters, digits or _ . : -' },
+  })
+  event!: string;
+
+  /** What the event carries: any JSON. */
+  @AnyJson()
+  data?: unknown;
+}
+
+@Controller('demo/push')
+export class DemoPushController {
+  constructor(
+    private readonly realtime: RealtimeService,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Sends an event to the caller's own channel, as `POST /push` does: a page in a browser must not have a service key. Not in
+   * production, where any user could fill the history.
+   */
+  @Post()
+  @HttpCode(202)
+  push(@Caller() caller: Session, @Body() { event, data }: DemoPushDto): Promise<Pushed> {
+    if (this.settings.production) throw new OAuthError('not_found', 'there is no such path');
+    return this.realtime.push(caller.userId, event, data, { ttl: TTL });
+  }
+}
+
+@Module({ imports: [RealtimeModule], controllers: [DemoController, DemoPushController] })
+export class DemoModule {}

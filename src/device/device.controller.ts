@@ -1,12 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
 import { type Origin, From } from '../audit/audit-event.js';
 import type { Session } from '../events.js';
-import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
-import { asListed, DevicesDto, OwnDevice, OwnDeviceList, RenameDto } from './devices.dto.js';
+import { RenameDto, type DeviceView, type OwnDevice, type OwnDeviceList } from './devices.dto.js';
 import { DeviceService, noSuchDevice } from './device.service.js';
-import type { KnownDevice } from './device.store.js';
+import { CursorDto } from '../http/parameters/cursor.js';
 import { UuidPipe } from '../http/parameters/uuid.js';
 
 // Text that is not a UUID names no device.
@@ -27,13 +26,10 @@ export class DeviceController {
    * @returns A page of devices.
    */
   @Get()
-  async listDevices(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<OwnDeviceList> {
+  async listDevices(@Caller() caller: Session, @Query() { cursor }: CursorDto): Promise<OwnDeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
-    const { devices, next } = await this.devices.list(caller.userId, cursor);
-    return answer(OwnDeviceList, {
-      devices: devices.map((device) => asSeen(device, caller)),
-      next_cursor: next,
-    });
+    const list = await this.devices.list(caller.userId, cursor);
+    return { ...list, devices: list.devices.map((device) => asSeen(device, caller)) };
   }
 
   /**
@@ -52,8 +48,7 @@ export class DeviceController {
     @From() origin: Origin,
   ): Promise<OwnDevice> {
     await this.limits.countUser('write', caller.userId);
-    const renamed = await this.devices.rename(caller.userId, deviceId, name, origin);
-    return answer(OwnDevice, asSeen(renamed, caller));
+    return asSeen(await this.devices.rename(caller.userId, deviceId, name, origin), caller);
   }
 
   /**
@@ -73,7 +68,6 @@ export class DeviceController {
   }
 }
 
-/** What an OwnDevice is made from. */
-function asSeen(device: KnownDevice, caller: Session): object {
-  return Object.assign(asListed(device), { current: device.deviceId === caller.deviceId });
+function asSeen(device: DeviceView, caller: Session): OwnDevice {
+  return { ...device, current: device.device_id === caller.deviceId };
 }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
@@ -9,8 +8,9 @@ import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Device } from './device.entity.js';
-import { deviceFacts } from './device.sql.js';
-import { findDevice, findDevices, type KnownDevice } from './device.store.js';
+import { RENAME_DEVICE } from './device.sql.js';
+import { findDevice, findDevices } from './device.store.js';
+import type { DeviceList, DeviceView } from './devices.dto.js';
 import { holdForAudit } from '../user/user.store.js';
 import { SignOutService } from './sign-out.service.js';
 
@@ -18,27 +18,27 @@ import { SignOutService } from './sign-out.service.js';
 @Injectable()
 export class DeviceService {
   constructor(
-    @InjectRepository(Device) private readonly devices: Repository<Device>,
+    private readonly dataSource: DataSource,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly sql: Sql,
     private readonly audit: AuditStore,
   ) {}
 
-  list(userId: string, cursor?: string): ReturnType<typeof findDevices> {
-    return findDevices(this.devices.manager, userId, cursor);
+  list(userId: string, cursor?: string): Promise<DeviceList> {
+    return findDevices(this.dataSource.manager, userId, cursor);
   }
 
   /** @throws OAuthError `not_found` */
-  rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<KnownDevice> {
+  rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<DeviceView> {
     return this.history.transaction(async ({ manager, append }) => {
       const provider = await holdForAudit(manager, userId);
-      await manager.update(Device, { userId, deviceId }, { deviceName });
-      const renamed = await findDevice(manager, userId, deviceId);
+      const values = [userId, deviceId, deviceName];
+      const [[renamed]] = await manager.query<[{ facts: object }[], number]>(RENAME_DEVICE, values);
       if (!renamed) throw noSuchDevice();
-      await append(userId, 'device.renamed', [deviceFacts(renamed)]);
+      await append(userId, 'device.renamed', [renamed.facts]);
       await this.audit.write(manager, [{ event: 'device_renamed', userId, deviceId, provider, origin }]);
-      return renamed;
+      return (await findDevice(manager, userId, deviceId))!;
     });
   }
 
@@ -47,7 +47,7 @@ export class DeviceService {
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
-    let isThere = await this.devices.existsBy({ userId, deviceId });
+    let isThere = await this.dataSource.manager.existsBy(Device, { userId, deviceId });
     if (isThere) {
       await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
         last: async ({ manager }, provider) => {

@@ -1,5 +1,4 @@
 import { lastUse } from '../database/statements/last-use.js';
-import type { Device } from './device.entity.js';
 
 const COLUMNS = 'user_id, device_id, device_name, user_agent, address, last_seen_at';
 
@@ -17,7 +16,6 @@ export const UPSERT_DEVICE = `
 
 /**
  * Upserts devices of several users in the order of their keys; returns each with the text `facts` (DEVICE_FACTS).
- *
  * @param from member of the `WITH` with the columns of the table, and no device twice
  * @param after member of the `WITH` that is executed first
  */
@@ -47,11 +45,15 @@ export function isDeviceBeyond(userId: string, deviceId: string): string {
     ELSE NOT ${hasDevice(userId, deviceId)} END`;
 }
 
-/** DeviceFacts as JSON, from the columns of a device. */
+/** A device as `device.*` events carry it (contract §7): JSON, from its columns. Times: RFC 3339, UTC, with milliseconds. */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
       )`;
+
+/** Renames the device `$2` of the user `$1` to `$3`, and returns its `facts`. */
+export const RENAME_DEVICE = `
+  UPDATE devices SET device_name = $3 WHERE user_id = $1 AND device_id = $2 RETURNING ${DEVICE_FACTS} AS facts`;
 
 /** DEVICE_FACTS of a device, as the text `data`. */
 export function selectDeviceFacts(userId: string, deviceId: string): string {
@@ -60,25 +62,6 @@ export function selectDeviceFacts(userId: string, deviceId: string): string {
 
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-}
-
-/** A device as `device.*` events carry it (contract §7). Times: RFC 3339, UTC, with milliseconds. */
-export interface DeviceFacts {
-  device_id: string;
-  device_name: string | null;
-  user_agent: string | null;
-  created_at: string;
-  last_seen_at: string;
-}
-
-export function deviceFacts(device: Device): DeviceFacts {
-  return {
-    device_id: device.deviceId,
-    device_name: device.deviceName,
-    user_agent: device.userAgent,
-    created_at: device.createdAt.toISOString(),
-    last_seen_at: device.lastSeenAt.toISOString(),
-  };
 }
 
 /** See LastSeen. */

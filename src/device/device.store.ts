@@ -1,58 +1,43 @@
 import type { EntityManager } from 'typeorm';
-import { cursorOf, placeIn, placeOf } from '../http/parameters/cursor.js';
+import { readPage, selectPage } from '../http/parameters/cursor.js';
+import { browserOf } from '../http/user-agent.js';
 import { isOnline } from '../channel/presence.sql.js';
 import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
 import { Device } from './device.entity.js';
-
-/** A device with its live state: a living session, an open socket on any instance. */
-export type KnownDevice = Device & { readonly signedIn: boolean; readonly online: boolean };
-
-/** Devices that one call lists (contract §4, GET /devices). */
-const PAGE = 100;
-
-const PLACE = placeOf('last_seen_at');
+import type { DeviceList, DeviceView } from './devices.dto.js';
 
 // Each part names the user, so that Citus sends it to the user's node.
-const known = (from: string): string => `
-  SELECT user_id AS "userId", device_id AS "deviceId", device_name AS "deviceName", user_agent AS "userAgent", address,
-    created_at AS "createdAt", last_seen_at AS "lastSeenAt", ${PLACE} AS place,
-    device_id IN (${selectLivingDevices('$1')}) AS "signedIn", ${isOnline('$1', 'd.device_id')} AS online
+const known = (from: string, more = ''): string => `
+  SELECT device_id, device_name, user_agent, address, created_at, last_seen_at${more},
+    device_id IN (${selectLivingDevices('$1')}) AS signed_in, ${isOnline('$1', 'd.device_id')} AS online
   FROM (${from}) AS d`;
 
 const DEVICE = known('SELECT * FROM devices WHERE user_id = $1 AND device_id = $2');
 
-// The page is selected first, so that sockets of its devices only are read. No index on `last_seen_at`: each use of a device would
-// write it.
-const DEVICES = `${known(`
-    SELECT * FROM devices
-    WHERE user_id = $1 AND ($2::bigint IS NULL OR (-${PLACE}, device_id) > (-$2::bigint, $3::uuid))
-    ORDER BY last_seen_at DESC, device_id LIMIT ${PAGE + 1}`)}
+// The page is selected first, so that sockets of its devices only are read.
+const DEVICES = `${known(selectPage('devices', 'last_seen_at', 'device_id'), ', cursor')}
   ORDER BY last_seen_at DESC, device_id`;
 
-/** Returns a page, newest use first. @param cursor `next` of the previous page */
+type Row = Omit<DeviceView, 'browser' | 'os'>;
+const viewOf = (row: Row): DeviceView => ({ ...row, ...browserOf(row.user_agent) });
+
+/** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
 export async function findDevices(
   manager: EntityManager,
   userId: string,
   cursor?: string,
-): Promise<{ devices: KnownDevice[]; next: string | undefined }> {
-  const after = placeIn(cursor);
-  const rows = await manager.query<(KnownDevice & { place: string })[]>(DEVICES, [
-    userId,
-    after?.place,
-    after?.id,
-  ]);
-  const devices = rows.slice(0, PAGE);
-  const end = rows.length > PAGE ? devices.at(-1) : undefined;
-  return { devices, next: end && cursorOf({ place: end.place, id: end.deviceId }) };
+): Promise<DeviceList> {
+  const { page, next } = await readPage<Row>(manager, DEVICES, userId, cursor);
+  return { devices: page.map(viewOf), ...next };
 }
 
 export async function findDevice(
   manager: EntityManager,
   userId: string,
   deviceId: string,
-): Promise<KnownDevice | undefined> {
-  const [device] = await manager.query<KnownDevice[]>(DEVICE, [userId, deviceId]);
-  return device;
+): Promise<DeviceView | undefined> {
+  const [device] = await manager.query<Row[]>(DEVICE, [userId, deviceId]);
+  return device && viewOf(device);
 }
 
 // Same order as in sign-out.service.ts.

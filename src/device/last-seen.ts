@@ -13,10 +13,7 @@ const LARGEST_WRITE = 1000;
 const MOST_SEEN = 20_000;
 
 /** Keys of rows of one table that were used. */
-interface Used {
-  readonly use: LastUse;
-  readonly keys: readonly (readonly string[])[];
-}
+type Used = readonly [use: LastUse, keys: readonly (readonly string[])[]];
 
 /**
  * Writes the last use of sessions, their devices and users every few seconds, instead of on every request. It spans modules: each
@@ -54,10 +51,12 @@ export class LastSeen implements OnApplicationShutdown {
     const sessions = [...this.seen.values()];
     this.seen = new Map();
     try {
-      await forEachLimited(this.piecesOf(usedBy(sessions)), ({ use, keys }) =>
-        this.sql.distributed
-          ? this.sql.query(use.one, [...keys[0]!])
-          : this.sql.query(use.many, columnsOf(keys)),
+      const { distributed } = this.sql;
+      const pieces = usedBy(sessions).flatMap(([use, keys]) =>
+        chunks(keys, distributed ? 1 : LARGEST_WRITE).map((some): Used => [use, some]),
+      );
+      await forEachLimited(pieces, ([use, keys]) =>
+        distributed ? this.sql.query(use.one, [...keys[0]!]) : this.sql.query(use.many, columnsOf(keys)),
       );
     } catch (error) {
       this.logger.warn({ err: error, msg: 'the last use of sessions could not be written' });
@@ -69,20 +68,15 @@ export class LastSeen implements OnApplicationShutdown {
   private keep(session: Session): void {
     if (this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
   }
-
-  private piecesOf(all: readonly Used[]): Used[] {
-    const most = this.sql.distributed ? 1 : LARGEST_WRITE;
-    return all.flatMap(({ use, keys }) => chunks(keys, most).map((some) => ({ use, keys: some })));
-  }
 }
 
 function usedBy(sessions: readonly Session[]): Used[] {
   const users = new Set(sessions.map(({ userId }) => userId));
   const devices = sessions.flatMap(({ userId, deviceId }) => (deviceId === null ? [] : [[userId, deviceId]]));
   return [
-    { use: SESSION_USE, keys: sessions.map(({ userId, sessionId }) => [userId, sessionId]) },
-    { use: DEVICE_USE, keys: devices },
-    { use: USER_USE, keys: [...users].map((userId) => [userId]) },
+    [SESSION_USE, sessions.map(({ userId, sessionId }) => [userId, sessionId])],
+    [DEVICE_USE, devices],
+    [USER_USE, [...users].map((userId) => [userId])],
   ];
 }
 

@@ -16,7 +16,7 @@ import {
   type SessionScope,
 } from '../token/sessions/session.store.js';
 import { holdForAudit } from '../user/user.store.js';
-import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
+import { DEVICE_FACTS } from './device.sql.js';
 
 // Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
 // neither would announce the device.
@@ -36,11 +36,6 @@ interface SignOutOptions {
   readonly reason?: RevokeReason | undefined;
   /** Runs in the transaction of the last slice; `provider` as for `signOutEvents`. */
   readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
-}
-
-/** Slice of a provider's logout. */
-interface ProviderSlice {
-  readonly isLast: boolean;
 }
 
 /** Reasons of a client that has lost its session, and did not sign out. */
@@ -73,7 +68,6 @@ export class SignOutService {
    * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
    * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
    * sign-out that failed between two slices can be repeated.
-   *
    * @param target the session, device and user that the scope refers to
    * @returns number of sessions that have ended
    */
@@ -83,17 +77,15 @@ export class SignOutService {
     origin: Origin,
     { reason, last }: SignOutOptions = {},
   ): Promise<number> {
-    let sessions = 0;
-    for (let isDone = false; !isDone;) {
-      const ended = await this.history.transaction(async (transaction) => {
+    for (let sessions = 0; ;) {
+      const { count } = await this.history.transaction(async (transaction) => {
         const slice = await this.signOutSlice(scope, target, transaction, origin, reason);
         if (slice.count < SLICE) await last?.(transaction, slice.provider);
-        return slice.count;
+        return slice;
       });
-      sessions += ended;
-      isDone = ended < SLICE;
+      sessions += count;
+      if (count < SLICE) return sessions;
     }
-    return sessions;
   }
 
   /** Ends one slice. @returns number of sessions; fewer than SLICE: it was the last slice */
@@ -106,13 +98,11 @@ export class SignOutService {
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { manager } = within;
     const { userId, deviceId } = target;
-    const provider = await holdForAudit(manager, userId);
-    await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
-    const ended = await endSessions(manager, scope, target);
-    if (ended.length === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
-    await this.announce(within, userId, ended);
-    await this.audit.write(manager, signOutEvents({ userId, provider, origin, reason }, ended));
-    return { count: ended.length, provider };
+    const slice = await this.endSlice(within, { userId, origin, reason }, [scope, deviceId], () =>
+      endSessions(manager, scope, target),
+    );
+    if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
+    return slice;
   }
 
   /**
@@ -123,34 +113,37 @@ export class SignOutService {
     names: NamesAtProvider,
     within: ChannelTransaction,
     origin: Origin,
-  ): Promise<ProviderSlice> {
-    const { manager } = within;
-    const { userIds, known } = await usersAtProvider(manager, names);
+  ): Promise<{ readonly isLast: boolean }> {
+    const { userIds, known } = await usersAtProvider(within.manager, names);
     let sessions = 0;
     for (const userId of userIds) {
-      const provider = await holdForAudit(manager, userId);
-      await manager.query(LOCK_DEVICES, [userId, 'all', null]);
-      const ended = await endSessionsAtProvider(manager, userId, known);
-      await this.announce(within, userId, ended);
-      await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
-      sessions += ended.length;
+      const { count } = await this.endSlice(within, { userId, origin }, ['all', null], () =>
+        endSessionsAtProvider(within.manager, userId, known),
+      );
+      sessions += count;
       if (sessions >= SLICE) return { isLast: false };
     }
     return { isLast: true };
   }
 
-  private async announce(
+  /** Ends sessions under the locks of user and devices, announces signed-out devices, and writes the audit events. */
+  private async endSlice(
     { manager, append }: ChannelTransaction,
-    userId: string,
-    ended: readonly Ended[],
-  ): Promise<void> {
+    common: { readonly userId: string; readonly origin: Origin; readonly reason?: RevokeReason | undefined },
+    locked: readonly [scope: SessionScope, deviceId: string | null],
+    end: () => Promise<Ended[]>,
+  ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
+    const { userId } = common;
+    const provider = await holdForAudit(manager, userId);
+    await manager.query(LOCK_DEVICES, [userId, ...locked]);
+    const ended = await end();
     const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
-    if (devices.length === 0) return;
-    const signedOut = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
-    await append(
-      userId,
-      'device.signed_out',
-      signedOut.map(({ facts }) => facts),
-    );
+    if (devices.length > 0) {
+      const rows = await manager.query<{ facts: object }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
+      const signedOut = rows.map(({ facts }) => facts);
+      await append(userId, 'device.signed_out', signedOut);
+    }
+    await this.audit.write(manager, signOutEvents({ ...common, provider }, ended));
+    return { count: ended.length, provider };
   }
 }

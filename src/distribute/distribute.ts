@@ -6,12 +6,10 @@ import { dataSourceOptions } from '../database/pool/data-source.js';
 import { migrate, NO_TIMEOUTS } from '../database/start/migrate.js';
 import { ENTITIES } from '../entities.js';
 
-/** Number of an advisory lock, which must not change between versions. */
-const LOCK = 0x6c6b_0004;
+const LOCK = 0x6c6b_0004; // number of an advisory lock, which must not change between versions
 
 const MIGRATION_TIMEOUT_MS = 30_000;
 
-/** How the rows of a table are distributed. */
 interface Placement {
   readonly table: string;
   /** The hash of this column chooses the node; undefined: every node has all rows. */
@@ -53,8 +51,6 @@ export async function onCluster<Result>(
 
 /**
  * Brings the schema up to date, and distributes the tables of a service that is stopped.
- *
- * @param log receives one line for each table
  * @returns false without Citus; nothing was done then
  * @throws an Error if no table is distributed yet and the service is running
  */
@@ -86,12 +82,7 @@ async function requireStopped(dataSource: DataSource): Promise<void> {
   );
 }
 
-/**
- * Distributes the remaining tables over the nodes, with their rows. May be repeated after an interruption.
- *
- * @param dataSource with one connection and no time-outs
- * @param log receives one line for each table
- */
+/** Distributes the remaining tables over the nodes, with their rows. May be repeated. @param dataSource with one connection */
 async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
   for (const placement of placements(dataSource)) {
     const isNew = await dataSource.transaction((manager) => place(manager, placement));

@@ -1,3 +1,5 @@
+import { isDatabaseAway } from './database-error.js';
+
 /** All error codes of the service, with their HTTP status (spec §7.2; contract §3). */
 export const ERROR_STATUS = {
   invalid_request: 400,
@@ -16,7 +18,6 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** An HTTP status for each error code. */
 export type StatusTable = Readonly<Record<ErrorCode, number>>;
 
 export interface OAuthErrorOptions {
@@ -30,16 +31,11 @@ export interface OAuthErrorOptions {
   readonly status?: 503;
 }
 
-/**
- * The only error that is sent to clients: `{error, error_description}` (spec §7.1).
- *
- * `description` is a constant: printable ASCII without `"` and `\` (RFC 6749 §5.2), never input, hosts, SQL or a stack.
- */
+/** The only error that is sent to clients (spec §7.1). `description` is a constant (contract §3), never input, hosts, SQL or a stack. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;
   readonly ownStatus: number | undefined;
-  /** For the audit trail. */
   readonly reason: string;
 
   constructor(
@@ -57,8 +53,21 @@ export class OAuthError extends Error {
     return this.ownStatus ?? ERROR_STATUS[this.error];
   }
 
-  /** The body of the response (spec §7.1). */
   get body(): { readonly error: ErrorCode; readonly error_description: string } {
     return { error: this.error, error_description: this.description };
   }
+}
+
+/** Makes a `server_error` of an unexpected error, which becomes its `cause`, for the log only. */
+export function toServerError(thrown: unknown): OAuthError {
+  if (isDatabaseAway(thrown)) return databaseUnavailable(thrown);
+  return new OAuthError('server_error', 'something went wrong', { cause: thrown });
+}
+
+/** Makes the error for an unavailable database: clients may retry after a second (contract §3). */
+export function databaseUnavailable(cause?: unknown): OAuthError {
+  return new OAuthError('server_error', 'the database is unavailable', {
+    ...(cause !== undefined && { cause }),
+    headers: { 'Retry-After': '1' },
+  });
 }

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import type { Request } from 'express';
+import { OAuthError } from '../errors/oauth-error.js';
 
+/** Streams of a route and instance (contract §8). */
+const MOST_STREAMS = 100;
 /** Upper bound for characters that the reader has not read. Beyond it, the stream is closed. */
 const MAX_UNSENT = 1024 * 1024;
 /** Time for the reader to read the rest when the stream ends. */
 const CLOSE_TIMEOUT_MS = 400;
-
-/** `X-Accel-Buffering` makes nginx forward each event at once. */
-const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
 /**
  * Server-sent events (WHATWG HTML §9.2). Readers of a closed stream reconnect with their cursor. Nest's `@Sse()` answers 200
@@ -25,14 +26,13 @@ export class EventStream {
     return !this.response.destroyed && !this.response.writableEnded;
   }
 
-  /** Sends the headers, so that the reader knows that it is connected. */
   begin(): void {
     if (this.response.headersSent || !this.isOpen) return;
-    for (const [name, value] of Object.entries(HEADERS)) this.response.setHeader(name, value);
+    this.response.setHeader('Content-Type', 'text/event-stream');
+    this.response.setHeader('X-Accel-Buffering', 'no'); // nginx forwards each event at once
     this.response.flushHeaders();
   }
 
-  /** @param text whole events (see eventText) */
   send(text: string): void {
     if (!this.isOpen || text === '') return;
     // Checked before the write, which copies the text for each reader.
@@ -59,7 +59,6 @@ export class EventStream {
     });
   }
 
-  /** Closes the connection at once. */
   cutOff(): void {
     this.response.destroy();
   }
@@ -73,6 +72,49 @@ export class EventStream {
   onClose(listener: () => void): void {
     this.response.once('close', listener);
   }
+}
+
+/** Open streams of a route on this instance, each with its state. */
+export class EventStreams<State> {
+  readonly open = new Map<EventStream, State>();
+  private stopping = false;
+
+  /**
+   * Adds a stream until its reader disconnects, or `begin` fails.
+   * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of `begin`
+   */
+  async add(stream: EventStream, state: State, begin: () => Promise<void>): Promise<void> {
+    if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
+    if (this.open.size >= MOST_STREAMS)
+      throw new OAuthError('slow_down', 'too many streams are open', { headers: { 'Retry-After': '5' } });
+    this.open.set(stream, state);
+    stream.onClose(() => this.open.delete(stream));
+    try {
+      await begin();
+    } catch (error) {
+      this.open.delete(stream);
+      throw error;
+    }
+    if (!stream.isOpen) this.open.delete(stream); // `close` is not emitted if the response was closed before
+  }
+
+  /** Ends all streams after the listener has closed (contract §8): readers reconnect elsewhere with their cursors. */
+  stop(): void {
+    this.stopping = true;
+    for (const stream of this.open.keys()) stream.end();
+  }
+}
+
+/** Answers a request with a stream; HEAD with the head alone (RFC 9110 §9.3.2). */
+export async function answerWithStream(
+  { method }: Request,
+  response: ServerResponse,
+  open: (stream: EventStream) => Promise<void>,
+): Promise<void> {
+  const stream = new EventStream(response);
+  if (method !== 'HEAD') return open(stream);
+  stream.begin();
+  response.end();
 }
 
 /** Formats an event. @param id for `Last-Event-ID` */

@@ -6,13 +6,7 @@ import type { Settings } from '../config/settings/settings.js';
 
 const IP = Object.getOwnPropertyDescriptor(express.request, 'ip')!;
 
-/**
- * Returns the address of a client like Express's `request.ip`, which honours `trust proxy`, also for requests that do not pass
- * Express, such as handshakes of sockets.
- *
- * @param app with the setting `trust proxy`
- * @returns undefined if the connection is closed
- */
+/** Returns a client's address like Express's `request.ip`, which honours `trust proxy`, also for handshakes, which do not pass Express. */
 export function clientAddress({ headers, socket }: IncomingMessage, app: Express): string | undefined {
   // A plain object with what the getter reads. As the prototype of an object, each message would get a V8 shape, some KiB.
   return IP.get!.call({ app, headers, socket, connection: socket }) as string | undefined;
@@ -21,13 +15,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, app: Express
 // Some proxies add the client's port.
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
-/**
- * Returns the address in a text: IPv6 in its short form without a zone, and IPv4 if it is mapped into IPv6 (RFC 4291 §2.5.5.2) or is
- * `::a.b.c.d` (§2.5.5.1).
- *
- * @param ip of Express; behind a proxy, arbitrary text
- * @returns undefined for text that is not an address
- */
+/** Returns the address in a text: IPv6 in short form without a zone; IPv4 if it is mapped into IPv6, or `::a.b.c.d` (RFC 4291 §2.5.5). */
 function addressIn(ip = ''): string | undefined {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;
@@ -40,12 +28,7 @@ function addressIn(ip = ''): string | undefined {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
-/**
- * Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address, since a subscriber has at least a /64.
- *
- * @param ip of Express; behind a proxy, arbitrary text
- * @returns `unknown` for text that is not an address: such requests share one count
- */
+/** Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address; other text shares the key `unknown`. */
 export function networkOf(ip?: string): string {
   const address = addressIn(ip);
   if (address === undefined) return 'unknown';
@@ -71,7 +54,6 @@ export function keptAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | 
     : `${groupsOf(address, 3)}::/48`;
 }
 
-/** The first groups of 16 bits of an IPv6 address. */
 function groupsOf(address: string, count: number): string {
   return ipaddr.IPv6.parse(address).toNormalizedString().split(':').slice(0, count).join(':');
 }

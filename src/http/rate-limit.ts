@@ -19,16 +19,9 @@ export const RateLimit = (limit: LimitOfRoute): MethodDecorator => SetMetadata(R
 
 /** Counts requests; no effect while RATE_LIMIT is off. */
 export abstract class RateLimits {
-  /**
-   * Counts a request, or a refused token, of an address.
-   * @param address Express's `request.ip`, which honours `trust proxy`
-   * @throws OAuthError `slow_down` if the limit of this minute is exceeded
-   */
+  /** Counts a request, or a refused token, of an address. @throws OAuthError `slow_down` if the limit is exceeded */
   abstract count(limit: Limit, address: string | undefined): Promise<void>;
 
-  /**
-   * Counts a request with a valid token of a user.
-   * @throws OAuthError `slow_down` if the limit of this minute is exceeded
-   */
+  /** Counts a request with a valid token of a user. @throws OAuthError `slow_down` if the limit is exceeded */
   abstract countUser(limit: UserLimit, userId: string): Promise<void>;
 }

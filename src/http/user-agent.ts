@@ -8,7 +8,6 @@ export interface Browser {
   readonly os: string | null;
 }
 
-/** Characters that are read. */
 const LONGEST = 512;
 
 /** Versions that browsers send for every version: left out, or named with the versions that they may be. */
@@ -45,7 +44,6 @@ function nameOf(name: string | undefined, version: string | undefined): string |
   return version ? `${name} ${version}` : name;
 }
 
-/** Returns the first numbers of a version. */
 function shortVersion(version: string | undefined, count: number): string | undefined {
   return /^[\d.]{1,20}/
     .exec(version ?? '')?.[0]

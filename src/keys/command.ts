@@ -32,14 +32,8 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
   }
   try {
     const settings = loadCommandSettings(command.name !== 'list'); // `list` decrypts no private parts
-    // These modules load the ORM, so arguments and settings are validated before.
-    const [{ openDatabase }, { run }] = await Promise.all([import('./open-database.js'), import('./run.js')]);
-    const database = await openDatabase(settings);
-    try {
-      process.stdout.write(await run(command, settings, database.dataSource));
-    } finally {
-      await database.close();
-    }
+    const { run } = await import('./run.js'); // loads the ORM, so arguments and settings are validated before
+    process.stdout.write(await run(command, settings));
     return 0;
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
@@ -47,7 +41,6 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Parses the arguments. @returns undefined if they are invalid */
 export function parseArguments(args: readonly string[]): Command | 'help' | undefined {
   const { values, positionals } = read(args) ?? { values: {}, positionals: [] };
   const [name, kid, ...rest] = positionals;

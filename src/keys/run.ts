@@ -1,26 +1,58 @@
-import type { DataSource } from 'typeorm';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import { AuditStore } from '../audit/audit.store.js';
 import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { isDistributed } from '../database/citus.js';
+import { usualTarget } from '../database/pool/connection-target.js';
+import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
+import { requireSettings } from '../database/pool/session-settings.js';
 import { Sql } from '../database/statements/sql.js';
+import { ENTITIES } from '../entities.js';
 import { Events } from '../events.js';
 import type { KeyLife } from '../token/keys/key-life.js';
 import { KeyStore, KeyReader } from '../token/keys/key.store.js';
 import type { Command } from './command.js';
 
 /** Runs a command. @returns the text to print, without a secret */
-export async function run(command: Command, settings: Settings, dataSource: DataSource): Promise<string> {
+export async function run(command: Command, settings: Settings): Promise<string> {
+  const { database, stop } = await locate(settings);
+  const options = { ...dataSourceOptions(database, 1), entities: ENTITIES };
+  const dataSource = new DataSource(options);
+  try {
+    await dataSource.initialize();
+    if (!keepsSession(dataSource)) await requireSettings(dataSource);
+    return await runOn(dataSource, command, settings);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await stop?.();
+  }
+}
+
+/** Finds `DATABASE_URL`, or the embedded database, which it starts for this command unless the service runs. */
+async function locate(settings: Settings) {
+  const { databaseUrl, dataDir } = settings;
+  if (databaseUrl) return { database: usualTarget(settings) };
+  if (!existsSync(join(dataDir, 'postgres'))) {
+    throw new Error(
+      `There is no database in ${dataDir}: start the service once, or set DATABASE_URL or DATA_DIR.`,
+    );
+  }
+  const running = runningEmbeddedPostgres(dataDir);
+  if (running) return { database: running };
+  const started = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+  return { database: started.url, stop: () => started.stop() };
+}
+
+async function runOn(dataSource: DataSource, command: Command, settings: Settings): Promise<string> {
   if (command.name === 'list') {
     const keys = await new KeyReader(new Sql(dataSource)).list();
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
-  const audit = new AuditStore(
-    dataSource,
-    new Sql(dataSource, await isDistributed(dataSource)),
-    new Events(),
-    settings,
-  );
+  const sql = new Sql(dataSource, await isDistributed(dataSource));
+  const audit = new AuditStore(dataSource, sql, new Events(), settings);
   const store = new KeyStore(dataSource, audit, settings);
   if (command.name === 'reencrypt') {
     const count = await store.reencrypt(oldSecretKey());
@@ -50,7 +82,6 @@ function jsonReport(keys: readonly KeyLife[]): string {
   return `${JSON.stringify(lines, undefined, 2)}\n`;
 }
 
-/** Formats keys as a table with times in UTC. */
 function tableReport(keys: readonly KeyLife[]): string {
   if (keys.length === 0)
     return 'There is no signing key yet: the service makes the first one when it starts.\n';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { Controller, Get, Header, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Module, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
@@ -94,6 +94,9 @@ export class OpenApiController {
     response.sendFile(basename(path), { root: VIEWER, cacheControl: false });
   }
 }
+
+@Module({ controllers: [OpenApiController] })
+export class OpenApiModule {}
 
 function etagOf(text: string): string {
   return `"${hashOf(text)}"`;

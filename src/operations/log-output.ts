@@ -3,15 +3,13 @@ import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
 import type { Settings } from '../config/settings/settings.js';
 
-type LogSettings = Pick<Settings, 'logFormat' | 'production'>;
-
 /** Whether the log is text instead of JSON (LOG_FORMAT). */
-export function isReadable({ logFormat, production }: LogSettings): boolean {
+export function isReadable({ logFormat, production }: Pick<Settings, 'logFormat' | 'production'>): boolean {
   return (logFormat ?? (production && !process.stdout.isTTY ? 'json' : 'text')) === 'text';
 }
 
 /** Creates the destination of the log: standard output, one JSON object or one line of text each. */
-export function logOutput(settings: LogSettings): DestinationStream {
+export function logOutput(settings: Settings): DestinationStream {
   if (!isReadable(settings)) return pino.destination(1);
   return pretty({
     sync: true, // a line that is written just before the process ends is not lost
@@ -33,10 +31,7 @@ export function hasColors(): boolean {
 const LEFT_OUT = new Set(['level', 'time', 'msg', 'event', 'context', 'err']);
 const PLAIN = /^[\w.:/@+-]+$/;
 
-/**
- * Formats a log entry: the message, or the name of the audit event, then the fields as `name=value`. Only the stack of an
- * error has lines of its own.
- */
+/** Formats a log entry: the message, or the name of the audit event, then fields as `name=value`. Only a stack has lines of its own. */
 export function readableLine(entry: Record<string, unknown>): string {
   const { msg, event, context, err } = entry;
   const head = msg ?? event ?? (err === undefined ? context : '');

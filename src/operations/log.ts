@@ -4,15 +4,9 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import { LineLimit } from '../http/middleware/line-limit.js';
 
 // Nest's own lines at each start: for developers of the service only.
-const NEST_CONTEXTS = new Set([
-  'NestFactory',
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-]);
+const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
 // They log an error that they also throw; the start retries or prints it.
-const RETHROWING_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication']);
+const RETHROWING_CONTEXTS = /^(ExceptionHandler|NestApplication)$/;
 
 /** Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts). */
 export function createLog(level: string, destination?: DestinationStream): Logger {
@@ -64,33 +58,24 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /** By level and context: a few dozen. */
-  private readonly limits = new Map<string, LineLimit>();
+  /** By context. Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
+  private readonly limits = { error: this.limit('error'), warn: this.limit('warn') };
 
   constructor(private readonly logger: Logger) {}
+
+  private limit(level: 'error' | 'warn'): LineLimit<string> {
+    return new LineLimit((context, left_out) => this.logger[level]({ context, left_out }));
+  }
 
   /** Nest passes the context last; a message that is an object holds fields, unless it is an error. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1) as string; // undefined for a line without one
-      const isQuiet =
-        (level === 'error' && RETHROWING_CONTEXTS.has(context)) ||
-        (level === 'info' && NEST_CONTEXTS.has(context));
-      const at = isQuiet ? 'debug' : level;
-      if ((at === 'error' || at === 'warn') && !this.limitOf(at, context).admits()) return;
+      const quiet = { error: RETHROWING_CONTEXTS, info: NEST_CONTEXTS }[level as string];
+      const at = quiet?.test(context) ? 'debug' : level;
+      if ((at === 'error' || at === 'warn') && !this.limits[at].admits(context)) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
     };
-  }
-
-  /** Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
-  private limitOf(level: 'error' | 'warn', context: string): LineLimit {
-    const key = `${level} ${context}`;
-    let limit = this.limits.get(key);
-    if (!limit) {
-      limit = new LineLimit((left_out) => this.logger[level]({ context, left_out }));
-      this.limits.set(key, limit);
-    }
-    return limit;
   }
 }

@@ -39,7 +39,6 @@ const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|con
 /** Whether a load balancer should send requests to this instance (contract §4). */
 @Injectable()
 export class Readiness {
-  /** After `stop`. */
   isStopping = false;
 
   private readonly logger = new Logger(Readiness.name);
@@ -63,21 +62,19 @@ export class Readiness {
 
   /** Returns `up` if the database can be written to. The reason for `down` is in the log only. */
   async database(): Promise<'up' | 'down'> {
+    const { wasWritable } = this;
     try {
       await this.check();
+      this.wasWritable = true;
+      if (!wasWritable) this.logger.log('the database can be written to again');
+      return 'up';
     } catch (error) {
-      if (this.wasWritable) {
-        this.logger.warn({ msg: 'not ready: the database cannot be written to', err: error });
-      }
       this.wasWritable = false;
+      if (wasWritable) this.logger.warn({ msg: 'not ready: the database cannot be written to', err: error });
       return 'down';
     }
-    if (!this.wasWritable) this.logger.log('the database can be written to again');
-    this.wasWritable = true;
-    return 'up';
   }
 
-  /** Returns undefined if no Redis is configured. */
   async redis(): Promise<'up' | 'down' | undefined> {
     if (!this.redisConnection) return undefined;
     return (await this.redisConnection.isUp()) ? 'up' : 'down';

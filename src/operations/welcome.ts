@@ -4,12 +4,6 @@ import { styleText } from 'node:util';
 import type { Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
 
-/** An account of the sample provider with a public password. */
-interface DemoAccount {
-  readonly login: string;
-  readonly password: string;
-}
-
 /** The installed package does not contain all of them. */
 const DOCUMENTS = [
   ['docs/quick-start.md', 'from here to a sign-in on your own page'],
@@ -17,16 +11,10 @@ const DOCUMENTS = [
   ['docs/providers.md', 'your own identity provider'],
 ] as const;
 
-/**
- * Returns the text that ends a start in development: address, documents, accounts, the generated service key. Its first line is that of the log in
- * production.
- *
- * @param isColoured whether the terminal shows colours
- * @param facts what the service uses
- */
+/** Returns the text that ends a start in development. @param accounts of the sample provider @param facts what the service uses */
 export function welcome(
   settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
-  accounts: readonly DemoAccount[],
+  accounts: readonly { readonly login: string; readonly password: string }[],
   isColoured: boolean,
   facts: string,
 ): string {

@@ -8,12 +8,7 @@ const MAX_TEXT = 200;
 /** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
 const MIN_MASKED_ANYWHERE = 8;
 
-/**
- * Describes an error that a provider caused (contract §6): the provider's own words or the failure, the HTTP status, the URL, and
- * the settings to look at.
- *
- * @param secrets values that the provider may repeat: the code, the verifier
- */
+/** Describes an error that a provider caused (contract §6). @param secrets values that the provider may repeat: code, verifier */
 export function refusalLine(
   error: unknown,
   provider: ProviderSettings,

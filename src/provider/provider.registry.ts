@@ -2,14 +2,19 @@ import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import type { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Events } from '../events.js';
+import { Events } from '../events.js';
+import { ContractAdapter } from './adapters/contract.adapter.js';
+import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
+import { OidcAdapter } from './adapters/oidc.adapter.js';
 import { loadAdapter } from './custom/custom-adapters.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
+import { ProviderHttp } from './transport/provider-http.js';
 
 /** Configured and enabled providers (spec §4.6). */
 export class ProviderRegistry {
@@ -18,40 +23,30 @@ export class ProviderRegistry {
     private readonly appSettings: Settings,
   ) {}
 
-  /**
-   * Gives each provider its adapter; sends no request. Custom adapters were checked before (custom-adapters.ts).
-   * @param builtIn adapters of the service, by name
-   * @param now the database's clock, in milliseconds; a command has none
-   */
+  /** Gives each provider its adapter. @param builtIn adapters by name @param clock of the database; a command has none */
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
     events: Events,
-    now?: () => number,
+    clock?: Pick<Clock, 'now'>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
     for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
       const provider = withPreset(given);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
-      loaded.set(provider.name, new Provider(provider, adapter, undefined, events, now));
+      loaded.set(provider.name, new Provider(provider, adapter, undefined, events, clock));
     }
     return new ProviderRegistry(loaded, settings);
   }
 
-  /**
-   * Checks the providers of built-in adapters, concurrently. Never throws; an unusable discovery document is only a warning.
-   * @param warn receives a line for each finding
-   */
+  /** Checks the providers of built-in adapters, concurrently. Never throws. @param warn receives a line for each finding */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
     await Promise.all([...builtIn.map((provider) => provider.check(warn)), this.checkRedirectUris(warn)]);
   }
 
-  /**
-   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them issued a code.
-   * Outside production the sample provider does not count.
-   */
+  /** Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them issued a code. */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
     const { production, sampleProvider: isServed } = this.appSettings;
     const all = [...this.providers.values()].filter(
@@ -89,4 +84,20 @@ export class ProviderRegistry {
   find(name: string): Provider | undefined {
     return this.providers.get(name);
   }
+}
+
+export function builtInAdapters(http: ProviderHttp): ReadonlyMap<string, ProviderAdapter> {
+  const adapters = {
+    contract: new ContractAdapter(http),
+    oidc: new OidcAdapter(http),
+    oauth2: new OAuth2Adapter(http),
+  };
+  return new Map<string, ProviderAdapter>(Object.entries(adapters));
+}
+
+/** Loads the providers of the settings for a command, which has no database. */
+export async function loadProviders(settings: Settings) {
+  const http = new ProviderHttp();
+  const registry = await ProviderRegistry.load(settings, builtInAdapters(http), new Events());
+  return { registry, close: () => http.onApplicationShutdown() };
 }

@@ -402,7 +402,7 @@ describe('a provider', () => {
 
     it('is read again', async () => {
       const path = join(directory, 'secret');
-      const clientSecretFile = { path, variable: 'F', parser: providerKeys.clientSecret.parser };
+      const clientSecretFile = { path, variable: 'F', parser: providerKeys.client_secret.parser };
       const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
       const seen: ProviderSettings[] = [];
       const authorizationUrl = (given: ProviderSettings): URL => {

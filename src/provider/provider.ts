@@ -3,11 +3,12 @@ import { currentSecret, type CurrentSecret } from '../config/secrets/current-sec
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
-import { checkAdapter } from './custom/check-adapter.js';
+import { checkAdapter } from './custom/custom-adapters.js';
 import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
@@ -27,15 +28,14 @@ const claimsLogger = new Logger('ProviderClaims');
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
-/** Milliseconds for a whole exchange (contract §3). */
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 5000; // milliseconds for a whole exchange (contract §3)
 
-/** Milliseconds for the discovery document at a sign-out, which works without it. */
-const LOGOUT_MS = 2000;
+const LOGOUT_MS = 2000; // milliseconds for the discovery document at a sign-out, which works without it
 
 // Errors of a provider are mapped by their code, not by status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
 const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
+const UNUSABLE: Refusal = ['server_error', 'the identity provider cannot be used right now'];
 const REFUSALS = new Map<unknown, Refusal>([
   ['invalid_grant', ['invalid_grant', 'the provider does not accept the authorization code']],
   ['invalid_client', CREDENTIALS],
@@ -45,6 +45,12 @@ const REFUSALS = new Map<unknown, Refusal>([
 
 /** Discovery document (OpenID Connect Discovery §4, RFC 8414 §3), pasted as `url`. */
 const DOCUMENT = /^(.+?)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
+
+/** Code to redeem; `memory` is that of `authorizationUrl`. */
+type ProviderExchange = Omit<ExchangeRequest, 'signal' | 'iss' | 'memory'> & {
+  readonly iss?: string | undefined;
+  readonly memory?: AdapterMemory | null;
+};
 
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
@@ -57,14 +63,14 @@ export class Provider {
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
     private readonly events?: Events,
-    private readonly now: () => number = Date.now,
+    private readonly clock: Pick<Clock, 'now'> = Date,
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
-    const accepted = file?.parser ?? providerKeys.clientSecret.parser;
+    const accepted = file?.parser ?? providerKeys.client_secret.parser;
     const warn = (line: string): void => logger.warn(line);
     this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
-    const { parser } = providerKeys.clientKey;
+    const { parser } = providerKeys.client_key;
     this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
   }
 
@@ -80,45 +86,30 @@ export class Provider {
   }
 
   /**
-   * Redeems a code.
-   * @param request.memory that of `authorizationUrl`
-   * @param isOurCallback the browser returned to the service itself; a client of the specification need not pass `iss` on
-   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` if `max_age` or `acr_values` of the
-   *   sign-in are not met (contract §5, Step-up)
+   * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
+   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` by contract §5, Step-up
    */
-  async exchange(
-    { memory, ...request }: Omit<ExchangeRequest, 'signal'>,
-    isOurCallback = false,
-  ): Promise<Identity> {
+  async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;
-    const { required, own } = splitRequired(memory);
+    const { required, own } = splitRequired(memory ?? undefined);
     const secrets = [code, state, ...Object.values(own ?? {})].filter((value) => typeof value === 'string');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
-      await this.validateIssuer(settings, request.iss, isOurCallback);
+      await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const answer = await this.adapter.exchange(settings, {
-        ...request,
-        ...(own && { memory: own }),
-        signal,
-      });
-      const identity = parseIdentity(answer, (line) =>
-        claimsLogger.warn(`provider ${settings.name}: ${line}`),
-      );
+      const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      const answer = await this.adapter.exchange(settings, asked);
+      const warn = (line: string): void => claimsLogger.warn(`provider ${settings.name}: ${line}`);
+      const identity = parseIdentity(answer, warn);
       if (settings.adapter === 'oidc') return identity;
-      // Only `oidc` has the logouts for which these are stored (contract §6).
-      const anonymous = { ...identity, subject: null, session: null, idToken: null };
-      // The other built-in adapters have no ID token.
-      return ADAPTERS.has(settings.adapter)
-        ? { ...anonymous, authTime: null, acr: null, amr: null }
-        : anonymous;
+      // Only `oidc` has the logouts for which these are stored (contract §6), and `contract` and `oauth2` have no ID token.
+      const other = { ...identity, subject: null, session: null, idToken: null };
+      return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
-    return authenticated(identity, required, {
-      settings: this.settings,
-      now: this.now(),
-      warn: (line) => codeLogger.warn(line),
-    });
+    return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
+      codeLogger.warn(line),
+    );
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
@@ -127,19 +118,12 @@ export class Provider {
     this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), secrets, callbackLogger);
   }
 
-  /**
-   * Describes an error of the methods of this class for an operator, as the log does (contract §6).
-   * @param secrets values that the provider may repeat
-   */
+  /** Describes an error of the methods of this class for an operator, as the log does (contract §6). */
   reasonOf(error: unknown, secrets: readonly string[]): string {
-    const cause = (error as Error).cause ?? error;
-    return isOfProvider(cause) ? refusalLine(cause, this.latest, secrets) : oneLine(cause, this.latest);
+    return describe((error as Error).cause ?? error, this.latest, secrets);
   }
 
-  /**
-   * Validates `iss` of a callback with an error; `exchange` validates it if the callback has a code.
-   * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
-   */
+  /** Validates `iss` of a callback with an error. @throws OAuthError `invalid_grant`; `server_error` if the provider is away */
   async checkIssuer(iss: string | undefined): Promise<void> {
     await this.ask('issuer', async () => this.validateIssuer(this.current(), iss, true));
   }
@@ -156,14 +140,10 @@ export class Provider {
   }
 
   /**
-   * Validates `iss` before the code is sent (contract §6; RFC 9207 §2.4). In a mix-up attack another server issued the code, and
-   * this provider would receive it (RFC 9700 §4.4). A callback to the service needs `iss` if the provider announces it.
+   * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the code, and this provider would
+   * receive it (RFC 9700 §4.4).
    */
-  private async validateIssuer(
-    settings: ProviderSettings,
-    iss: string | undefined,
-    isOurCallback: boolean,
-  ): Promise<void> {
+  private async validateIssuer(settings: ProviderSettings, iss: string | undefined, isOurCallback: boolean) {
     const { adapter } = this;
     if (iss === undefined) {
       if (!isOurCallback || !(adapter instanceof OidcAdapter)) return;
@@ -171,13 +151,12 @@ export class Provider {
       throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
     }
     if (adapter.issuer === 'own') return;
-    const { name, variables } = settings;
     const known: unknown = await adapter.issuer?.(settings);
     const expected = known ?? settings.issuer;
     if (expected === undefined) {
-      issuerLogger.warn(
-        `a callback of provider ${name} has an iss, and was refused: set ${variables.issuer} to what it must be`,
-      );
+      const { name, variables } = settings;
+      const line = `a callback of provider ${name} has an iss, and was refused: set ${variables.issuer} to what it must be`;
+      issuerLogger.warn(line);
       throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be compared');
     }
     if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
@@ -188,11 +167,7 @@ export class Provider {
     throw new ProviderRefusal('invalid_grant', message, asked);
   }
 
-  /**
-   * Returns the page on which the user signs out at the provider (contract §4, `end_session_endpoint`): adapter `oidc` only.
-   * @returns undefined if the provider has no such page
-   * @throws OAuthError `server_error` if the provider is away
-   */
+  /** Returns the page on which the user signs out at the provider, if it has one. @throws OAuthError `server_error` if it is away */
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
@@ -205,16 +180,12 @@ export class Provider {
     if (url !== undefined) {
       const { name, variables } = this.latest;
       const key = siblingVariable(variables.adapter, 'url');
-      warn(
-        `Provider ${name} cannot be used now: ${key} is the address of a discovery document; set it to ${url}`,
-      );
-      return;
+      const line = `${key} is the address of a discovery document; set it to ${url}`;
+      return warn(`Provider ${name} cannot be used now: ${line}`);
     }
-    const lineOf = (error: unknown, settings: ProviderSettings): string =>
-      isOfProvider(error) ? refusalLine(error, settings) : oneLine(error, settings);
-    const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);
-    for (const line of [...refused.map((one) => one.line), ...warned])
-      warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
+    const lineOf = (error: unknown): string => describe(error, this.latest);
+    const findings = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);
+    for (const { line } of findings) warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
   /** Settings with the current client secret and key (contract §2); one object until they change. */
@@ -265,14 +236,14 @@ export class Provider {
 
   /** The audit trail gets the provider's own words. */
   private mapError(cause: unknown, secrets: readonly string[]): OAuthError {
-    const refusal = REFUSALS.get((cause as { error?: unknown } | null | undefined)?.error);
+    const refusal = REFUSALS.get((cause as { error?: unknown } | null | undefined)?.error) ?? UNUSABLE;
     const reason = this.isRefusal(cause) ? ownWords(cause, this.latest, secrets) : undefined;
-    if (refusal) return new OAuthError(...refusal, { cause, reason });
-    return new OAuthError('server_error', 'the identity provider cannot be used right now', {
-      cause,
-      reason,
-    });
+    return new OAuthError(...refusal, { cause, reason });
   }
+}
+
+function describe(error: unknown, settings: ProviderSettings, secrets: readonly string[] = []): string {
+  return isOfProvider(error) ? refusalLine(error, settings, secrets) : oneLine(error, settings);
 }
 
 /** Whether the provider caused an error, by its answer or its absence. */

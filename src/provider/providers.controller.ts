@@ -1,7 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { answer } from '../http/answer.js';
 import { Public } from '../token/guard/access.js';
-import { listed, ProviderList } from './listed-provider.js';
+import { listed, type ProviderList } from './listed-provider.js';
 import { ProviderRegistry } from './provider.registry.js';
 
 @Public()
@@ -17,6 +16,6 @@ export class ProvidersController {
   @Get('providers')
   @Header('Cache-Control', 'public, max-age=300')
   listProviders(): ProviderList {
-    return answer(ProviderList, { providers: this.providers.list().map(listed) });
+    return { providers: this.providers.list().map(listed) };
   }
 }

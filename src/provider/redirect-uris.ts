@@ -3,13 +3,15 @@ import { isHttpUri } from '../config/urls/urls.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
+type Named = Pick<ProviderSettings, 'name' | 'options'>;
+type Address = Pick<Settings, 'publicUrl'>;
 
 // The three spellings of loopback (RFC 8252 §7.3).
 const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 
 /**
- * Whether `uri` may receive a code (contract §2 `REDIRECT_URIS`): by the provider's own list, else by the general list, else any
- * http(s) URL. Entries are compared as strings, but a loopback entry allows any port (RFC 8252 §7.3).
+ * Whether `uri` may receive a code (contract §2 `REDIRECT_URIS`). Entries are compared as strings, but a loopback entry allows any port
+ * (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
   const own = [
@@ -41,23 +43,19 @@ export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean
 }
 
 /** Callback of the service in a sign-in for a stock client, one for each provider (contract §4; RFC 9700 §4.4.2.2). */
-export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, name: string): string {
+export function providerCallback({ publicUrl }: Address, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
 }
 
-/** Callback of the administration page (contract §9). */
-export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+export function adminCallback({ publicUrl }: Address): string {
   return `${publicUrl}/admin/callback`;
 }
 
-/**
- * Redirect URIs to register at a provider: those of applications, as far as the settings name them, that of the administration page, and
- * that of stock clients, which is the only one of a provider that sends the code by POST.
- */
+/** Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only. */
 export function redirectUrisToRegister(
-  settings: Pick<Settings, 'publicUrl' | 'redirectUris' | 'adminEnabled'>,
-  provider: Own & Pick<ProviderSettings, 'name' | 'options'>,
-): readonly string[] {
+  settings: Omit<Rules, 'demoEnabled'>,
+  provider: Own & Named,
+): string[] {
   const list = [
     ...(provider.redirectUris ?? settings.redirectUris ?? []),
     ...(settings.adminEnabled ? [adminCallback(settings)] : []),
@@ -65,19 +63,11 @@ export function redirectUrisToRegister(
   return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
 }
 
-/**
- * Redirect URI that the provider gets in a sign-in of the specification's flow: a provider that sends the code by POST sends it to the
- * service, which passes it on to the client's (contract §6, Apple).
- */
-export function redirectUriAt(
-  settings: Pick<Settings, 'publicUrl'>,
-  provider: Pick<ProviderSettings, 'name' | 'options'>,
-  redirectUri: string,
-): string {
+/** Redirect URI of a sign-in at the provider: one that sends the code by POST sends it to the service (contract §6, Apple). */
+export function redirectUriAt(settings: Address, provider: Named, redirectUri: string): string {
   return postsCode(provider) ? providerCallback(settings, provider.name) : redirectUri;
 }
 
-/** Whether a provider sends the code by POST, to the service. */
 export function postsCode({ options }: Pick<ProviderSettings, 'options'>): boolean {
   return options['response_mode'] === 'form_post';
 }

@@ -1,10 +1,7 @@
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 
-/**
- * Returns the settings of the built-in provider: own addresses, and a secret that every instance can derive.
- * @returns undefined if this service does not serve it
- */
+/** Settings of the built-in provider: own addresses, a derived secret. @returns undefined if this service does not serve it */
 export function sampleProvider(settings: Settings): ProviderSettings | undefined {
   const { sampleProvider: given, host, port, publicUrl, secretKey } = settings;
   if (!given) return undefined;

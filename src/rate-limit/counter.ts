@@ -12,9 +12,7 @@ const MINUTE_S = 60;
 /** Keys that are counted separately in memory, about 25 MB: a client with a whole network could otherwise fill the memory. */
 const MOST_KEYS = 50_000;
 
-/** Key that has used up its minute. */
 export interface Exceeded {
-  /** Time until the next minute of this key begins. */
   readonly milliseconds: number;
   /** Whether this is the first rejection of the minute, on any instance. */
   readonly first: boolean;
@@ -46,7 +44,7 @@ export class Counter {
     });
   }
 
-  /** Counts one use of a key. @returns undefined if the use is within the limit */
+  /** @returns undefined if the use is within the limit */
   async count(key: string): Promise<Exceeded | undefined> {
     if (!this.shared || !this.redis?.isUsable) return this.countInMemory(key);
     try {

@@ -12,7 +12,6 @@ import { networkOf } from '../http/network.js';
 /** Pages of devices a minute and user. Each may read all sessions of the user, which takes the database milliseconds. */
 const READS = 600;
 
-/** Limits for each address and each user (contract §2, RATE_LIMIT). */
 @Injectable()
 export class Limits extends RateLimits {
   private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;

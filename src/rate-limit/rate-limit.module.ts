@@ -6,10 +6,7 @@ import { Limits, RateLimitGuard } from './limits.js';
 
 const NO_LIMITS: RateLimits = { count: async () => undefined, countUser: async () => undefined };
 
-/**
- * Provides RateLimits: without this module the start fails, instead of leaving a limit out. While RATE_LIMIT is off no guard
- * is registered, so requests cost nothing.
- */
+/** Provides RateLimits. While RATE_LIMIT is off no guard is registered, so requests cost nothing. */
 @Global()
 @Module({ exports: [RateLimits] })
 export class RateLimitModule {

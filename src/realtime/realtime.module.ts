@@ -13,7 +13,6 @@ import { PostgresListener } from './fanout/postgres-listener.js';
 import { PostgresTransport } from './fanout/postgres.transport.js';
 import { RedisTransport } from './fanout/redis.transport.js';
 import { PushController } from './push/push.controller.js';
-import { PushStore } from './push/push.store.js';
 import { RealtimeService } from './push/realtime.service.js';
 import { ConnectionRegistry } from './socket/connection-registry.js';
 import { RealtimeGateway } from './socket/realtime.gateway.js';
@@ -28,7 +27,6 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
     Fanout,
     { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
     OpenFiles,
-    PushStore,
     RealtimeGateway,
     RealtimeService,
   ],

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { on } from 'node:events';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { selfTest, Unusable } from './self-test.js';
 
-/** The subscriber sends nothing else, so only a ping reveals a dead connection. */
-const PING_EVERY_MS = 1000;
-/** An operator may grant rights while the service runs. */
-const TEST_AGAIN_MS = 1000;
+const PING_EVERY_MS = 1000; // the subscriber sends nothing else, so only a ping reveals a dead connection
+const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
+const RECEIVE_MS = 1000;
 
 /** The service's two connections to Redis. They count as up after a self-test of both (contract §2, `REDIS_URL`). */
 export class RedisConnection implements OnApplicationShutdown {
@@ -20,8 +19,8 @@ export class RedisConnection implements OnApplicationShutdown {
   /** Incremented if a connection opens or closes: the result of an earlier self-test is then ignored. */
   private epoch = 0;
   private nextTest?: NodeJS.Timeout;
-  /** Last warning that was logged, until Redis is usable again. */
-  private warned: string | undefined;
+  /** Why Redis is not usable, as it was logged. */
+  problem: string | undefined;
 
   /** @param client for commands; they fail at once while Redis is unreachable */
   constructor(readonly client: Redis) {
@@ -43,20 +42,12 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
 
-  /** Why Redis is not usable, if that is known. */
-  get problem(): string | undefined {
-    return this.warned;
-  }
-
-  /** Pings Redis. */
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;
-    try {
-      await this.client.ping();
-      return true;
-    } catch {
-      return false;
-    }
+    return this.client.ping().then(
+      () => true,
+      () => false,
+    );
   }
 
   /** @param listener called each time the connections have become usable; at least one of them is new then */
@@ -95,18 +86,18 @@ export class RedisConnection implements OnApplicationShutdown {
 
   private onUsable(): void {
     this.usable = true;
-    if (this.warned !== undefined) this.logger.log('Redis is back');
-    this.warned = undefined;
+    if (this.problem !== undefined) this.logger.log('Redis is back');
+    this.problem = undefined;
     for (const listener of this.listeners) listener();
   }
 
   private onUnusable(error: unknown): void {
     this.usable = false;
     const reason = error instanceof Error ? error.message : 'unknown';
-    if (this.warned !== reason) {
+    if (this.problem !== reason) {
       this.logger.warn(`Redis cannot be used and counts as away (rights: docs/production.md): ${reason}`);
     }
-    this.warned = reason;
+    this.problem = reason;
     this.nextTest = setTimeout(() => {
       if (error instanceof Unusable && error.elsewhere) this.reconnect();
       else void this.test();
@@ -115,9 +106,9 @@ export class RedisConnection implements OnApplicationShutdown {
 
   /** Each attempt to reconnect causes an error: only the first one is logged. */
   private onError(error: Error): void {
-    if (this.warned !== undefined) return;
+    if (this.problem !== undefined) return;
     this.logger.warn({ err: error, msg: 'Redis is away' });
-    this.warned = error.message;
+    this.problem = error.message;
   }
 
   private forget(): void {
@@ -138,4 +129,54 @@ function isReady({ status }: Redis): boolean {
 /** Does nothing while it connects: ioredis would give up if it is disconnected while it queries Sentinels. */
 function reconnect(connection: Redis): void {
   if (isReady(connection)) connection.disconnect(true);
+}
+
+/** Redis answers, but is unusable. The message is for the log, without secrets. */
+class Unusable extends Error {
+  /** @param elsewhere whether a new connection may lead to a usable Redis */
+  constructor(
+    message: string,
+    readonly elsewhere = false,
+  ) {
+    super(message);
+  }
+}
+
+type Connections = Pick<RedisConnection, 'client' | 'subscriber'>;
+
+/** Tests new connections: in Redis 7 a new user may connect, but not use any channel. @throws Unusable, or the error of the connection */
+async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
+  await requireMaster(client);
+  await subscriber.subscribe(channel);
+  await receive({ client, subscriber }, channel);
+  await subscriber.unsubscribe(channel);
+}
+
+/** Sentinels and replicas deliver to their own subscribers only, so other instances would miss messages. */
+async function requireMaster(client: Redis): Promise<void> {
+  const info = await client.info().catch(() => ''); // the user may lack the right
+  if (/^redis_mode:sentinel/m.test(info)) {
+    throw new Unusable(
+      `${address(client)} is a Sentinel, not a Redis: use redis+sentinel://${address(client)}/<name of the master>`,
+    );
+  }
+  if (/^loading:1/m.test(info)) throw new Unusable(`${address(client)} is still loading its data`);
+  if (/^redis_mode:cluster/m.test(info)) return; // a node of a cluster delivers to all nodes
+  if (/^role:slave/m.test(info)) throw new Unusable(`${address(client)} is a replica, not the master`, true);
+}
+
+async function receive({ client, subscriber }: Connections, channel: string): Promise<void> {
+  const sent = randomUUID(); // distinguishes a late message of an earlier test
+  const signal = AbortSignal.timeout(RECEIVE_MS);
+  const messages = on(subscriber, 'message', { signal });
+  try {
+    await client.publish(channel, sent);
+    for await (const [, message] of messages) if (message === sent) return;
+  } catch (error) {
+    throw signal.aborted ? new Unusable('a published message does not arrive', true) : error;
+  }
+}
+
+function address({ options: { host, port } }: Redis): string {
+  return `${host?.includes(':') ? `[${host}]` : host}:${port}`;
 }

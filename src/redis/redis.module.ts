@@ -18,7 +18,7 @@ const REDIS_OPTIONS = {
   socketTimeout: COMMAND_MS, // without an answer for this long, ioredis reconnects
   disconnectTimeout: 500,
   enableOfflineQueue: false,
-  enableReadyCheck: false, // self-test.ts checks more
+  enableReadyCheck: false, // the self-test checks more
   maxRetriesPerRequest: 0, // a repeated command could publish an event twice
   retryStrategy,
 } satisfies RedisOptions;
@@ -65,17 +65,13 @@ export async function connectRedis({
 }
 
 /** Makes each new connection use the current user and password of `REDIS_URL_FILE` (contract §2). */
-function followSecret(
-  connection: Redis,
-  redisUrl: string | SentinelUrl,
-  secretFiles: Settings['secretFiles'],
-): void {
+function followSecret(redis: Redis, url: string | SentinelUrl, secretFiles: Settings['secretFiles']): void {
   const { name, parser } = settingsTable.redisUrl;
   const file = secretFiles.get(name);
   if (!file) return;
-  const current = currentSecret(file, parser, redisUrl, (line) => new Logger('Redis').warn(line));
+  const current = currentSecret(file, parser, url, (line) => new Logger('Redis').warn(line));
   // Emitted before each attempt, which reads the options.
-  connection.on('reconnecting', () => Object.assign(connection.options, credentialsOf(current.now())));
+  redis.on('reconnecting', () => Object.assign(redis.options, credentialsOf(current.now())));
 }
 
 function credentialsOf(url: string | SentinelUrl): RedisOptions {

@@ -11,18 +11,15 @@ export const BATCH = 1000;
 /** First key of the advisory locks; the second is the table. One batch per table runs at a time, on all instances together. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
-/** Table whose rows expire. */
 export interface ExpiringTable extends Expiry {
   readonly table: string;
   /** Column of the time; default: `expires_at`. */
   readonly column?: string;
   /** SQL expression: rows before this time have expired; default: `now()`. */
   readonly until?: string;
-  /** Columns of the primary key. */
   readonly key: string;
 }
 
-/** Result of one batch. */
 export interface Batch {
   readonly removed: number;
   /** Expiry at which the next batch begins; null if no row is left, or if another instance holds the lock. */
@@ -71,18 +68,15 @@ export function expiringTables(
   return tables.toSorted((a, b) => Number(b.first ?? false) - Number(a.first ?? false));
 }
 
-/**
- * Returns the statement of one batch; its parameter is the expiry at which the batch begins. If rows were removed, the next batch
- * begins at the last expiry of this one, since more rows may have it.
- */
+/** Statement of one batch, by the expiry at which it begins. After a removal the next batch begins at its last one, which others may have. */
 export function removalOf(expiring: ExpiringTable, rows = BATCH): Statement {
-  const { table, key, unless } = expiring;
+  const { table, unless } = expiring;
   return {
     name: `remove-expired-${table}-${rows}`,
     text: `
     WITH turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${REMOVAL_LOCK}, hashtext('${table}')) AS is_ours
-    ), ${unless === undefined ? removeAll(expiring, rows) : removeSome(expiring, key, unless, rows)}
+    ), ${unless === undefined ? removeAll(expiring, rows) : removeSome(expiring, unless, rows)}
     SELECT count(*)::int AS seen, counted.removed,
       (max(expires_at) + CASE counted.removed WHEN 0 THEN interval '1 microsecond' ELSE '0' END)::text AS next
     FROM (SELECT count(*)::int AS removed FROM removed) AS counted LEFT JOIN seen ON true
@@ -101,16 +95,11 @@ function removeAll(expiring: ExpiringTable, rows: number): string {
 }
 
 /**
- * Rows that must stay are passed over: the next batch begins behind them. They are not locked, since a lock writes to the row. The
- * condition is repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear time.
+ * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is repeated under the lock, since
+ * a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
-function removeSome(
-  expiring: ExpiringTable,
-  key: string,
-  { isDue, keptOf }: Retention,
-  rows: number,
-): string {
-  const { table } = expiring;
+function removeSome(expiring: ExpiringTable, { isDue, keptOf }: Retention, rows: number): string {
+  const { table, key } = expiring;
   return `seen AS MATERIALIZED (
       ${look(expiring, '*', rows)}
     ), due AS MATERIALIZED (
@@ -125,11 +114,8 @@ function removeSome(
     )`;
 }
 
-function look(
-  { table, column = 'expires_at', until = 'now()' }: ExpiringTable,
-  columns: string,
-  rows: number,
-): string {
+function look(expiring: ExpiringTable, columns: string, rows: number): string {
+  const { table, column = 'expires_at', until = 'now()' } = expiring;
   return `
       SELECT ${columns} FROM ${table}
       WHERE (SELECT is_ours FROM turn) AND ${column} >= $1::timestamptz AND ${column} < ${until}

@@ -3,6 +3,7 @@ import {
   Inject,
   Injectable,
   Logger,
+  Module,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
@@ -11,23 +12,18 @@ import { errorCode } from '../database/statements/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
+import { Sql } from '../database/statements/sql.js';
+import { ExpiredRows, expiringTables, RowBatches, type ExpiringTable } from './expired-rows.js';
+import { TimeSlices } from './expired-slices.js';
 
-/** Expired rows are removed within a minute (contract §5). */
-const EVERY_MS = 30_000;
+const EVERY_MS = 30_000; // expired rows are removed within a minute (contract §5)
 
-/**
- * Failed statements in a row after which a table is left until the next run. On Citus, one user with many access tokens can cause
- * them: sessions that were signed out at once make one slice, which may take too long. On PostgreSQL, no user can: a batch reads a
- * bounded number of tokens of a user (KEPT_SESSIONS).
- */
+/** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays far below the statement timeout. */
 const QUICK_MS = 100;
-/** A shutdown waits for the pause between two batches. */
-const LONGEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 1000; // a shutdown waits for the pause between two batches
 
-/** Removes expired rows in small batches. */
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
@@ -59,10 +55,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     await Promise.all(this.running.values());
   }
 
-  /**
-   * Removes all rows that have expired by the database's clock. A table that fails is left for the next run.
-   * @returns number of removed rows by table, without tables that had none
-   */
+  /** Removes all rows that have expired; a table that fails is left for the next run. @returns number of removed rows by table */
   async run(tables = this.tables): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const table of tables) {
@@ -83,8 +76,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * Repeats a batch that fails with fewer rows, down to one. If one row fails as well, it is passed over: it must not keep other
-   * rows. Pauses as long as a batch took, so that requests have at least half of the database.
+   * Repeats a batch that fails with fewer rows, down to one, which is then passed over. Pauses as long as a batch took, so that
+   * requests have at least half of the database.
    */
   private async remove(table: ExpiringTable): Promise<number> {
     let [total, size, failures] = [0, this.rows.size, 0];
@@ -106,11 +99,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
         }
         if (size === 1) {
           from = await this.behindOldest(table, from!);
-          this.logger.warn({
-            err: error,
-            table: table.table,
-            msg: 'skips an expired row that cannot be removed',
-          });
+          const msg = 'skips an expired row that cannot be removed';
+          this.logger.warn({ err: error, table: table.table, msg });
         }
         size = Math.max(1, Math.floor(size / 8));
       }
@@ -148,3 +138,13 @@ function mayDoWithFewer(error: unknown): boolean {
   if (code === '57014') return true; // query_canceled
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !isDatabaseAway(error);
 }
+
+const expiredRows = {
+  provide: ExpiredRows,
+  inject: [Sql, DataSource],
+  useFactory: (sql: Sql, dataSource: DataSource): ExpiredRows =>
+    sql.distributed ? new TimeSlices(dataSource) : new RowBatches(sql),
+};
+
+@Module({ providers: [expiredRows, Removal] })
+export class RemovalModule {}

@@ -7,8 +7,7 @@ import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
 import { loginPage, type LoginPage } from './page/login-page.js';
-import { PAGE_ERROR_FILTER } from './page/page-error.filter.js';
-import { sendPage } from './page/page.js';
+import { PAGE_ERROR_FILTER, sendPage } from './page/page.js';
 import { PasswordCheck } from './passwords/password-check.js';
 import { networkOf } from '../http/network.js';
 

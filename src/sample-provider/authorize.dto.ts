@@ -21,7 +21,6 @@ export class AuthorizationPageDto {
   code_challenge_method?: string;
 }
 
-/** The form of the login page. */
 @OAuthParameters()
 export class SignInFormDto {
   @OptionalText({ max: 255 })

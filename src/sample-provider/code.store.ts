@@ -15,13 +15,7 @@ export interface CodeBinding {
   readonly providerUserId: string;
 }
 
-/** Values of an exchange, which must agree with those of the code. */
-export interface CodeUse extends Pick<CodeBinding, 'clientId' | 'redirectUri'> {
-  readonly codeVerifier: string | undefined;
-}
-
-/** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
-const CODE_TTL = 60;
+const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
 // Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code as well, since it
 // is no longer a secret.
@@ -43,28 +37,20 @@ export class CodeStore {
   ) {}
 
   /** Issues a code of 256 random bits, valid for one exchange within 60 s. */
-  async issue({ clientId, redirectUri, codeChallenge, providerUserId }: CodeBinding): Promise<string> {
+  async issue(binding: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
     const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
-    await this.codes.insert({
-      codeHash: hash('sha256', code, 'buffer'),
-      clientId,
-      redirectUri,
-      codeChallenge,
-      providerUserId,
-      expiresAt,
-    });
+    await this.codes.insert({ ...binding, codeHash: hash('sha256', code, 'buffer'), expiresAt });
     return code;
   }
 
-  /**
-   * Spends a code.
-   * @returns its `provider_user_id`; undefined if the code is unknown, spent, expired, or bound to other values
-   */
-  async redeem(code: string, use: CodeUse): Promise<string | undefined> {
-    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [
-      hash('sha256', code, 'buffer'),
-    ]);
+  /** Spends a code. @returns its `provider_user_id`; undefined if it is unknown, spent, expired, or bound to other values */
+  async redeem(
+    code: string,
+    use: Pick<CodeBinding, 'clientId' | 'redirectUri'> & { readonly codeVerifier: string | undefined },
+  ): Promise<string | undefined> {
+    const codeHash = hash('sha256', code, 'buffer');
+    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [codeHash]);
     // A verifier without a challenge: an attacker may have removed the challenge (RFC 9700 §4.8.2).
     const challenge = use.codeVerifier === undefined ? null : challengeOf(use.codeVerifier);
     const isGood =

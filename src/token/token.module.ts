@@ -16,7 +16,7 @@ import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyReader, KeyStore } from './keys/key.store.js';
-import { LiveSessions } from './sessions/live-sessions.js';
+import { Totals } from './sessions/totals.js';
 import { KnownTokens } from './refresh/known-tokens.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
@@ -41,11 +41,11 @@ import { TokenService } from './refresh/token.service.js';
     KeyService,
     KeyStore,
     KnownTokens,
-    LiveSessions,
     EndedSessionStore,
     ServiceKeys,
     TokenInspector,
     TokenService,
+    Totals,
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
@@ -56,9 +56,9 @@ import { TokenService } from './refresh/token.service.js';
     EndedSessions,
     IdTokens,
     JwtGuard,
-    LiveSessions,
     TokenInspector,
     TokenService,
+    Totals,
   ],
 })
 export class TokenModule {}
@@ -67,6 +67,6 @@ export class TokenModule {}
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
     // Without a key, jsonwebtoken rejects the token.
-    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string) ?? '',
+    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string)?.publicKey ?? '',
   });
 }

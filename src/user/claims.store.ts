@@ -71,6 +71,12 @@ export class ClaimsStore {
     return claims && this.keep(userId, claims);
   }
 
+  /** Returns the current claims: the kept ones, if they have the version that was read. */
+  async current(userId: string, version?: number): Promise<UserClaims> {
+    const known = this.known(userId);
+    return known.version === version ? known : ((await this.find(userId)) ?? NO_CLAIMS);
+  }
+
   /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */
   async atSignIn(userId: string, provider: Claims, origin: Origin): Promise<UserClaims> {
     const known = this.known(userId);
@@ -88,7 +94,6 @@ export class ClaimsStore {
    * Replaces the claims of one source. If the effective claims change, the same transaction appends `claims.changed` to the user's
    * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins. A suspended user who signs in
    * keeps the claims.
-   *
    * @returns the claims afterwards; undefined without such a user
    * @throws DatabaseBusy if too many changes wait
    */

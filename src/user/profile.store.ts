@@ -1,34 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
-import type { Claims } from './claims.js';
-import type { User } from './user.entity.js';
-
-/** User as GET /me returns it; `claims` are the effective ones. */
-export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'> & {
-  readonly claims: Claims;
-};
+import type { Me } from './me.dto.js';
 
 const FIND = {
   name: 'profiles',
   text: `
-    SELECT user_id AS "userId", username, email, avatar_url AS "avatarUrl", created_at AS "createdAt",
-      coalesce(claims, '{}') AS claims
+    SELECT user_id, username, email, avatar_url, created_at, coalesce(claims, '{}') AS claims
     FROM users WHERE user_id = ANY ($1::uuid[])`,
 };
 
 @Injectable()
 export class ProfileStore {
   /** Finds a user; concurrent calls are batched. */
-  readonly find: (userId: string) => Promise<Profile | undefined>;
+  readonly find: (userId: string) => Promise<Me | undefined>;
 
-  constructor(private readonly sql: Sql) {
-    this.find = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
-  }
-
-  private async findEach(userIds: string[]): Promise<(Profile | undefined)[]> {
-    const profiles = await this.sql.query<Profile>(FIND, [plainArray(userIds)]);
-    const byUser = new Map(profiles.map((profile) => [profile.userId, profile]));
-    return userIds.map((userId) => byUser.get(userId));
+  constructor(sql: Sql) {
+    this.find = sql.together('profile', async (userIds: string[]) => {
+      const profiles = await sql.query<Me>(FIND, [plainArray(userIds)]);
+      const byUser = new Map(profiles.map((profile) => [profile.user_id, profile]));
+      return userIds.map((userId) => byUser.get(userId));
+    });
   }
 }

@@ -2,7 +2,7 @@ import { placeOf, type Place } from '../http/parameters/cursor.js';
 import { searchKey } from './user-keys.js';
 
 /** What a search asks for; each member that is given restricts the result. */
-interface Filter {
+export interface UserFilter {
   /** Prefix of the name or of the e-mail address. */
   readonly prefix?: string | undefined;
   readonly email?: string | undefined;
@@ -49,7 +49,7 @@ interface Conditions {
 /** Parameters of the place come first. */
 const FIRST_PARAMETER = 3;
 
-export function conditionsOf(filter: Filter): Conditions {
+export function conditionsOf(filter: UserFilter): Conditions {
   const { userId, email, prefix, role, suspended, provider } = filter;
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${FIRST_PARAMETER - 1 + values.push(value)}`;

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
 import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
-import { conditionsOf, selectByWalk, selectByWeek, selectPlain, type Found } from './search.sql.js';
+import { conditionsOf, selectByWalk, selectByWeek, selectPlain } from './search.sql.js';
+import type { Found, UserFilter } from './search.sql.js';
 
-/** What a search asks for. */
-export type UserFilter = Parameters<typeof conditionsOf>[0];
+export type { UserFilter };
 
 /** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
 export interface UserPage {

@@ -3,14 +3,13 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
-import { UserCount } from './user-count.js';
 import { UserRights } from './user-rights.js';
 import { UserSearch } from './user-search.js';
 
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore, UserCount, UserRights, UserSearch],
-  exports: [ClaimsStore, ProfileStore, UserCount, UserRights, UserSearch],
+  providers: [ClaimsStore, ProfileStore, UserRights, UserSearch],
+  exports: [ClaimsStore, ProfileStore, UserRights, UserSearch],
 })
 export class UserModule {}

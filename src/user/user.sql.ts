@@ -1,6 +1,4 @@
 import { lastUse } from '../database/statements/last-use.js';
-import type { Claims } from './claims.js';
-import type { User } from './user.entity.js';
 
 const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key';
 /** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
@@ -36,7 +34,6 @@ export const UPDATE_USER = `
  * users whose claims have the version `claims_version`, as the token says, and who are not suspended; nothing is written of the others.
  * All users are locked; `held_user` has their `suspended_at`.
  * A token with claims of the application makes no user: they were those of a user who was removed.
- *
  * @param from member of the `WITH` with the columns of the table, and no user twice
  * @param last name of the last member
  */
@@ -100,26 +97,11 @@ export const SELECT_CHANGED_CLAIMS = `
     SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
     FROM users WHERE user_id = ANY ($1::uuid[])`;
 
-/** A user as the support sees them; `claims` are the effective ones. */
-export type DescribedUser = Pick<
-  User,
-  | 'userId'
-  | 'provider'
-  | 'providerUserId'
-  | 'username'
-  | 'email'
-  | 'avatarUrl'
-  | 'suspendedAt'
-  | 'createdAt'
-  | 'lastSeenAt'
-> & { readonly claims: Claims };
-
-/** Selects DescribedUsers. @param more makes further columns from the user's id */
+/** Selects users as the support sees them; `claims` are the effective ones. @param more makes further columns from the user's id */
 export function describeUsers(which: string, more: (userId: string) => string): string {
   return `
-    SELECT user_id AS "userId", provider, provider_user_id AS "providerUserId", username, email, avatar_url AS "avatarUrl",
-      coalesce(claims, '{}') AS claims, suspended_at AS "suspendedAt", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
-      ${more('users.user_id')}
+    SELECT user_id, provider, provider_user_id, username, email, avatar_url, coalesce(claims, '{}') AS claims, suspended_at,
+      created_at, last_seen_at, ${more('users.user_id')}
     FROM users WHERE ${which}`;
 }
 

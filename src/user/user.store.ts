@@ -8,26 +8,18 @@ export function findAccount(manager: EntityManager, userId: string): Promise<Acc
   return manager.findOneBy(User, { userId });
 }
 
-const LOCK = 'SELECT provider FROM users WHERE user_id = $1 FOR UPDATE';
-
-/**
- * Locks a user for removal, before all other rows of the user: sign-ins and pushes wait until the transaction ends.
- * @returns name of the user's provider; undefined without such a user
- */
-export async function lockUser(manager: EntityManager, userId: string): Promise<string | undefined> {
-  const [locked] = await manager.query<{ provider: string }[]>(LOCK, [userId]);
-  return locked?.provider;
-}
-
-const HOLD = 'SELECT provider FROM users WHERE user_id = $1 FOR NO KEY UPDATE';
-
 /**
  * Locks a user for a change that the audit trail records, before all other rows: so the events of a user have the order of the commits.
- * Sign-ins of the user wait, pushes do not.
+ * Sign-ins of the user wait, pushes wait only for `UPDATE`, the lock of a removal.
  * @returns name of the user's provider; undefined without such a user
  */
-export async function holdForAudit(manager: EntityManager, userId: string): Promise<string | undefined> {
-  const [held] = await manager.query<{ provider: string }[]>(HOLD, [userId]);
+export async function holdForAudit(
+  manager: EntityManager,
+  userId: string,
+  strength: 'NO KEY UPDATE' | 'UPDATE' = 'NO KEY UPDATE',
+): Promise<string | undefined> {
+  const text = `SELECT provider FROM users WHERE user_id = $1 FOR ${strength}`;
+  const [held] = await manager.query<{ provider: string }[]>(text, [userId]);
   return held?.provider;
 }
 

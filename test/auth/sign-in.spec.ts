@@ -1,7 +1,7 @@
 import { JwtService } from '@nestjs/jwt';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import request from 'supertest';
-import type { PublishedJwk } from '../../src/token/keys/key.service.js';
+import type { PublishedJwk } from '../../src/token/keys/key-ring.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';

@@ -104,9 +104,9 @@ describe('who may import whom', () => {
   it('packages are imported where they are started', () => {
     const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
     expect(importers.toSorted()).toEqual([
-      'check/check-provider.command.ts #check-provider',
       'check/check-provider.ts #check-provider',
-      'keys/open-database.ts #embedded-postgres',
+      'keys/run.ts #embedded-postgres',
+      'latchkey.ts #check-provider',
       'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);
@@ -130,8 +130,9 @@ const SPANNING = [
   'device/device.store.ts',
   'device/last-seen.ts',
   'device/sign-out.service.ts',
-  'realtime/push/push.store.ts',
+  'realtime/push/realtime.service.ts',
   'token/access-tokens/access-token.store.ts',
+  'token/access-tokens/access-token.verifier.ts',
   'token/refresh/known-tokens.ts',
   'token/revocation/ended-sessions.store.ts',
   'token/sessions/session-list.ts',

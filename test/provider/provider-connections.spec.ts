@@ -24,7 +24,6 @@ const DIST = new URL('../../dist/src/provider/transport/provider-http.js', impor
 const PROXIES = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'];
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const FORM = {
-  method: 'POST',
   headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
   body: 'client_secret=s3cret&code=c0de',
 } as const;

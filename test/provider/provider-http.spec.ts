@@ -8,7 +8,6 @@ import { answerWith, RawProvider } from '../support/raw-provider.js';
 import { until } from '../support/waiting.js';
 
 const FORM = {
-  method: 'POST',
   headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
   body: 'client_secret=s3cret&code=c0de',
 } as const;
@@ -45,7 +44,7 @@ describe('requests to a provider', () => {
     await send();
     const signal = new AbortController().signal;
     const headers = { Accept: 'a/b', Authorization: 'Bearer x' };
-    await http.send({ method: 'GET', url: `${provider.url}/me?a=%20b#c`, headers, signal });
+    await http.send({ url: `${provider.url}/me?a=%20b#c`, headers, signal });
     const host = `host: 127.0.0.1:${provider.port}`;
     expect(provider.requests.map((bytes) => bytes.split('\r\n'))).toEqual([
       [

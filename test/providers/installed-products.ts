@@ -7,6 +7,7 @@ import { join } from 'node:path';
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'latchkey');
 
 const KEYCLOAK_VERSION = '26.7.3';
+const CENTRIFUGO_VERSION = 'v6.9.1';
 const HYDRA_VERSION = 'v2.3.0';
 /** As in its go.mod; without it Hydra does not compile. */
 const HYDRA_REPLACES =
@@ -38,6 +39,21 @@ export function hydraProgram(): string | undefined {
     run(directory, 'go', 'get', '-tool', `github.com/ory/hydra/v2@${HYDRA_VERSION}`);
     run(directory, 'go', 'build', '-o', 'hydra', 'github.com/ory/hydra/v2');
     return 'hydra';
+  });
+}
+
+/**
+ * Compiles Centrifugo with Go, once.
+ * @returns its program; undefined without Go or without the download
+ * @throws Error instead, with `CI` set
+ */
+export function centrifugoProgram(): string | undefined {
+  return cached(`centrifugo-${CENTRIFUGO_VERSION}`, (directory) => {
+    const module = 'github.com/centrifugal/centrifugo/v6';
+    run(directory, 'go', 'mod', 'init', 'latchkey.invalid');
+    run(directory, 'go', 'get', '-tool', `${module}@${CENTRIFUGO_VERSION}`);
+    run(directory, 'go', 'build', '-ldflags=-s -w', '-o', 'centrifugo', module); // as it is released
+    return 'centrifugo';
   });
 }
 

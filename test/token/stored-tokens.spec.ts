@@ -222,6 +222,7 @@ describe('stored access tokens', () => {
         session: refreshes[i]!.session,
         claims: expect.objectContaining({ sub: refreshes[i]!.session.userId, jti: issued[i]!.jti }),
         kid: 'k',
+        claimsVersion: 0,
       }));
       expect(found).toEqual([undefined, ...good, undefined, undefined]);
     });

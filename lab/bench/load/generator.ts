@@ -20,7 +20,7 @@ export type LoadOrder = { readonly learn: string; readonly work: Work } | (Load 
 
 const scripts = new Map<string, (milliseconds: number) => Script>();
 
-// The load generator: a process of its own, so that it takes nothing but CPU from the target.
+// The load generator: a separate process, so that it takes nothing but CPU from the target.
 answerParent(async (order: LoadOrder): Promise<LoadResult | object> => {
   if ('run' in order) return run(scripts.get(order.run)!(order.milliseconds), order);
   scripts.set(order.learn, scriptOf(order.work));

@@ -16,13 +16,77 @@ export interface User {
 }
 
 export type SocketsOrder =
-  | { readonly do: 'connect'; readonly port: number; readonly users: readonly User[]; readonly each: number }
-  | { readonly do: 'push'; readonly milliseconds: number }
+  /** One socket after the other goes to the next port. */
+  | {
+      readonly do: 'connect';
+      readonly protocol: keyof typeof PROTOCOLS;
+      readonly ports: readonly number[];
+      readonly users: readonly User[];
+      readonly each: number;
+    }
+  /** One push after the other goes to the next user and the next port. */
+  | {
+      readonly do: 'push';
+      readonly ports: readonly number[];
+      readonly ttl: number;
+      readonly milliseconds: number;
+    }
   | { readonly do: 'close' };
 
+interface Protocol {
+  readonly path: string;
+  readonly greeting?: (token: string) => string;
+  /** Returns the answer to a message, if it needs one; counts events. @throws at a refusal */
+  readonly receive: (data: Buffer, token: string) => string | typeof READY | undefined;
+  readonly push: (userId: string, data: object, ttl: number) => PushRequest;
+}
+
+interface PushRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+const READY = Symbol('ready');
+const PROTOCOLS = {
+  'socket.io': {
+    path: '/socket.io/?EIO=4&transport=websocket',
+    receive(data, token) {
+      const packet = data.toString('latin1', 0, 10);
+      if (packet.startsWith('44')) throw new Error(data.toString());
+      if (packet.startsWith('0')) return `40${JSON.stringify({ token })}`;
+      if (packet === '42["ready"') return READY;
+      if (packet === '42["bench"') received++;
+      return packet === '2' ? '3' : undefined;
+    },
+    push: (user_id, data, ttl) => ({
+      path: '/push',
+      headers: { Authorization: `Bearer ${SERVICE_KEY}` },
+      body: { user_id, event: 'bench', data, ttl },
+    }),
+  },
+  centrifugo: {
+    path: '/connection/websocket',
+    greeting: (token) => JSON.stringify({ id: 1, connect: { token } }),
+    receive(data) {
+      const text = data.toString('latin1');
+      if (text.startsWith('{"id":1,"connect"')) return READY;
+      if (text === '{}') return text; // a ping
+      if (!text.startsWith('{"push"')) throw new Error(text);
+      received += text.split('\n').length; // one frame may hold several events, one a line
+      return undefined;
+    },
+    push: (userId, data) => ({
+      path: '/api/publish',
+      headers: { 'X-API-Key': SERVICE_KEY },
+      body: { channel: `#${userId}`, data: { event: 'bench', data } },
+    }),
+  },
+} as const satisfies Readonly<Record<string, Protocol>>;
+
+let protocol: Protocol;
 let sockets: WebSocket[] = [];
 let users: readonly User[] = [];
-let port = 0;
 let received = 0;
 
 /** Answers how many sockets were opened, or messages received, and in how many seconds. */
@@ -34,25 +98,28 @@ answerParent(async (order: SocketsOrder): Promise<SocketsResult> => {
 });
 
 async function open(order: SocketsOrder & { do: 'connect' }): Promise<number> {
-  ({ port, users } = order);
+  users = order.users;
+  protocol = PROTOCOLS[order.protocol];
   const waiting = users.flatMap(({ token }) => Array.from({ length: order.each }, () => token));
+  let begun = 0;
   await inParallel(CONNECTING_AT_ONCE, async () => {
-    for (let token = waiting.pop(); token !== undefined; token = waiting.pop()) {
-      sockets.push(await connect(token));
+    for (let n = begun++; n < waiting.length; n = begun++) {
+      sockets.push(await connect(order.ports[n % order.ports.length]!, waiting[n]!));
     }
   });
   return sockets.length;
 }
 
 /** Pushes to one user after the other, and waits until every socket has everything. */
-async function pushAll({ milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
+async function pushAll({ ports, ttl, milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
   const end = performance.now() + milliseconds;
   const before = received;
   const agent = new Agent({ keepAlive: true, maxSockets: PUSHING_AT_ONCE });
   let pushed = 0;
   await inParallel(PUSHING_AT_ONCE, async () => {
     while (performance.now() < end) {
-      await push(agent, users[pushed++ % users.length]!.id);
+      const n = pushed++;
+      await push(agent, ports[n % ports.length]!, users[n % users.length]!.id, ttl);
     }
   });
   agent.destroy();
@@ -77,38 +144,41 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves when the server has said `ready`. */
-function connect(token: string): Promise<WebSocket> {
-  const address = `ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`;
-  const socket = new WebSocket(address, { perMessageDeflate: false });
+/** Resolves when the server has accepted the token. */
+function connect(port: number, token: string): Promise<WebSocket> {
+  const { path, greeting, receive } = protocol;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { perMessageDeflate: false });
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
+    if (greeting) socket.on('open', () => socket.send(greeting(token)));
     socket.on('message', (data: Buffer) => {
-      const packet = data.toString('latin1', 0, 10);
-      if (packet === '42["bench"') received++;
-      else if (packet.startsWith('0')) socket.send(`40${JSON.stringify({ token })}`);
-      else if (packet === '2') socket.send('3');
-      else if (packet === '42["ready"') resolve(socket);
-      else if (packet.startsWith('44')) reject(new Error(data.toString()));
+      try {
+        const answer = receive(data, token);
+        if (answer === READY) resolve(socket);
+        else if (answer !== undefined) socket.send(answer);
+      } catch (error) {
+        reject(error);
+      }
     });
   });
 }
 
-function push(agent: Agent, user_id: string): Promise<void> {
-  const body = JSON.stringify({ user_id, event: 'bench', data: { text: 'x'.repeat(100) }, ttl: 0 });
+function push(agent: Agent, port: number, userId: string, ttl: number): Promise<void> {
+  const call = protocol.push(userId, { text: 'x'.repeat(100) }, ttl);
+  const body = JSON.stringify(call.body);
   const headers = {
-    Authorization: `Bearer ${SERVICE_KEY}`,
+    ...call.headers,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
   };
   return new Promise((resolve, reject) => {
-    const call = request({ port, path: '/push', method: 'POST', agent, headers }, (answer) => {
+    const sent = request({ port, path: call.path, method: 'POST', agent, headers }, (answer) => {
       answer.resume();
       answer.on('end', () =>
         answer.statusCode! < 300 ? resolve() : reject(new Error(`a push answered ${answer.statusCode}`)),
       );
     });
-    call.on('error', reject);
-    call.end(body);
+    sent.on('error', reject);
+    sent.end(body);
   });
 }

@@ -4,16 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ask, startChild } from '../child.js';
 import type { Cleanup } from '../cleanup.js';
-import { introspections, refreshes, startStubProvider } from '../compare.js';
+import { accessTokens, introspections, refreshes, startStubProvider, VERIFIED } from '../compare.js';
 import { residentMemoryOfFamily } from '../cpu-time.js';
 import { startDatabase } from '../database.js';
 import { fill, fillUsers } from '../fill.js';
 import { startLatchkey } from '../latchkey-target.js';
 import type { LoadOrder } from '../load/generator.js';
 import type { LoadResult } from '../load/run.js';
-import { PEERS, type Options, type PeerName } from '../options.js';
+import { PEERS, type Only, type Options, type PeerName } from '../options.js';
 import { medianOf, printFootprints, printHeading, printTable, speedsOf } from '../report.js';
 import type { Service } from '../service.js';
+import { compareSockets } from '../sockets.js';
 import { interleave, measure } from '../turn.js';
 import { betterAuth } from './better-auth.js';
 import { hydra } from './hydra.js';
@@ -56,7 +57,9 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
       start: () => startLatchkey(url, providerUrl, cleanup),
       tasks: async ({ port }) => ({
         refresh: { work: refreshes(known) },
-        introspection: { work: await introspections(port, known) },
+        introspection: {
+          work: introspections(await accessTokens(port, known.refreshTokens.slice(0, VERIFIED))),
+        },
         signIn: { work: { signInAt: 'latchkey' } },
       }),
     },
@@ -65,7 +68,8 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
   const generator = startChild('./load/generator.js', cleanup);
   const generate = (order: LoadOrder) => ask<LoadResult>(generator, order);
   await printHeading(HEADING, options, admin);
-  for (const name of options.only ?? PEERS) {
+  const measured = (name: Only): boolean => options.only?.includes(name) ?? true;
+  for (const name of PEERS.filter(measured)) {
     const place = name.replaceAll('-', '_');
     await admin.query(`CREATE DATABASE ${place}`);
     const databaseUrl = new URL(url);
@@ -107,6 +111,8 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
   }
   printFootprints(footprints);
   saveResults(footprints);
+  if (measured('sockets') && options.workloads.includes('W4'))
+    await compareSockets(options, url, providerUrl, cleanup);
 }
 
 /** Starts a prepared service several times; the last one stays, and is idle for a while before its first request. */

@@ -18,6 +18,8 @@ export interface Speed {
   /** µs a request. */
   readonly serviceCpu?: number;
   readonly databaseCpu?: number;
+  /** Memory of a socket. */
+  readonly kibPerSocket?: number;
 }
 
 /** What a target needs before its first request. */
@@ -32,10 +34,13 @@ export interface Footprint {
 
 type Row = Speed | Footprint;
 
+export function readResults(): Row[] {
+  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Row[]) : [];
+}
+
 /** Adds to the file of results; a row replaces the one with equal target, operation and connections. */
 export function saveResults(rows: readonly Row[]): void {
-  const earlier = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Row[]) : [];
-  const merged = new Map([...earlier, ...rows].map((row) => [keyOf(row), row]));
+  const merged = new Map([...readResults(), ...rows].map((row) => [keyOf(row), row]));
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(4)) : value;
   writeFileSync(FILE, `${JSON.stringify([...merged.values()], rounded, 2)}\n`);

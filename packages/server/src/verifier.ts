@@ -93,7 +93,7 @@ export class Verifier {
    * const { sub: userId } = await latchkey.verify(token);
    */
   async verify(token: string): Promise<Claims> {
-    return (await this.follow(token))();
+    return this.current(token, await this.signature.verify(token));
   }
 
   /**

@@ -1,38 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
-import { cursorOf, placeIn, placeOf } from '../../http/parameters/cursor.js';
+import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../../http/parameters/cursor.js';
 import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit-event.js';
-import { StoredAuditEvent } from '../audit-event.entity.js';
+import type { StoredAuditEvent } from '../audit-event.entity.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
 
-/** Conditions on events; all of them hold. */
-export interface AuditFilter {
+interface AuditFilter {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
   readonly result?: AuditEvent['result'] | undefined;
-  /** Not before. */
   readonly since?: Date | undefined;
-  /** Before. */
+  /** Exclusive. */
   readonly until?: Date | undefined;
-}
-
-/** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
-export interface AuditPage {
-  readonly events: AuditEvent[];
-  readonly next: string | undefined;
 }
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** SQL: the time of microseconds since the epoch; without them the end of time. */
-const timeOf = (micros: string): string =>
-  `coalesce('epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond', 'infinity')`;
-
-const BEFORE = `${timeOf('$1')}, $2::uuid`;
+const BEFORE = `coalesce(${timeAt('$1')}, 'infinity'), $2::uuid`;
 const SINCE = `coalesce($3::timestamptz, '-infinity')`;
 const FILTER = `
   ($5::text IS NULL OR event = $5) AND ($6::text IS NULL OR provider = $6) AND ($7::text IS NULL OR result = $7)`;
@@ -44,20 +32,17 @@ const OF_ALL = `$4::uuid IS NULL AND (at, id) < (${BEFORE}) AND at >= ${SINCE}`;
 /** Searches the audit trail, newest first (contract §9). The time of a search does not depend on the number of events that match. */
 @Injectable()
 export class AuditSearch {
-  private readonly columns: string;
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
-  ) {
-    const { columns } = dataSource.getMetadata(StoredAuditEvent);
-    this.columns = columns
-      .map(({ databaseName, propertyName }) => `${databaseName} AS "${propertyName}"`)
-      .join(', ');
-  }
+  ) {}
 
-  /** @param cursor `next` of the page before */
-  async find(filter: AuditFilter, limit: number, cursor?: string): Promise<AuditPage> {
+  /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
+  async find(
+    filter: AuditFilter,
+    limit: number,
+    cursor?: string,
+  ): Promise<{ events: AuditEvent[]; next: string | undefined }> {
     const { userId, event, provider, result, since, until } = filter;
     const after = placeIn(cursor);
     const end = until && { place: String(until.getTime() * 1000), id: NO_USER };
@@ -68,11 +53,17 @@ export class AuditSearch {
       await manager.query(
         'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
       );
-      return manager.query<Row[]>(this.select(filter), values);
+      return manager.query<(StoredAuditEvent & Place & { readonly is_end: boolean })[]>(
+        this.select(filter),
+        values,
+      );
     });
-    const fitting = rows.filter(({ isEnd }) => !isEnd);
-    const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ isEnd }) => isEnd);
-    return { events: fitting.slice(0, limit).map((row) => auditEventOf(row)), next: last && cursorOf(last) };
+    const fitting = rows.filter(({ is_end }) => !is_end);
+    const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ is_end }) => is_end);
+    const events = fitting
+      .slice(0, limit)
+      .map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
+    return { events, next: last && cursorOf(last) };
   }
 
   /** Selects the page and, if it is not full, the event at which the walk ended. */
@@ -90,8 +81,6 @@ export class AuditSearch {
         UNION ALL
         SELECT *, true FROM (${walk} OFFSET ${WALK - 1} LIMIT 1) AS last WHERE (SELECT count(*) FROM page) < $8
       )
-      SELECT ${this.columns}, ${placeOf('at')} AS place, is_end AS "isEnd" FROM found`;
+      SELECT *, ${placeOf('at')} AS place FROM found`;
   }
 }
-
-type Row = StoredAuditEvent & { readonly place: string; readonly isEnd: boolean };

@@ -1,6 +1,6 @@
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { OptionalText, type TextRule } from '../../http/parameters/parameter.js';
-import { UUID } from '../../http/parameters/uuid.js';
+import { A_UUID } from '../../http/parameters/uuid.js';
 import { AUDIT_NAMES } from '../../config/settings/audit-names.js';
 import { AuditEvent, type AuditName } from '../audit-event.js';
 
@@ -18,7 +18,7 @@ const oneOf = (names: readonly string[]): TextRule => ({
 
 /** Query of GET /audit. Each parameter that is given restricts the result. */
 export class AuditDto {
-  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
+  @OptionalText(A_UUID)
   user_id?: string;
 
   /** Name of the event. */

@@ -3,7 +3,6 @@ import { jest } from '@jest/globals';
 import { answerWith, RawProvider } from '../../../test/support/raw-provider.js';
 import { WebhookHttp } from './webhook-http.js';
 
-const { signal } = new AbortController();
 /** Global unicast, not assigned: a connection to it fails. */
 const UNASSIGNED = '2000::1';
 
@@ -19,7 +18,7 @@ describe('the HTTP client of webhooks', () => {
     await receiver.close();
   });
 
-  const post = (url: string): Promise<number> => http.post(url, { 'webhook-id': 'x' }, '{}', signal);
+  const post = (url: string): Promise<number> => http.post(url, { 'webhook-id': 'x' }, '{}');
   /** A resolver with these answers, one after the other, and then the last one again. */
   function resolver(...answers: string[][]): typeof lookup & { asked: string[] } {
     const asked: string[] = [];

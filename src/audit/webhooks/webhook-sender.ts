@@ -7,7 +7,7 @@ import { errorReason } from '../../database/statements/error-facts.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, timeOfCursor, type AuditFeed } from '../audit-feed.js';
 import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
-import { LEASE_MS, PAUSED_S, type HeldWebhook, type WebhookStore } from './webhook.store.js';
+import { LEASE_MS, PAUSED_S, type HeldWebhook, type Holder, type WebhookStore } from './webhook.store.js';
 
 /** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */
 const NOT_HELD_MS = 3000;
@@ -17,36 +17,31 @@ const FAILING_MS = 2000;
 /** Pauses between attempts begin at a second and double up to this. */
 const LONGEST_PAUSE_S = 600;
 const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
-/** A stop waits so long for an answer; without it, the event is sent again. */
-const STOP_MS = 2000;
 /** An attempt may fail because the receiver has just closed the connection: no warning. */
 const WARN_AFTER = 2;
 
-export interface SenderParts {
+interface SenderParts {
   readonly store: WebhookStore;
   readonly feed: AuditFeed;
   readonly http: WebhookHttp;
   readonly clock: Clock;
-  /** Secrets now. */
   readonly secrets: () => readonly string[];
   /** Names of wanted events; undefined: all. */
   readonly wanted: readonly string[] | undefined;
 }
 
 /**
- * Sends the trail to one address, event after event, while this instance has the lease: the next one is sent after the position of the
- * former one was stored. So each end of a process repeats one event at most.
+ * Sends the trail to one address, while this instance has the lease. An event is sent after the position of the former one was stored,
+ * so each end of a process repeats one event at most.
  */
 export class WebhookSender {
   private readonly logger = new Logger('Webhooks');
-  readonly address: Buffer;
-  private holder = randomUUID();
+  private holder: Holder;
   /** All older events were accepted; milliseconds since the epoch. Undefined while another instance sends. */
   private acceptedUntil: number | undefined;
   private lease = new Stopwatch();
   private running: Promise<void> = Promise.resolve();
   private readonly stopping = new AbortController();
-  private readonly cutting = new AbortController();
 
   /** @param name for people, without a path, which may be secret */
   constructor(
@@ -54,7 +49,11 @@ export class WebhookSender {
     private readonly name: string,
     private readonly parts: SenderParts,
   ) {
-    this.address = createHash('sha256').update(url).digest();
+    this.holder = { addressHash: createHash('sha256').update(url).digest(), holder: randomUUID() };
+  }
+
+  get addressHash(): Buffer {
+    return this.holder.addressHash;
   }
 
   /** Seconds by which the address is behind; undefined while another instance sends. */
@@ -67,12 +66,9 @@ export class WebhookSender {
     this.running = this.run();
   }
 
-  /** Ends after the delivery in progress, or without its answer. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.stopping.abort();
-    const timer = setTimeout(() => this.cutting.abort(), STOP_MS);
-    await this.running;
-    clearTimeout(timer);
+    return this.running;
   }
 
   private async run(): Promise<void> {
@@ -82,21 +78,21 @@ export class WebhookSender {
       this.logger.debug({ err: error });
       return IDLE_MS;
     };
-    await store.tryNow(this.address).catch(failed);
+    await store.tryNow(this.addressHash).catch(failed);
     while (!signal.aborted) {
       const pause = await this.look().catch(failed);
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
-    await store.release(this.address, this.holder).catch(failed); // or it expires
+    await store.release(this.holder).catch(failed); // or it expires
   }
 
   /** Sends the next events. @returns milliseconds until the next look */
   private async look(): Promise<number> {
     const { store, feed, clock, wanted: names } = this.parts;
     this.lease = new Stopwatch();
-    let held = await store.hold(this.address, this.holder);
+    let held = await store.hold(this.holder);
     if (!held) {
-      this.holder = randomUUID();
+      this.holder = { ...this.holder, holder: randomUUID() };
       this.acceptedUntil = undefined;
       return NOT_HELD_MS;
     }
@@ -116,16 +112,14 @@ export class WebhookSender {
         return 0;
       }
       this.lease = new Stopwatch();
-      if (!(await store.accepted(this.address, this.holder, cursor))) return 0;
+      if (!(await store.accepted(this.holder, cursor))) return 0;
       if (held.attempts >= WARN_AFTER) this.logger.log(`${this.name} accepts events again.`);
       held = { position: cursor, attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
     }
     this.acceptedUntil = timeOfCursor(page.cursor);
     const end = page.events.at(-1)?.cursor ?? page.cursor;
     const isSetBack = isBefore(page.cursor, held.position); // the database's clock
-    if (isSetBack || (page.events.length > 0 && end !== held.position)) {
-      await store.moved(this.address, this.holder, end);
-    }
+    if (isSetBack || (page.events.length > 0 && end !== held.position)) await store.moved(this.holder, end);
     return page.hasMore ? 0 : IDLE_MS;
   }
 
@@ -144,7 +138,7 @@ export class WebhookSender {
         .join(' '),
     };
     try {
-      const status = await http.post(this.url, headers, body, this.cutting.signal);
+      const status = await http.post(this.url, headers, body);
       return status >= 200 && status < 300 ? undefined : `status ${status}`;
     } catch (error) {
       return errorReason(error);
@@ -152,18 +146,18 @@ export class WebhookSender {
   }
 
   private async failed({ attempts, failingSince, pausedAt }: HeldWebhook, reason: string): Promise<void> {
-    if (this.cutting.signal.aborted) return;
+    if (this.stopping.signal.aborted) return; // it may have been cut off
     const { store, clock } = this.parts;
     const problem = `${this.name} does not accept events: ${reason}.`;
     if (pausedAt) {
-      await store.failed(this.address, this.holder, PAUSED_S);
+      await store.failed(this.holder, PAUSED_S);
       this.logger.warn(`${problem} It stays paused.`);
     } else if (failingSince && clock.now() - failingSince.getTime() >= GIVE_UP_MS) {
-      await store.pause(this.address, this.holder, problem);
+      await store.pause(this.holder, problem);
       this.logger.warn(`${problem} It is paused after 3 days, and tried once an hour.`);
     } else {
       const pause = Math.min(2 ** attempts, LONGEST_PAUSE_S) * (0.75 + Math.random() / 2);
-      await store.failed(this.address, this.holder, pause);
+      await store.failed(this.holder, pause);
       if (attempts + 1 === WARN_AFTER) this.logger.warn(`${problem} It is tried for 3 days.`);
     }
   }

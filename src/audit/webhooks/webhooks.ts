@@ -16,26 +16,30 @@ import { WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';
 
 const REMOVE_EVERY_MS = 10 * 60_000;
+/** A stop waits so long for answers; without them, the events are sent again. */
+const STOP_MS = 2000;
 
 /** Sends audit events to the addresses of WEBHOOK_URLS (contract §9). Addresses do not wait for each other. */
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);
+  private readonly http: WebhookHttp;
   private readonly senders: readonly WebhookSender[];
   private timer?: NodeJS.Timeout;
 
   constructor(
-    @Inject(SETTINGS) { webhookUrls = [], webhookSecret = [], webhookEvents, secretFiles }: Settings,
+    @Inject(SETTINGS) settings: Settings,
     private readonly store: WebhookStore,
-    private readonly http: WebhookHttp,
     feed: AuditFeed,
     clock: Clock,
     events: Events,
   ) {
+    const { webhookUrls = [], webhookSecret = [], webhookEvents: wanted, secretFiles } = settings;
+    this.http = new WebhookHttp(settings.webhookPrivate);
     const { name, parser } = settingsTable.webhookSecret;
     const warn = (line: string): void => this.logger.warn(line);
     const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);
-    const parts = { store, feed, http, clock, secrets: () => secret.recent(), wanted: webhookEvents };
+    const parts = { store, feed, http: this.http, clock, secrets: () => secret.recent(), wanted };
     this.senders = webhookUrls.map(
       (url, i) => new WebhookSender(url, `Webhook ${i + 1} (${new URL(url).host})`, parts),
     );
@@ -51,15 +55,17 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.timer = setInterval(() => void this.removeOthers(), REMOVE_EVERY_MS).unref();
   }
 
-  /** Runs while requests are answered: the connection pool is closed only after this. */
+  /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
+    const timer = setTimeout(() => void this.http.close(), STOP_MS);
     await Promise.all(this.senders.map((sender) => sender.stop()));
+    clearTimeout(timer);
     await this.http.close();
   }
 
   private async removeOthers(): Promise<void> {
-    const addresses = this.senders.map(({ address }) => address);
+    const addresses = this.senders.map(({ addressHash }) => addressHash);
     await this.store.removeOthers(addresses).catch((error: unknown) => this.logger.debug({ err: error }));
   }
 }

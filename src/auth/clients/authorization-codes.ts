@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -51,7 +51,7 @@ export class AuthorizationCodes {
   /** A new code: 256 random bits, good for one request within 60 s. */
   async issue(binding: CodeBinding, { provider, identity, asked }: Verified): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
-    const codeHash = hash(code);
+    const codeHash = hash('sha256', code, 'buffer');
     const sealed = this.idTokens.encrypt(identity.idToken, ownerOf(codeHash));
     await this.sql.query(SAVE, [
       codeHash,
@@ -66,12 +66,9 @@ export class AuthorizationCodes {
     return code;
   }
 
-  /**
-   * Deletes a code, and returns what it is bound to.
-   * @throws OAuthError `invalid_grant` if the code is unknown, used or expired
-   */
+  /** Deletes a code, and returns what it is bound to. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
   async redeem(code: string): Promise<CodeBinding & Verified> {
-    const codeHash = hash(code);
+    const codeHash = hash('sha256', code, 'buffer');
     const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
     const sealed = row.identity.idToken === null ? null : Buffer.from(row.identity.idToken, 'base64');
@@ -88,8 +85,4 @@ export class AuthorizationCodes {
 /** The ID token waits here for its session, as encrypted as there. */
 function ownerOf(codeHash: Buffer): string {
   return `code ${codeHash.toString('hex')}`;
-}
-
-function hash(code: string): Buffer {
-  return createHash('sha256').update(code).digest();
 }

@@ -8,10 +8,16 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
 import { providerParams } from '../provider-params.dto.js';
 import { checkAllowed } from '../service-endpoint.js';
-import { SignInRefusals, type Attempt } from '../sign-in/sign-in-refusals.js';
+import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
-import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } from './client-request.js';
+import {
+  clientErrorOf,
+  ErrorForClient,
+  type ClientAddress,
+  type ClientError,
+  type ClientRequest,
+} from './client-request.js';
 import { cookieOf, providerPage } from './provider-page.js';
 
 /** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */
@@ -19,9 +25,6 @@ export type Next = { readonly address: string; readonly cookie?: string } | { re
 
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
-
-/** The client, without its code challenge. */
-type Client = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'state'>;
 
 /** Begins a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
 @Injectable()
@@ -39,38 +42,29 @@ export class ClientAuthorization {
    *   ErrorForClient for everything else
    */
   begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
-    return this.refusals.report(origin, (attempt) => this.next(request, query, attempt, last));
-  }
-
-  private async next(
-    request: ClientAuthorizeDto,
-    query: Query,
-    attempt: Attempt,
-    last?: string,
-  ): Promise<Next> {
-    const all = this.providers.list();
-    const client = this.trusted(request);
-    const codeChallenge = this.codeChallengeOf(client, request);
-    if (request.provider === undefined) {
-      if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
-      if (all.length > 1) return { page: providerPage(client.redirectUri, query, all, last) };
-    }
-    const provider = this.providers.find(request.provider ?? all[0]!.name);
-    if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
-    attempt.provider = provider.settings.name;
-    const address = await this.send(provider, { ...client, codeChallenge }, query);
-    const isSecure = this.settings.publicUrl.startsWith('https:');
-    return { address, ...(all.length > 1 && { cookie: cookieOf(provider.settings.name, isSecure) }) };
-  }
-
-  /** REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4). */
-  private trusted({ client_id: clientId, redirect_uri: redirectUri, state }: ClientAuthorizeDto): Client {
-    checkAllowed(this.settings, {}, redirectUri);
-    return { clientId, redirectUri, state: state ?? null };
+    return this.refusals.report(origin, async (attempt) => {
+      const all = this.providers.list();
+      const { client_id: clientId, redirect_uri: redirectUri, state = null } = request;
+      // REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4).
+      checkAllowed(this.settings, {}, redirectUri);
+      const client = { clientId, redirectUri, state };
+      const codeChallenge = this.codeChallengeOf(client, request);
+      if (request.provider === undefined) {
+        if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
+        if (all.length > 1) return { page: providerPage(redirectUri, query, all, last) };
+      }
+      const provider = this.providers.find(request.provider ?? all[0]!.name);
+      if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
+      const { name } = provider.settings;
+      attempt.provider = name;
+      const address = await this.send(provider, { ...client, codeChallenge }, query);
+      const isSecure = this.settings.publicUrl.startsWith('https:');
+      return { address, ...(all.length > 1 && { cookie: cookieOf(name, isSecure) }) };
+    });
   }
 
   /** Only the code flow with PKCE is supported (RFC 9700 §2.1.1). */
-  private codeChallengeOf(client: Client, request: ClientAuthorizeDto): string {
+  private codeChallengeOf(client: ClientAddress, request: ClientAuthorizeDto): string {
     if (request.response_type !== 'code') {
       throw this.refusal(client, 'unsupported_response_type', 'response_type must be code');
     }
@@ -79,11 +73,8 @@ export class ClientAuthorization {
     }
     const { code_challenge: challenge, code_challenge_method: method } = request;
     if (challenge === undefined || method !== 'S256' || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
-      throw this.refusal(
-        client,
-        'invalid_request',
-        'code_challenge with code_challenge_method=S256 is required',
-      );
+      const message = 'code_challenge with code_challenge_method=S256 is required';
+      throw this.refusal(client, 'invalid_request', message);
     }
     return challenge;
   }
@@ -96,20 +87,19 @@ export class ClientAuthorization {
     const state = this.states.make();
     try {
       const { url, memory = null } = await provider.authorizationUrl({ state, redirectUri, ...passed });
-      await this.states.save(state, {
-        provider: name,
-        redirectUri,
-        memory,
-        codeChallenge: null,
-        clientRequest: client,
-      });
+      const signIn = { provider: name, redirectUri, memory, codeChallenge: null, clientRequest: client };
+      await this.states.save(state, signIn);
       return url.href;
     } catch (cause) {
       throw new ErrorForClient(client, this.settings.publicUrl, clientErrorOf(cause), { cause });
     }
   }
 
-  private passed(provider: Provider, client: Client, query: Query): { params?: Record<string, string> } {
+  private passed(
+    provider: Provider,
+    client: ClientAddress,
+    query: Query,
+  ): { params?: Record<string, string> } {
     try {
       return providerParams(provider.settings, query);
     } catch (cause) {
@@ -118,7 +108,7 @@ export class ClientAuthorization {
     }
   }
 
-  private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
+  private refusal(client: ClientAddress, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, { description });
   }
 }

@@ -5,7 +5,8 @@ import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import { otherRedirectUri, verifierMatches } from '../auth.service.js';
+import { challengeOf } from '../../provider/adapters/authorization-request.js';
+import { otherRedirectUri } from '../auth.service.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 
@@ -26,15 +27,16 @@ export class ClientExchange {
   exchange(
     params: ClientTokenDto,
     call: DpopCall,
-    { authorization, origin }: { readonly authorization: string | undefined; readonly origin: Origin },
+    origin: Origin,
+    authorization?: string,
   ): Promise<IssuedTokens> {
     return this.refusals.report(origin, async (attempt) => {
       const named = basicClientId(authorization);
       const proof = await this.proofs.validate(call);
-      const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
-      attempt.provider = verified.provider;
-      checkBinding({ clientId, redirectUri, codeChallenge }, params, named);
-      return this.tokens.issue(verified, params, { proof, origin, attempt });
+      const redeemed = await this.codes.redeem(params.code);
+      attempt.provider = redeemed.provider;
+      checkBinding(redeemed, params, named);
+      return this.tokens.issue(redeemed, params, { proof, origin, attempt });
     });
   }
 }
@@ -49,20 +51,16 @@ function checkBinding(
   if (!isNamed || named?.includes(bound.clientId) === false) {
     throw new OAuthError('invalid_grant', 'the code was issued to another client');
   }
-  if (params.redirect_uri !== bound.redirectUri) {
-    throw otherRedirectUri(params.redirect_uri);
-  }
-  if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
+  if (params.redirect_uri !== bound.redirectUri) throw otherRedirectUri(params.redirect_uri);
+  if (challengeOf(params.code_verifier) !== bound.codeChallenge) {
     throw new OAuthError('invalid_grant', 'code_verifier is wrong');
   }
 }
 
 /**
- * The client's name for itself in `Authorization: Basic` (RFC 6749 §2.3.1). The password is not looked at: clients have no
- * secrets here (contract §4).
- *
- * @returns its spellings: as it was sent, since not every client encodes it, and decoded as a form. Undefined: there is none
- * @throws OAuthError `invalid_request` when the header cannot be read
+ * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the password is ignored.
+ * @returns as it was sent, since not every client encodes it, and decoded as a form
+ * @throws OAuthError `invalid_request` if the header cannot be read
  */
 function basicClientId(authorization = ''): readonly string[] | undefined {
   if (!/^basic(?: |$)/i.test(authorization)) return undefined;

@@ -15,23 +15,22 @@ export interface ClientRequest {
 /** Destination of the answer. */
 export type ClientAddress = Pick<ClientRequest, 'redirectUri' | 'state'>;
 
+/** Parameters of the answer; undefined ones are left out. */
+type Answer = Readonly<Record<string, string | undefined>>;
+
 /**
  * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
- *
  * @param issuer PUBLIC_URL
  */
-export function addressOf(
-  { redirectUri, state }: ClientAddress,
-  issuer: string,
-  answer: Readonly<Record<string, string>>,
-): string {
-  return withQuery(redirectUri, { ...answer, ...(state !== null && { state }), iss: issuer });
+export function addressOf({ redirectUri, state }: ClientAddress, issuer: string, answer: Answer): string {
+  return withQuery(redirectUri, { ...answer, state: state ?? undefined, iss: issuer });
 }
 
 /** Appends an answer to a redirect URI. */
-export function withQuery(redirectUri: string, answer: Readonly<Record<string, string>>): string {
+export function withQuery(redirectUri: string, answer: Answer): string {
+  const given = Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== undefined);
   // Some clients decode %20 only, and not +.
-  const query = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const query = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return redirectUri + (redirectUri.includes('?') ? '&' : '?') + query.join('&');
 }
 
@@ -70,8 +69,7 @@ export class ErrorForClient extends Error {
     { description, cause, reason }: ErrorForClientOptions = {},
   ) {
     super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
-    const answer = { error, ...(description !== undefined && { error_description: description }) };
-    this.address = addressOf(client, issuer, answer);
+    this.address = addressOf(client, issuer, { error, error_description: description });
     this.reason = reason ?? (cause instanceof OAuthError ? cause.reason : description);
   }
 }

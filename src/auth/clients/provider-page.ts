@@ -68,52 +68,32 @@ function logoOf(label: string): Html | undefined {
   const shapes = LOGOS.get(label.toLowerCase());
   if (!shapes) return undefined;
   return html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
-    ${shapes.map(([fill, path]) => html`<path fill="${fill}" d="${path}" />`)}
+    ${Object.entries(shapes).map(([fill, path]) => html`<path fill="${fill}" d="${path}" />`)}
   </svg>`;
 }
 
-/** Fill and path of a logo, in a square of 24. */
-type Shapes = readonly (readonly [fill: string, path: string])[];
-
-/** Those of the SDK's buttons (provider-buttons.ts of `@latchkey/client`), by label. */
-const LOGOS = new Map<string, Shapes>([
-  [
-    'google',
-    [
-      [
-        '#4285f4',
+/** Logos of the SDK's buttons (provider-buttons.ts of `@latchkey/client`) by label: paths by fill, in a square of 24. */
+const LOGOS = new Map<string, Readonly<Record<string, string>>>(
+  Object.entries({
+    google: {
+      '#4285f4':
         'M22.56 12.25c0-.78-.07-1.53-.2-2.25H12v4.26h5.92a5.06 5.06 0 0 1-2.2 3.32v2.77h3.57c2.08-1.92 3.27-4.74 3.27-8.1z',
-      ],
-      [
-        '#34a853',
+      '#34a853':
         'M12 23c2.97 0 5.46-.98 7.28-2.66l-3.57-2.77a6.6 6.6 0 0 1-3.71 1.06c-2.86 0-5.29-1.93-6.16-4.53H2.18v2.84A11 11 0 0 0 12 23z',
-      ],
-      [
-        '#fbbc05',
+      '#fbbc05':
         'M5.84 14.09A6.6 6.6 0 0 1 5.49 12c0-.73.13-1.43.35-2.09V7.07H2.18a11 11 0 0 0 0 9.86l3.66-2.84z',
-      ],
-      [
-        '#ea4335',
+      '#ea4335':
         'M12 5.38c1.62 0 3.06.56 4.21 1.64l3.15-3.15C17.45 2.09 14.97 1 12 1A11 11 0 0 0 2.18 7.07l3.66 2.84C6.71 7.31 9.14 5.38 12 5.38z',
-      ],
-    ],
-  ],
-  [
-    'github',
-    [
-      [
-        'currentColor',
+    },
+    github: {
+      currentColor:
         'M12 .3a12 12 0 0 0-3.8 23.38c.6.12.83-.26.83-.57L9 21.07c-3.34.72-4.04-1.61-4.04-1.61-.55-1.39-1.34-1.76-1.34-1.76-1.08-.74.09-.73.09-.73 1.2.09 1.84 1.24 1.84 1.24 1.07 1.83 2.8 1.3 3.49 1 .1-.78.42-1.31.76-1.61-2.67-.3-5.47-1.33-5.47-5.93 0-1.31.47-2.38 1.24-3.22-.14-.3-.54-1.52.1-3.18 0 0 1-.32 3.3 1.23a11.5 11.5 0 0 1 6 0c2.28-1.55 3.29-1.23 3.29-1.23.64 1.66.24 2.88.12 3.18a4.65 4.65 0 0 1 1.23 3.22c0 4.61-2.81 5.63-5.48 5.92.42.36.81 1.1.81 2.22l-.01 3.29c0 .31.2.69.82.57A12 12 0 0 0 12 .3',
-      ],
-    ],
-  ],
-  [
-    'microsoft',
-    [
-      ['#f25022', 'M1 1h10.4v10.4H1z'],
-      ['#7fba00', 'M12.6 1H23v10.4H12.6z'],
-      ['#00a4ef', 'M1 12.6h10.4V23H1z'],
-      ['#ffb900', 'M12.6 12.6H23V23H12.6z'],
-    ],
-  ],
-]);
+    },
+    microsoft: {
+      '#f25022': 'M1 1h10.4v10.4H1z',
+      '#7fba00': 'M12.6 1H23v10.4H12.6z',
+      '#00a4ef': 'M1 12.6h10.4V23H1z',
+      '#ffb900': 'M12.6 12.6H23V23H12.6z',
+    },
+  }),
+);

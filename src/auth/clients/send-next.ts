@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { setPageHeaders } from '../../http/page/page-headers.js';
+import { setPageHeaders } from '../../http/page/layout.js';
 import type { Next } from './client-authorization.js';
 
 /** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */

@@ -1,7 +1,7 @@
 import { auditRowOf } from '../../audit/audit-event.js';
 import { insertSignInEvents } from '../../audit/audit.sql.js';
 import type { AuditStore } from '../../audit/audit.store.js';
-import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
+import { appendToEach } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { errorCode } from '../../database/statements/error-facts.js';
 import type { Sql, Statement } from '../../database/statements/sql.js';
@@ -89,7 +89,6 @@ const recordOf = (isAudited: boolean): Statement => ({
     ), ${appendToEach({
       event: `'device.signed_in'`,
       data: 'facts',
-      ttl: String(OWN_EVENTS_TTL),
       history: HISTORY,
       from: 'device',
     })}, refresh_token AS (${insertRefreshTokens('signed_in')}
@@ -109,10 +108,7 @@ const recordOf = (isAudited: boolean): Statement => ({
     FROM signing_in LEFT JOIN held_user USING (user_id) WHERE user_id NOT IN (SELECT user_id FROM signed_in_user)`,
 });
 
-type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null } & Record<
-    string,
-    unknown
-  >;
+type Row = SignedInRow & { readonly userId: string; readonly refused: Refused | null };
 
 /** One locked user must not delay the others of a batch. */
 const BATCH_LOCK_TIMEOUT = '50ms';
@@ -170,7 +166,6 @@ export class BatchedSignIns extends SignInWriter {
   /**
    * Records sign-ins of different users: all of them, or none. Sign-ins that are refused are left out. The bounds are
    * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
-   *
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
    * @returns result by user id
    */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 
 /** What is known of a sign-in by the time that it fails. */
@@ -24,13 +23,10 @@ export class SignInRefusals {
     try {
       return await work(attempt);
     } catch (thrown) {
-      const { error, reason } = isRefusal(thrown) ? thrown : toServerError(thrown);
+      const isRefusal = thrown instanceof OAuthError || thrown instanceof ErrorForClient;
+      const { error, reason } = isRefusal ? thrown : toServerError(thrown);
       this.audit.refused({ event: 'sign_in_refused', error, reason, origin, ...attempt });
       throw thrown;
     }
   }
-}
-
-function isRefusal(thrown: unknown): thrown is OAuthError | ErrorForClient {
-  return thrown instanceof OAuthError || thrown instanceof ErrorForClient;
 }

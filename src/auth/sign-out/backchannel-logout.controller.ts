@@ -1,8 +1,16 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
 import { type Origin, From } from '../../audit/audit-event.js';
+import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
 import { Public } from '../../token/guard/access.js';
-import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
+
+/** Body of POST /providers/<name>/backchannel-logout (OpenID Connect Back-Channel Logout 1.0 §2.5). */
+@OAuthParameters()
+export class BackchannelLogoutDto {
+  /** The provider's signed request to end sessions. */
+  @RequiredText({ max: 8192 })
+  logout_token!: string;
+}
 
 /** Returns a controller for one provider: the path exists for OpenID providers only (contract §6). */
 export function backchannelLogoutOf(provider: string): Type {

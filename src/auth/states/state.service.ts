@@ -1,5 +1,5 @@
-import { randomBytes, createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { hash, randomBytes } from 'node:crypto';
+import { Inject, Injectable, Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -15,7 +15,7 @@ export function testState(state: string): string {
 
 /** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
-  return createHash('sha256').update(state).digest();
+  return hash('sha256', state, 'buffer');
 }
 
 /** Sign-in of a state, see authorization-state.entity.ts. */
@@ -64,6 +64,7 @@ const PEEK = {
     FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
 };
 
+type PeekedSignIn = Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>;
 type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
@@ -91,10 +92,7 @@ export class StateService {
     await this.saveBatched([hashOfState(state), provider, redirectUri, codeChallenge, ...json]);
   }
 
-  /**
-   * Deletes a state, and returns its sign-in.
-   * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
-   */
+  /** Deletes a state, and returns its sign-in. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
   async consume(state: string): Promise<PendingSignIn> {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
@@ -102,18 +100,12 @@ export class StateService {
   }
 
   /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
-  async peek(
-    state: string,
-  ): Promise<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'> | undefined> {
-    const [row] = await this.sql.query<Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>>(
-      PEEK,
-      [hashOfState(state)],
-    );
-    return row;
+  async peek(state: string): Promise<PeekedSignIn | undefined> {
+    return (await this.sql.query<PeekedSignIn>(PEEK, [hashOfState(state)]))[0];
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
-  async spend(state: string): Promise<PendingSignIn | undefined> {
+  spend(state: string): Promise<PendingSignIn | undefined> {
     return this.spendBatched(hashOfState(state));
   }
 
@@ -137,3 +129,7 @@ export class StateService {
     });
   }
 }
+
+/** States of sign-ins, and of the administration page's test sign-ins. */
+@Module({ providers: [StateService], exports: [StateService] })
+export class StatesModule {}

@@ -1,20 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { isUserOnline } from '../../channel/presence.sql.js';
+import { isOnline } from '../../channel/presence.sql.js';
 import { Sql } from '../../database/statements/sql.js';
-import { findDevices } from '../../device/device.store.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { countLiving } from '../../token/sessions/session.sql.js';
-import { findSessions } from '../../token/sessions/session-list.js';
-import { UserSearch, type UserFilter, type UserPage } from '../../user/user-search.js';
-import { describeUsers, type DescribedUser } from '../../user/user.sql.js';
-
-/** A user with their live state. */
-export type KnownUser = DescribedUser & {
-  /** An open socket on some instance. */
-  readonly online: boolean;
-  readonly liveSessions: number;
-};
+import type { UserFilter } from '../../user/search.sql.js';
+import { UserSearch, type UserPage } from '../../user/user-search.js';
+import { describeUsers } from '../../user/user.sql.js';
+import type { UserList, UserView } from './users.dto.js';
 
 /** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
 const MOST_COUNTED = 1000;
@@ -23,7 +15,7 @@ const MOST_COUNTED = 1000;
 const liveState =
   (most?: number) =>
   (userId: string): string =>
-    `${countLiving(userId, most)} AS "liveSessions", ${isUserOnline(userId)} AS online`;
+    `${countLiving(userId, most)} AS live_sessions, ${isOnline(userId)} AS online`;
 const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState()) };
 const USERS = {
   name: 'users-known',
@@ -37,34 +29,20 @@ const USER_OF_LIST = { name: 'user-of-list', text: describeUsers('user_id = $1',
 export class UserDirectory {
   constructor(
     private readonly users: UserSearch,
-    private readonly dataSource: DataSource,
     private readonly sql: Sql,
   ) {}
 
   /** @param filter its prefix may be a whole `user_id` */
-  async search(
-    filter: UserFilter,
-    limit: number,
-    cursor?: string,
-  ): Promise<{ users: KnownUser[]; next: string | undefined }> {
+  async search(filter: UserFilter, limit: number, cursor?: string): Promise<UserList> {
     const { userIds, next } = await this.page(filter, limit, cursor);
     const found = await this.findEach(userIds);
-    const byId = new Map(found.map((user) => [user.userId, user]));
-    return { users: userIds.flatMap((id) => byId.get(id) ?? []), next }; // one may have been removed since
+    const byId = new Map(found.map((user) => [user.user_id, user]));
+    const users = userIds.flatMap((id) => byId.get(id) ?? []); // one may have been removed since
+    return { users, ...(next !== undefined && { next_cursor: next }) };
   }
 
-  async find(userId: string): Promise<KnownUser | undefined> {
-    return (await this.sql.query<KnownUser>(USER, [userId]))[0];
-  }
-
-  /** Devices of a user, a page, newest use first. @param cursor `next` of the page before */
-  devices(userId: string, cursor?: string): ReturnType<typeof findDevices> {
-    return findDevices(this.dataSource.manager, userId, cursor);
-  }
-
-  /** Live sessions of a user, a page, newest use first. @param cursor `next` of the page before */
-  sessions(userId: string, cursor?: string): ReturnType<typeof findSessions> {
-    return findSessions(this.dataSource.manager, userId, cursor);
+  async find(userId: string): Promise<UserView | undefined> {
+    return (await this.sql.query<UserView>(USER, [userId]))[0];
   }
 
   private async page(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
@@ -76,10 +54,9 @@ export class UserDirectory {
     return this.users.find(filter, limit, cursor);
   }
 
-  private async findEach(userIds: readonly string[]): Promise<KnownUser[]> {
-    if (!this.sql.distributed) return this.sql.query<KnownUser>(USERS, [userIds]);
-    return (
-      await Promise.all(userIds.map((userId) => this.sql.query<KnownUser>(USER_OF_LIST, [userId])))
-    ).flat();
+  private async findEach(userIds: readonly string[]): Promise<UserView[]> {
+    if (!this.sql.distributed) return this.sql.query<UserView>(USERS, [userIds]);
+    const each = userIds.map((userId) => this.sql.query<UserView>(USER_OF_LIST, [userId]));
+    return (await Promise.all(each)).flat();
   }
 }

@@ -1,28 +1,30 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { type Origin, From } from '../../audit/audit-event.js';
-import { asListed as deviceView, DeviceList } from '../../device/devices.dto.js';
+import { DataSource } from 'typeorm';
+import { findDevices } from '../../device/device.store.js';
+import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { answer } from '../../http/answer.js';
+import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
-import { asListed as sessionView, SessionList } from '../../token/sessions/sessions.dto.js';
+import { findSessions } from '../../token/sessions/session-list.js';
+import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import type { UserClaims } from '../../user/claims.js';
 import { userIdOf } from '../../user/user-keys.js';
-import { UserDirectory, type KnownUser } from './user-directory.js';
+import { UserDirectory } from './user-directory.js';
 import {
-  ClaimsOfUser,
   filterOf,
   FoundUserDto,
   noSuchUser,
   SetClaimsDto,
   SuspensionDto,
-  UserDetail,
   userIdPipe,
-  UserList,
-  UserPartsDto,
   UsersDto,
-  UserSignedOut,
   UserSignOutDto,
-  UserView,
+  type ClaimsOfUser,
+  type UserDetail,
+  type UserList,
+  type UserSignedOut,
+  type UserView,
 } from './users.dto.js';
 import { UsersService } from './users.service.js';
 
@@ -35,6 +37,7 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly dataSource: DataSource,
   ) {}
 
   /**
@@ -47,9 +50,7 @@ export class UsersController {
    */
   @Get()
   async listUsers(@Query() query: UsersDto): Promise<UserList> {
-    const filter = filterOf(query);
-    const { users, next } = await this.directory.search(filter, Number(query.limit ?? PAGE), query.cursor);
-    return { users: users.map(viewOf), ...(next !== undefined && { next_cursor: next }) };
+    return this.directory.search(filterOf(query), Number(query.limit ?? PAGE), query.cursor);
   }
 
   /**
@@ -61,8 +62,10 @@ export class UsersController {
   @Get(':user_id')
   async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
     const user = await this.known(userId);
-    const [{ devices }, { sessions }] = await Promise.all([this.devicesOf(userId), this.sessionsOf(user)]);
-    return Object.assign(viewOf(user), { devices, sessions });
+    const { manager } = this.dataSource;
+    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
+    const [{ devices }, { sessions }] = await Promise.all(parts);
+    return { ...user, devices, sessions };
   }
 
   /**
@@ -76,10 +79,10 @@ export class UsersController {
   @Get(':user_id/devices')
   async userDevices(
     @Param('user_id', userIdPipe) userId: string,
-    @Query() { cursor }: UserPartsDto,
+    @Query() { cursor }: CursorDto,
   ): Promise<DeviceList> {
     await this.known(userId);
-    return this.devicesOf(userId, cursor);
+    return findDevices(this.dataSource.manager, userId, cursor);
   }
 
   /**
@@ -93,9 +96,9 @@ export class UsersController {
   @Get(':user_id/sessions')
   async userSessions(
     @Param('user_id', userIdPipe) userId: string,
-    @Query() { cursor }: UserPartsDto,
+    @Query() { cursor }: CursorDto,
   ): Promise<SessionList> {
-    return this.sessionsOf(await this.known(userId), cursor);
+    return findSessions(this.dataSource.manager, await this.known(userId), cursor);
   }
 
   /**
@@ -114,7 +117,7 @@ export class UsersController {
     @From() origin: Origin,
   ): Promise<UserView> {
     await this.users.suspend(userId, suspended, origin);
-    return viewOf(await this.known(userId));
+    return this.known(userId);
   }
 
   /**
@@ -204,26 +207,11 @@ export class UsersController {
     return claimsOf(await this.users.setClaims(userId, claims, origin));
   }
 
-  private async known(userId: string): Promise<KnownUser> {
+  private async known(userId: string): Promise<UserView> {
     const user = await this.directory.find(userId);
     if (!user) throw noSuchUser();
     return user;
   }
-
-  private async devicesOf(userId: string, cursor?: string): Promise<DeviceList> {
-    const { devices, next } = await this.directory.devices(userId, cursor);
-    return answer(DeviceList, { devices: devices.map(deviceView), next_cursor: next });
-  }
-
-  private async sessionsOf({ userId, provider }: KnownUser, cursor?: string): Promise<SessionList> {
-    const { sessions, next } = await this.directory.sessions(userId, cursor);
-    const views = sessions.map((session) => sessionView(session, provider));
-    return answer(SessionList, { sessions: views, next_cursor: next });
-  }
-}
-
-function viewOf(user: KnownUser): UserView {
-  return Object.assign(answer(UserView, user), { claims: user.claims });
 }
 
 function claimsOf({ application, provider, effective }: UserClaims): ClaimsOfUser {

@@ -1,9 +1,8 @@
-import { Expose, Type } from 'class-transformer';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
-import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
+import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import type { UserFilter } from '../../user/user-search.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
@@ -47,13 +46,6 @@ export class UsersDto {
   cursor?: string;
 }
 
-/** Query of GET /users/:user_id/devices and /sessions. */
-export class UserPartsDto {
-  /** `next_cursor` of the page before; left out: the first page. */
-  @OptionalCursor()
-  cursor?: string;
-}
-
 /** Body of PATCH /users/:user_id. */
 export class SuspensionDto {
   /** `true` ends all sessions, and the user cannot sign in until it is `false`. */
@@ -61,56 +53,42 @@ export class SuspensionDto {
   suspended!: boolean;
 }
 
-/** A user (contract §9), made from a KnownUser. */
+/** A user (contract §9). */
 export class UserView {
   /** UUID. */
-  @Expose({ name: 'userId' })
   user_id!: string;
 
   /** Name of the provider, which need not be configured any more. */
-  @Expose()
   provider!: string;
 
   /** Id of the user at the provider. */
-  @Expose({ name: 'providerUserId' })
   provider_user_id!: string;
 
   /** Null if the provider sent none. */
-  @Expose()
   username!: string | null;
 
   /** Null if the provider sent none. */
-  @Expose()
   email!: string | null;
 
   /** Null if the provider sent none. */
-  @Expose({ name: 'avatarUrl' })
   avatar_url!: string | null;
 
-  /** Effective claims now, by name (contract §5); not exposed, since class-transformer changes nested data. */
+  /** Effective claims now, by name (contract §5). */
   claims!: Record<string, unknown>;
 
   /** When the user was suspended; null: not suspended. In JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'suspendedAt' })
-  @Type(() => Date)
   suspended_at!: Date | null;
 
   /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'createdAt' })
-  @Type(() => Date)
   created_at!: Date;
 
   /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'lastSeenAt' })
-  @Type(() => Date)
   last_seen_at!: Date;
 
   /** Whether the user has an open socket on some instance; advisory (contract §7). */
-  @Expose()
   online!: boolean;
 
   /** Sessions that are neither signed out nor expired; in a list at most 1,000 are counted. */
-  @Expose({ name: 'liveSessions' })
   live_sessions!: number;
 }
 
@@ -131,8 +109,6 @@ export class UserDetail extends UserView {
   /** Live ones, newest use first; 100 at most, more by GET /users/:user_id/sessions. */
   sessions!: SessionView[];
 }
-
-const A_UUID = { matches: { pattern: UUID, as: 'a UUID' } };
 
 /** Body of POST /users/:user_id/sign-out; may be left out. */
 export class UserSignOutDto {

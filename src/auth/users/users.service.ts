@@ -13,7 +13,7 @@ import { keepClaims } from '../../provider/identity/claims.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { holdForAudit, lockUser, removeUser, setSuspended } from '../../user/user.store.js';
+import { holdForAudit, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import { noSuchUser } from './users.dto.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
@@ -66,11 +66,11 @@ export class UsersService {
 
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
   async findByEmail(email: string): Promise<string> {
-    const { users, next } = await this.directory.search({ email }, MOST_LIKE);
+    const { users, next_cursor: next } = await this.directory.search({ email }, MOST_LIKE);
     // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
     const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
     const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
-    if (user && others.length === 0 && next === undefined) return user.userId;
+    if (user && others.length === 0 && next === undefined) return user.user_id;
     const count = user || next !== undefined ? 'several users have' : 'no user has';
     throw new OAuthError('invalid_request', `${count} this e-mail address`);
   }
@@ -119,7 +119,7 @@ export class UsersService {
     await this.channels.begin(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
     const isRemoved = await this.history.transaction(async ({ manager }) => {
-      const provider = await lockUser(manager, userId);
+      const provider = await holdForAudit(manager, userId, 'UPDATE');
       if (provider === undefined) return false;
       await removeDevices(manager, userId);
       const everySession = { userId, sessionId: null, deviceId: null };
@@ -140,10 +140,8 @@ export class UsersService {
   }
 
   private async endSession(userId: string, sessionId: string, origin: Origin): Promise<number> {
-    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, [
-      userId,
-      sessionId,
-    ]);
+    const values = [userId, sessionId];
+    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, values);
     if (!session) return this.notFound();
     return this.signOuts.signOut('session', { userId, sessionId, ...session }, origin);
   }

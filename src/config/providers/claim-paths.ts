@@ -23,7 +23,6 @@ function splitPair(pair: string): [string, string] {
   return [name.trim(), path.join('=').trim()];
 }
 
-/** Accepts the setting `claims`, and keeps its text. */
 export const claimsSetting: Parser<string> = parser(
   '<name>=<path> pairs separated by commas, each name once, of at most 64 characters, and none that the token uses itself (sub, exp, …)',
   (text) => {

@@ -13,7 +13,6 @@ const CURVES: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 };
 
-/** A private key that the provider knows the public part of (contract §2, `client_key`). */
 export const clientKeyText = parser(
   'a private key without password, in PEM or as a JWK: RSA of at least 2048 bits, EC P-256, P-384 or P-521, or Ed25519',
   (text) => (readClientKey(text) ? text : undefined),
@@ -33,9 +32,10 @@ export function readClientKey(text: string): ClientKey | undefined {
 function keyOfJwk(text: string): ClientKey | undefined {
   const jwk = JSON.parse(text) as Record<string, unknown>;
   const key = createPrivateKey({ key: jwk, format: 'jwk' });
-  const names = ['kid', 'x5t', 'x5t#S256'].filter((name) => typeof jwk[name] === 'string');
+  const named = ['kid', 'x5t', 'x5t#S256'].map((name) => [name, jwk[name]] as const);
+  const texts = Object.fromEntries(named.filter(([, value]) => typeof value === 'string'));
   const alg = algorithmOf(key, jwk['alg']);
-  return alg === undefined ? undefined : { key, header: { ...pick(jwk, names), alg } };
+  return alg === undefined ? undefined : { key, header: { ...(texts as Record<string, string>), alg } };
 }
 
 function keyOfPem(text: string): ClientKey | undefined {
@@ -66,8 +66,4 @@ function algorithmOf(key: KeyObject, wanted?: unknown): string | undefined {
     default:
       return undefined;
   }
-}
-
-function pick(jwk: Record<string, unknown>, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, jwk[name] as string]));
 }

@@ -3,8 +3,8 @@ import { parser } from '../settings/parsers.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor } from '../settings/suggestion.js';
 import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
-import { read, type Setting } from '../settings/setting-row.js';
-import type { ProviderSettings, SampleProviderSettings, SecretFile, Settings } from '../settings/settings.js';
+import { read, type SettingRow } from '../settings/setting-row.js';
+import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
 import { readClientKey } from './client-key.js';
 import { adapterKeys, ADAPTERS, isOpenId, providerKeys, requiredKeys } from './provider-keys.js';
 import { providerVariable, type ProviderVariables } from './provider-variables.js';
@@ -12,11 +12,17 @@ import { providerVariable, type ProviderVariables } from './provider-variables.j
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
 
-const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
-const KNOWN_KEYS: readonly string[] = [...OWN_KEYS, ...Object.values(adapterKeys).map((key) => key.name)];
+const OWN_KEYS = new Set(Object.keys(providerKeys));
+const KNOWN_KEYS = [...OWN_KEYS, ...Object.keys(adapterKeys)];
 
 /** Kubernetes sets such variables for a service called `providers-<name>`. */
 const OF_KUBERNETES = /^(?:service_(?:host|port)|port)(?:_|$)/;
+
+export const HTTPS = 'https:// in production, unless the host is loopback';
+
+type Own = typeof providerKeys;
+type AdapterKey = keyof typeof adapterKeys;
+type Value<Row> = Row extends SettingRow<infer T> ? T : never;
 
 interface Surroundings {
   readonly production: boolean;
@@ -25,14 +31,12 @@ interface Surroundings {
   readonly secretFiles: Settings['secretFiles'];
 }
 
-/** What the environment holds for one provider. */
 interface Given {
   readonly name: string;
   readonly variables: ProviderVariables;
   readonly errors: SettingErrors;
 }
 
-/** Parses the enabled providers, and the built-in one if it is enabled. */
 export function enabledProviders(
   all: ReadonlyMap<string, ProviderVariables>,
   surroundings: Surroundings,
@@ -46,7 +50,9 @@ export function enabledProviders(
     if (provider) providers.set(name, provider);
   }
   const mock: Given = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
-  if (!isBuiltIn(mock) || !isSampleEnabled(mock, surroundings.production)) return { providers };
+  // In production, the built-in provider must be enabled by name (contract §2).
+  const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
+  if (!isBuiltIn(mock) || !isOn) return { providers };
   return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
 }
 
@@ -55,7 +61,7 @@ function isBuiltIn({ name, variables }: Given): boolean {
 }
 
 function isEnabled(given: Given): boolean {
-  return readKey(given, providerKeys.enabled) ?? given.variables.has(defaultsToOn(given.variables));
+  return readKey(given, 'enabled') ?? given.variables.has(defaultsToOn(given.variables));
 }
 
 /** Returns the key that enables a provider: its `url`, or its `client_id` if the adapter needs no `url` (contract §2). */
@@ -64,19 +70,14 @@ export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' 
   return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
 }
 
-/** In production, the built-in provider must be enabled by name (contract §2). */
-function isSampleEnabled(given: Given, production: boolean): boolean {
-  return given.variables.has('enabled') ? isEnabled(given) : !production;
-}
-
 /** In production, the built-in provider needs accounts (contract §2). */
 function parseSampleProvider(given: Given, { production, cwd }: Surroundings): SampleProviderSettings {
   const { accounts, ...others } = options(given);
   checkAdapterKeys(given, 'contract');
-  const variable = providerVariable(given.name, 'accounts', given.variables);
+  const variable = variableOf(given, 'accounts');
   if (production && accounts === undefined) {
-    const file = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
-    given.errors.add(variable, 'is not set', file);
+    const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
+    addUnset(given, 'accounts', use);
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
@@ -85,33 +86,29 @@ function parseSampleProvider(given: Given, { production, cwd }: Surroundings): S
 }
 
 /** @returns undefined if a value is missing or invalid */
-function parseProvider(
-  given: Given,
-  { production, cwd, secretFiles }: Surroundings,
-): ProviderSettings | undefined {
-  const { name, variables, errors } = given;
-  const adapter = readKey(given, providerKeys.adapter) ?? providerKeys.adapter.default;
-  const url = readKey(given, providerKeys.url);
-  const clientId = readKey(given, providerKeys.clientId);
-  const clientKey = readKey(given, providerKeys.clientKey);
-  const method = authenticationOf(given, adapter);
+function parseProvider(given: Given, surroundings: Surroundings): ProviderSettings | undefined {
+  const { production, cwd, secretFiles } = surroundings;
+  const { name, variables } = given;
+  const adapter = readKey(given, 'adapter') ?? providerKeys.adapter.default;
+  const url = readKey(given, 'url');
+  const clientId = readKey(given, 'client_id');
+  const clientKey = readKey(given, 'client_key');
+  const method = methodOf(given, adapter);
   const usesSecret = method === 'client_secret';
-  const clientSecret = usesSecret ? readKey(given, providerKeys.clientSecret) : '';
+  const clientSecret = usesSecret ? readKey(given, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
   for (const key of new Set([...requiredKeys(adapter), 'client_id', ...credentials])) {
-    if (!variables.has(key))
-      errors.add(providerVariable(name, key, variables), 'is not set', `a value, because ${name} is enabled`);
+    if (!variables.has(key)) addUnset(given, key, `a value, because ${name} is enabled`);
   }
   if (adapter === 'microsoft') requireTenants(given, url);
   if (adapter === 'apple') requireKeyId(given, clientKey);
   const shared = ofEveryProvider(given);
   if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const fileOf = (key: string): SecretFile | undefined =>
-    secretFiles.get(providerVariable(name, key, variables));
+  const fileOf = (key: string) => secretFiles.get(variableOf(given, key));
   const [file, keyFile] = [fileOf('client_secret'), fileOf('client_key')];
-  const accepted = production ? strongSecret : providerKeys.clientSecret.parser;
+  const accepted = production ? strongSecret : providerKeys.client_secret.parser;
   return {
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
@@ -121,7 +118,7 @@ function parseProvider(
     clientSecret,
     ...(file && usesSecret && { clientSecretFile: { ...file, parser: accepted } }),
     ...(clientKey !== undefined && { clientKey }),
-    ...(keyFile && { clientKeyFile: { ...keyFile, parser: providerKeys.clientKey.parser } }),
+    ...(keyFile && { clientKeyFile: { ...keyFile, parser: providerKeys.client_key.parser } }),
     ...shared,
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
@@ -131,10 +128,7 @@ function parseProvider(
 }
 
 /** How the client authenticates (contract §2): a key without another setting replaces the secret. */
-function authenticationOf(
-  { variables }: Given,
-  adapter: string,
-): 'client_secret' | 'private_key_jwt' | 'none' {
+function methodOf({ variables }: Given, adapter: string): 'client_secret' | 'private_key_jwt' | 'none' {
   if (adapter === 'contract') return 'client_secret';
   const set = variables.get('token_endpoint_auth_method')?.text;
   if (set === 'none' || set === 'private_key_jwt') return set;
@@ -143,39 +137,31 @@ function authenticationOf(
 }
 
 /** An issuer of many tenants signs for users of any company (contract §6). */
-function requireTenants({ name, variables, errors }: Given, url: string | undefined): void {
+function requireTenants(given: Given, url: string | undefined): void {
   const isShared = url === undefined || /\/(?:common|organizations)(?:\/|$)/i.test(url);
-  if (!isShared || variables.has('tenants')) return;
-  const use = 'the ids of the tenants with users that may sign in, separated by commas';
-  errors.add(providerVariable(name, 'tenants', variables), 'is not set', use);
+  if (!isShared || given.variables.has('tenants')) return;
+  addUnset(given, 'tenants', 'the ids of the tenants with users that may sign in, separated by commas');
 }
 
-function requireKeyId({ name, variables, errors }: Given, clientKey: string | undefined): void {
-  if (clientKey === undefined || variables.has('client_key_id')) return;
+function requireKeyId(given: Given, clientKey: string | undefined): void {
+  if (clientKey === undefined || given.variables.has('client_key_id')) return;
   if (readClientKey(clientKey)?.header['kid'] !== undefined) return;
-  errors.add(
-    providerVariable(name, 'client_key_id', variables),
-    'is not set',
-    'the id of the key at Apple, because client_key does not contain it',
-  );
+  addUnset(given, 'client_key_id', 'the id of the key at Apple, because client_key does not contain it');
 }
 
 function ofEveryProvider(given: Given): Omit<SampleProviderSettings['provider'], 'options'> {
-  const redirectUris = readKey(given, providerKeys.redirectUris);
-  const issuer = readKey(given, providerKeys.issuer);
-  const authTime = readKey(given, providerKeys.authTime);
-  const mode = readKey(given, providerKeys.mode);
-  const label = readKey(given, providerKeys.label);
+  const redirectUris = readKey(given, 'redirect_uris');
+  const issuer = readKey(given, 'issuer');
+  const authTime = readKey(given, 'auth_time');
+  const mode = readKey(given, 'mode');
+  const label = readKey(given, 'label');
   return {
     ...(redirectUris && { redirectUris }),
     ...(issuer !== undefined && { issuer }),
     ...(authTime !== undefined && { authTime }),
     ...(mode !== undefined && { mode }),
     ...(label !== undefined && { label }),
-    variables: {
-      adapter: providerVariable(given.name, 'adapter', given.variables),
-      issuer: providerVariable(given.name, 'issuer', given.variables),
-    },
+    variables: { adapter: variableOf(given, 'adapter'), issuer: variableOf(given, 'issuer') },
   };
 }
 
@@ -185,15 +171,27 @@ function options({ variables }: Given): Readonly<Record<string, string>> {
   return Object.fromEntries(others.map(([key, { text }]) => [key, text]));
 }
 
-function readKey<T>({ name, variables, errors }: Given, key: Setting<T>): T | undefined {
-  return read(key, providerVariable(name, key.name, variables), variables.get(key.name)?.text, errors);
+function readKey<Key extends keyof Own>(given: Given, key: Key): Value<Own[Key]> | undefined {
+  return readRow(given, key, providerKeys[key]) as Value<Own[Key]> | undefined;
+}
+
+function readRow(given: Given, key: string, row: SettingRow<unknown>): unknown {
+  return read(row, variableOf(given, key), given.variables.get(key)?.text, given.errors);
+}
+
+function variableOf({ name, variables }: Given, key: string): string {
+  return providerVariable(name, key, variables);
+}
+
+function addUnset(given: Given, key: string, use: string): void {
+  given.errors.add(variableOf(given, key), 'is not set', use);
 }
 
 /** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error (contract §2). */
 function checkAdapterKeys(given: Given, adapter: string): void {
   const keys = keysOf(adapter);
-  for (const key of keys) readKey(given, key);
-  const names = [...OWN_KEYS, ...keys.map((key) => key.name)];
+  for (const key of keys) readRow(given, key, adapterKeys[key]);
+  const names = [...OWN_KEYS, ...keys];
   for (const [key, { variable }] of given.variables) {
     if (names.includes(key) || OF_KUBERNETES.test(key)) continue;
     if (given.name === SAMPLE_PROVIDER && key === 'accounts') continue;
@@ -201,48 +199,36 @@ function checkAdapterKeys(given: Given, adapter: string): void {
     const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
     const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
     const use = isOfOthers
-      ? `${providerVariable(given.name, 'adapter', given.variables)} with an adapter that has it`
+      ? `${variableOf(given, 'adapter')} with an adapter that has it`
       : 'a key of docs/settings.md';
     given.errors.add(variable, problem, `${use}, or remove it`);
   }
 }
 
-/** Options of a built-in adapter. */
-function keysOf(adapter: string): readonly Setting<unknown>[] {
-  const { pkce, nonce, claims, authorizeUrl, tokenUrl, userinfoUrl } = adapterKeys;
-  const { par, responseMode, keepIdToken, tenants, teamId } = adapterKeys;
-  if (adapter === 'contract') return [pkce, nonce, claims];
-  const ofOthers: readonly Setting<unknown>[] = isOpenId(adapter)
-    ? [authorizeUrl, tokenUrl, userinfoUrl]
-    : [nonce, par, responseMode, keepIdToken, tenants, teamId];
-  return Object.values(adapterKeys).filter((key) => !ofOthers.includes(key));
+function keysOf(adapter: string): readonly AdapterKey[] {
+  if (adapter === 'contract') return ['pkce', 'nonce', 'claims'];
+  const ofOthers = isOpenId(adapter)
+    ? ['authorize_url', 'token_url', 'userinfo_url']
+    : ['nonce', 'par', 'response_mode', 'keep_id_token', 'tenants', 'team_id'];
+  return (Object.keys(adapterKeys) as AdapterKey[]).filter((key) => !ofOthers.includes(key));
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;
 
 const strongSecret = parser('at least 16 characters in production', (secret) =>
-  isStrong(secret) ? providerKeys.clientSecret.parser.parse(secret) : undefined,
+  isStrong(secret) ? providerKeys.client_secret.parser.parse(secret) : undefined,
 );
 
 // contract §2: what production refuses in the settings of a provider
-function refuseWeak({ variables, errors }: Given, clientSecret: string | undefined): void {
+function refuseWeak(given: Given, clientSecret: string | undefined): void {
+  const { variables, errors } = given;
   for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
-    const { variable, text } = variables.get(key) ?? {};
-    if (variable !== undefined && text !== undefined && isInsecure(text)) {
-      errors.add(
-        variable,
-        'is not secure',
-        'https:// in production, unless the host is loopback',
-        quote(text),
-      );
+    const text = variables.get(key)?.text ?? '';
+    if (/^http:/i.test(text) && parseUrl(text) && !isLoopbackUrl(text)) {
+      errors.add(variableOf(given, key), 'is not secure', HTTPS, quote(text));
     }
   }
   if (clientSecret !== undefined && !isStrong(clientSecret)) {
-    const { variable = 'client_secret' } = variables.get('client_secret') ?? {};
-    errors.add(variable, 'is too short', strongSecret.accepts, NOT_SHOWN);
+    errors.add(variableOf(given, 'client_secret'), 'is too short', strongSecret.accepts, NOT_SHOWN);
   }
-}
-
-function isInsecure(url: string): boolean {
-  return /^http:/i.test(url) && parseUrl(url) !== undefined && !isLoopbackUrl(url);
 }

@@ -1,8 +1,7 @@
 import * as parsers from '../settings/parsers.js';
-import { allowedParams, authorizeParams } from './authorize-params.js';
 import { claimsSetting } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
-import type { Setting } from '../settings/setting-row.js';
+import type { SettingRow } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
 /** The keys that a built-in adapter needs beside the credentials (contract §2, `adapter`). */
@@ -33,19 +32,12 @@ export const PRESET_ADAPTERS = {
 } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-export const ADAPTERS: ReadonlySet<string> = new Set([
-  'contract',
-  'oidc',
-  'oauth2',
-  ...Object.keys(PRESET_ADAPTERS),
-]);
+export const ADAPTERS = new Set<string>(['contract', 'oidc', 'oauth2', ...Object.keys(PRESET_ADAPTERS)]);
 
-/** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
 
-/** Whether an adapter is `oidc`, or a preset of it. */
 export function isOpenId(adapter: string): boolean {
   return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }
@@ -64,6 +56,30 @@ const tenantIds = parsers.parser('a comma-separated list of tenant ids (GUIDs)',
     .toLowerCase(),
 );
 
+/** Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither setting nor client adds one. */
+const OF_THE_FLOW: ReadonlySet<string> = new Set(
+  `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
+  code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),
+);
+
+const isParameter = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
+
+const authorizeParams = parsers.parser(
+  'a query string (prompt=select_account&hd=corp.example), each name once, without parameters of the flow (client_id, scope, state, …)',
+  (text) => {
+    const names = [...new URLSearchParams(text).keys()];
+    const isUnique = new Set(names).size === names.length;
+    return !/^\?|[\p{C}\s]/u.test(text) && isUnique && names.length > 0 && names.every(isParameter)
+      ? text
+      : undefined;
+  },
+);
+
+const allowedParams = parsers.parser(
+  'a comma-separated list of names, without parameters of the flow (client_id, scope, state, …)',
+  (text) => parsers.list('names', isParameter).parse(text).join(','),
+);
+
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
@@ -72,192 +88,158 @@ const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
 /** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6; contract §2). */
 export const providerKeys = {
   enabled: {
-    name: 'enabled',
     parser: parsers.boolean,
     defaultShown: '`true` once `url` is set, or `client_id` for an adapter that needs no `url`',
     doc: 'Whether users may sign in with it.',
   },
   url: {
-    name: 'url',
     parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
-  clientId: {
-    name: 'client_id',
-    parser: parsers.text,
-    doc: 'Client identifier agreed with the provider.',
-  },
-  clientSecret: {
-    name: 'client_secret',
+  client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
+  client_secret: {
     parser: parsers.text,
     secret: true,
     doc: 'Client secret agreed with the provider; in production at least 16 characters.',
   },
-  clientKey: {
-    name: 'client_key',
+  client_key: {
     parser: clientKeyText,
     secret: true,
     doc: '`oidc`, `oauth2`: private key of the client, instead of a client secret (`private_key_jwt`, RFC 7523), in PEM or as a JWK; for `apple` the key that makes the client secret. A certificate in the PEM adds its thumbprint to the assertion (Entra ID).',
   },
   adapter: {
-    name: 'adapter',
     parser: adapterName,
     default: 'contract',
     doc: "Protocol: `contract` (docs/provider-contract.md), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), a product (`github`, `discord`, `google`, `microsoft`, `okta`, `auth0`, `keycloak`, `gitlab`, `apple`, `linkedin`, `slack`, `facebook`), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
-  redirectUris: {
-    name: 'redirect_uris',
+  redirect_uris: {
     parser: parsers.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),
     defaultShown: '`REDIRECT_URIS`',
     doc: "The provider's own allow-list of redirect URIs, instead of `REDIRECT_URIS`.",
   },
   issuer: {
-    name: 'issuer',
     parser: endpointUrl,
     defaultShown: 'what the adapter knows: all but `contract`, `oauth2` and `facebook` do',
     doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused.',
   },
-  authTime: {
-    name: 'auth_time',
+  auth_time: {
     parser: parsers.oneOf('provider', 'sign_in'),
     default: 'provider',
     doc: '`sign_in`: if the provider reports no `auth_time`, the time of the sign-in is taken. Only for a provider that asks for the password each time.',
   },
   mode: {
-    name: 'mode',
     parser: parsers.oneOf('iframe', 'popup', 'redirect'),
     defaultShown: '`iframe` for `contract`, `popup` for all others',
     doc: 'How an application should show the page: `iframe`, `popup` or `redirect`. Part of `GET /oauth2/providers`.',
   },
   label: {
-    name: 'label',
     parser: parsers.text,
     defaultShown: 'the name of the product (`GitHub`), else the name',
     doc: 'Name on a sign-in button. Part of `GET /oauth2/providers`.',
   },
-} as const satisfies Record<string, Setting<unknown>>;
+} as const satisfies Record<string, SettingRow<unknown>>;
+
+export const PROVIDER_SECRETS = Object.entries<SettingRow<unknown>>(providerKeys).flatMap(
+  ([key, { secret }]) => (secret ? key : []),
+);
 
 /** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options (contract §2). */
 export const adapterKeys = {
   scope: {
-    name: 'scope',
     parser: parsers.text,
     defaultShown: '`openid profile email` for `oidc`',
     doc: '`oidc`, `oauth2`: requested scope.',
   },
-  userId: {
-    name: 'claim_user_id',
+  claim_user_id: {
     parser: parsers.text,
     defaultShown: '`sub`',
     doc: '`oidc`, `oauth2`: claim of the user id, as a dotted path. Of several paths, separated by commas, the first that exists is used, here and below.',
   },
-  username: {
-    name: 'claim_username',
+  claim_username: {
     parser: parsers.text,
     defaultShown: '`name,preferred_username`',
     doc: '`oidc`, `oauth2`: claim of the display name, or a template (`{given_name} {family_name}`).',
   },
-  email: {
-    name: 'claim_email',
+  claim_email: {
     parser: parsers.text,
     defaultShown: '`email`',
     doc: '`oidc`, `oauth2`: claim of the e-mail address.',
   },
-  avatarUrl: {
-    name: 'claim_avatar_url',
+  claim_avatar_url: {
     parser: parsers.text,
     defaultShown: '`picture`',
     doc: '`oidc`, `oauth2`: claim of the avatar URL, or a template (`https://img.example/{id}/{hash}.png`).',
   },
   claims: {
-    name: 'claims',
     parser: claimsSetting,
     doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`.',
   },
-  authorizeParams: {
-    name: 'authorize_params',
+  authorize_params: {
     parser: authorizeParams,
     doc: '`oidc`, `oauth2`: static parameters of the authorization page, as a query string: `prompt=select_account&domain_hint=corp.example`. A parameter of a single sign-in replaces them. `max_age` and `acr_values` are required of the sign-in, as if the client had asked for them.',
   },
-  allowedParams: {
-    name: 'allowed_params',
+  allowed_params: {
     parser: allowedParams,
     doc: '`oidc`, `oauth2`: names of parameters that a client may set for a single sign-in, besides `login_hint`, `prompt`, `max_age`, `acr_values`, `ui_locales`, `claims_locales`, `domain_hint` and `hd`.',
   },
-  authorizeUrl: {
-    name: 'authorize_url',
+  authorize_url: {
     parser: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
-  tokenUrl: {
-    name: 'token_url',
-    parser: endpointUrl,
-    doc: '`oauth2`: the token endpoint.',
-  },
-  userinfoUrl: {
-    name: 'userinfo_url',
+  token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
+  userinfo_url: {
     parser: endpointUrl,
     doc: '`oauth2`: the endpoint that returns the user of an access token.',
   },
-  tokenEndpointAuthMethod: {
-    name: 'token_endpoint_auth_method',
+  token_endpoint_auth_method: {
     parser: parsers.oneOf('client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'),
     defaultShown:
       '`private_key_jwt` with `client_key`; else `client_secret_post` if the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
     doc: '`oidc`, `oauth2`: how the client authenticates: by its secret, in a header or in the form, by an assertion signed with `client_key`, or not at all.',
   },
-  clientKeyId: {
-    name: 'client_key_id',
+  client_key_id: {
     parser: parsers.text,
     defaultShown: '`kid` of the JWK',
     doc: '`oidc`, `oauth2`: id of `client_key` at the provider (`kid`).',
   },
-  clientAssertionAudience: {
-    name: 'client_assertion_audience',
+  client_assertion_audience: {
     parser: parsers.oneOf('issuer', 'token_endpoint'),
     defaultShown: '`issuer`; `token_endpoint` for `microsoft`',
     doc: '`oidc`, `oauth2`: audience of the assertion that `client_key` signs.',
   },
-  teamId: {
-    name: 'team_id',
+  team_id: {
     parser: parsers.parser('a team id of 10 letters and digits', (text) =>
       /^[A-Z0-9]{10}$/.test(text) ? text : undefined,
     ),
     doc: '`apple`: team id of the Apple developer account.',
   },
   tenants: {
-    name: 'tenants',
     parser: tenantIds,
     doc: '`microsoft`: ids of the tenants with users that may sign in, separated by commas. One tenant needs no `url`; an issuer of many tenants needs this list.',
   },
   par: {
-    name: 'par',
     parser: parsers.oneOf('auto', 'on', 'off'),
     defaultShown: '`auto`',
     doc: '`oidc`: whether the parameters of the authorization page are sent to the provider first (pushed authorization requests, RFC 9126). `auto`: if the discovery document requires it.',
   },
-  responseMode: {
-    name: 'response_mode',
+  response_mode: {
     parser: parsers.oneOf('query', 'form_post'),
     defaultShown: '`query`; `form_post` for `apple`',
     doc: '`oidc`: `form_post` if the provider sends the code by POST. Its redirect URI is then always `<PUBLIC_URL>/providers/<name>/callback`.',
   },
   pkce: {
-    name: 'pkce',
     parser: parsers.onOff,
     defaultShown: '`off` for `contract`, `on` for `oidc` and `oauth2`',
     doc: '`contract`, `oidc`, `oauth2`: whether a code is bound to its sign-in by a challenge (RFC 7636) between the service and the provider. `off` only for a provider that refuses `code_challenge` or `code_verifier`.',
   },
-  keepIdToken: {
-    name: 'keep_id_token',
+  keep_id_token: {
     parser: parsers.onOff,
     defaultShown: '`on` if the discovery document has `end_session_endpoint`',
     doc: '`oidc`: whether the ID token is kept, encrypted, until the session ends. With it (`id_token_hint`) the provider can sign the user out without a question.',
   },
   nonce: {
-    name: 'nonce',
     parser: parsers.onOff,
     defaultShown: '`on` for `oidc`',
     doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only for a provider that omits it.',
   },
-} as const satisfies Record<string, Setting<unknown>>;
+} as const satisfies Record<string, SettingRow<unknown>>;

@@ -28,7 +28,6 @@ export interface ProviderSettings {
   readonly authTime?: 'provider' | 'sign_in';
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
   readonly mode?: ProviderMode;
-  /** Display name. */
   readonly label?: string;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
@@ -39,7 +38,6 @@ export interface ProviderSettings {
 /** How an application shows the provider's page. */
 export type ProviderMode = 'iframe' | 'popup' | 'redirect';
 
-/** The file of a secret. */
 export interface SecretFile {
   /** Absolute. */
   readonly path: string;

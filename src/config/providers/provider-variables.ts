@@ -1,7 +1,6 @@
 import type { SettingErrors } from '../settings/invalid-settings.js';
 import type { Environment } from '../settings/setting-row.js';
 
-/** The value of one key of a provider, and its variable. */
 interface Given {
   readonly variable: string;
   readonly text: string;

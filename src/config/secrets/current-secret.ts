@@ -54,11 +54,9 @@ export class CurrentSecret<T> {
 const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
 
 /**
- * Returns the reader of a secret.
- *
- * @param file undefined for a secret that is not in a file; it keeps `value`
+ * Returns the reader of a secret; without a file, it keeps `value`.
  * @param value at the start; stays in use while the file is unreadable or invalid
- * @param warn receives one line for each new reason; it holds the file's path, never its content
+ * @param warn receives one line for each new reason, without the file's content
  */
 export function currentSecret<T>(
   file: SecretFile | undefined,

@@ -1,39 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import type { Stats } from 'node:fs';
+import fs, { constants, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-settings.js';
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-/** Secret in a file under `DATA_DIR`. */
 export interface KeptSecret<T> {
   /** Unset: no file exists, and a start would create it (`checked`). */
   readonly value?: T;
-  /** The file, if this call created it. */
-  readonly created?: string;
-  /** A sentence for the log if other accounts can read or replace the file. */
+  /** A sentence for the log, if this call created the file, or other accounts can read or replace it. */
   readonly warning?: string;
 }
 
-/** Files under `DATA_DIR`, by the setting that they replace. */
-const FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const;
+/** Files under `DATA_DIR`, and what was generated into them, by the setting that they replace. */
+const FILES = {
+  SECRET_KEY: ['secret-key', 'A new key', ' Keep this file.'],
+  SERVICE_KEYS: ['service-key', 'A key with all rights', ''],
+} as const;
 
 /**
- * Reads the secret under `DATA_DIR` that replaces a setting. The file appears at once, and never replaces another one (`link`), so
- * that processes that start at once use one secret.
- *
- * @param access `generated`: the first call creates the file (32 random bytes as hex, mode 0600); `checked`: nothing is created
+ * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret, since the file appears at
+ * once, and never replaces another one (`link`).
  * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its content
  */
 export function keptSecret<T>(
@@ -42,16 +29,18 @@ export function keptSecret<T>(
   parser: Parser<T>,
   access: 'generated' | 'existing' | 'checked',
 ): KeptSecret<T> {
-  const file = join(dataDir, FILES[setting]);
+  const [name, key, advice] = FILES[setting];
+  const file = join(dataDir, name);
   const generates = access === 'generated';
   try {
-    if (access === 'checked' && !existsSync(file)) {
+    if (access === 'checked' && !fs.existsSync(file)) {
       requireWritable(dataDir);
       return { warning: `${setting} is not set. A start generates a key: ${file}.` };
     }
-    if (generates) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const isNew = generates && !existsSync(file) && create(file);
-    return { ...readSecret(file, parser), ...(isNew && { created: file }) };
+    if (generates) fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const isNew = generates && !fs.existsSync(file) && create(file);
+    const warning = `${setting} is not set. ${key} was generated: ${file}.${advice}`;
+    return { ...readSecret(file, parser), ...(isNew && { warning }) };
   } catch (error) {
     const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
     throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);
@@ -60,7 +49,7 @@ export function keptSecret<T>(
 
 /** @throws as node:fs if this account cannot create files in a directory, or the directory itself */
 function requireWritable(directory: string): void {
-  if (existsSync(directory)) accessSync(directory, constants.W_OK | constants.X_OK);
+  if (fs.existsSync(directory)) fs.accessSync(directory, constants.W_OK | constants.X_OK);
   else requireWritable(dirname(directory));
 }
 
@@ -70,14 +59,11 @@ function problemOf(error: unknown): string {
   return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
 
-/**
- * Returns why other accounts can replace files in `DATA_DIR` (its owner or its mode), in words that follow its name;
- * undefined if they cannot, if it does not exist, and on Windows.
- */
+/** Returns why other accounts can replace files in `DATA_DIR`, in words that follow its name; undefined if they cannot, and on Windows. */
 export function exposureOfDataDir(dataDir: string): string | undefined {
   try {
-    const link = lstatSync(dataDir);
-    return (link.isSymbolicLink() ? exposure(link, 0) : undefined) ?? exposure(statSync(dataDir), 0o022);
+    const link = fs.lstatSync(dataDir);
+    return (link.isSymbolicLink() ? exposure(link, 0) : undefined) ?? exposure(fs.statSync(dataDir), 0o022);
   } catch {
     return undefined; // creating or reading it reports the reason
   }
@@ -108,13 +94,13 @@ function readSecret<T>(file: string, parser: Parser<T>): KeptSecret<T> {
 function create(file: string): boolean {
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   try {
-    writeFileSync(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
-    linkSync(draft, file);
+    fs.writeFileSync(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
+    fs.linkSync(draft, file);
     return true;
   } catch (error) {
     if (fileErrorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    fs.rmSync(draft, { force: true });
   }
 }

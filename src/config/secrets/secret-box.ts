@@ -9,15 +9,11 @@ const TAG_BYTES = 16;
 export class SecretBox {
   readonly #key: Buffer;
 
-  /** @param use as for `SecretKey.derive` */
   constructor(secretKey: SecretKey, use: string) {
     this.#key = secretKey.derive(use);
   }
 
-  /**
-   * @param owner is authenticated, so that rows cannot be exchanged
-   * @returns nonce, tag and ciphertext
-   */
+  /** @param owner is authenticated, so that rows cannot be exchanged @returns nonce, tag and ciphertext */
   encrypt(plaintext: Buffer, owner: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce).setAAD(Buffer.from(owner));

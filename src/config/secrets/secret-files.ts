@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import type { SecretFile, Settings } from '../settings/settings.js';
-import { quote, unreadable } from '../settings/invalid-settings.js';
-import type { SettingErrors } from '../settings/invalid-settings.js';
-import { providerKeys } from '../providers/provider-keys.js';
+import { quote, unreadable, type SettingErrors } from '../settings/invalid-settings.js';
+import { PROVIDER_SECRETS } from '../providers/provider-keys.js';
 import type { Environment, Setting } from '../settings/setting-row.js';
 import { settingsTable } from '../settings/settings-table.js';
 
@@ -14,10 +13,7 @@ const MAX_BYTES = 64 * 1024;
 export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a file of a secret.
- *
- * @param path of a file or a pipe (`/dev/fd/63`)
- * @param flags of open(2); by default, the call waits until a named pipe has a writer
+ * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits until a named pipe has a writer.
  * @param check throws if the open file must not be read
  * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
  */
@@ -42,10 +38,7 @@ export function readSecretFile(
   }
 }
 
-/**
- * Decodes a file of settings by its byte order mark, which PowerShell's `>` writes; without one as UTF-8.
- * @throws an error with a `code` for bytes that are no text
- */
+/** Decodes a file by its byte order mark (PowerShell's `>` writes one), else as UTF-8. @throws an error with a `code` */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
@@ -68,7 +61,7 @@ export function readSecretFiles(
   const result: Record<string, string | undefined> = { ...env };
   const secretFiles = new Map<string, SecretFile>();
   for (const [variable, path] of Object.entries(env)) {
-    const secret = secretOf(variable);
+    const [, upper, secret = upper] = FILE.exec(variable) ?? [];
     if (!path || secret === undefined) continue;
     delete result[variable];
     if (env[secret]) {
@@ -102,19 +95,9 @@ function readSecret(secret: string, path: string, errors: SettingErrors): string
   return undefined;
 }
 
-function secretNames(table: Readonly<Record<string, Setting<unknown>>>): string {
-  const secrets = Object.values(table).filter((setting) => setting.secret);
-  return `(?:${secrets.map((setting) => setting.name).join('|')})`;
-}
-
-const SECRET = secretNames(settingsTable);
-const PROVIDER_SECRET = secretNames(providerKeys);
+const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
+const SECRET = `(?:${SETTINGS.flatMap(({ name, secret }) => (secret ? name : [])).join('|')})`;
+const PROVIDER_SECRET = `(?:${PROVIDER_SECRETS.join('|')})`;
 const FILE = new RegExp(
   String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
 );
-
-/** Returns the name of the secret for the name of its file: `DATABASE_URL` for `DATABASE_URL_FILE`. */
-function secretOf(variable: string): string | undefined {
-  const [, upper, dotted] = FILE.exec(variable) ?? [];
-  return upper ?? dotted;
-}

@@ -1,4 +1,3 @@
-/** Names of audit events (contract §9). */
 export const AUDIT_NAMES = [
   'sign_in',
   'sign_in_refused',

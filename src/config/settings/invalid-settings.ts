@@ -12,16 +12,12 @@ export class SettingErrors {
   readonly #lines = new Map<string, string>();
   readonly #spelled = new Map<string, string>();
 
-  /** Reports errors of `variable` under another name (`SECRET_KEY_FILE`). */
+  /** Reports errors of `variable` under another name. */
   spelled(variable: string, as: string): void {
     this.#spelled.set(variable, as);
   }
 
-  /**
-   * @param problem completes the variable's name to a sentence, without a secret
-   * @param use what to set instead
-   * @param value as it was set, by `quote` or `NOT_SHOWN`
-   */
+  /** @param problem completes the variable's name to a sentence @param use what to set instead @param value quoted, or `NOT_SHOWN` */
   add(variable: string, problem: string, use: string, value?: string): void {
     const named = this.#spelled.get(variable) ?? variable;
     if (!this.#lines.has(variable)) this.#lines.set(variable, errorLine(named, problem, use, value));
@@ -32,13 +28,8 @@ export class SettingErrors {
     return this.#lines.has(variable);
   }
 
-  /** @throws InvalidSettings if there is an error */
   check(): void {
-    if (this.#lines.size > 0) throw this.error();
-  }
-
-  error(): InvalidSettings {
-    return new InvalidSettings([...this.#lines.values()]);
+    if (this.#lines.size > 0) throw new InvalidSettings([...this.#lines.values()]);
   }
 }
 
@@ -52,11 +43,10 @@ export function errorLine(variable: string, problem: string, use: string, value?
 export function quote(value: string): string {
   const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
-  const escaped = JSON.stringify(short).replace(
+  return JSON.stringify(short).replace(
     /[\u007f-\u009f\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return escaped;
 }
 
 /** Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic. */

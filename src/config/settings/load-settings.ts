@@ -12,10 +12,7 @@ delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, woul
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
-/**
- * Reads the former SECRET_KEY (`OLD_SECRET_KEY` or `OLD_SECRET_KEY_FILE`) for the command that re-encrypts the signing keys.
- * @throws InvalidSettings if it is missing or not a key; without the value
- */
+/** Reads the former SECRET_KEY, to re-encrypt the signing keys. @throws InvalidSettings if it is missing or not a key */
 export function oldSecretKey(): SecretKey {
   const errors = new SettingErrors();
   const path = process.env[`${OLD_KEY}_FILE`];
@@ -30,15 +27,12 @@ export function oldSecretKey(): SecretKey {
   }
   if (!text) errors.add(OLD_KEY, 'is not set', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
   const key = read({ parser: secretKey, secret: true }, OLD_KEY, text, errors);
-  if (!key) throw errors.error();
-  return key;
+  errors.check();
+  return key!;
 }
 
 /**
  * Loads the settings of this process (contract §2): the environment, `.env`, the files of `<NAME>_FILE`, the key in `DATA_DIR`.
- *
- * @param env overrides `.env`, also with an empty variable
- * @param cwd directory of `.env` and of relative paths
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
@@ -47,10 +41,7 @@ export function loadSettings(env: Environment = process.env, cwd: string = proce
   return settings;
 }
 
-/**
- * Loads the settings as a start does, and creates nothing.
- * @throws InvalidSettings with all errors
- */
+/** Loads the settings as a start does, and creates nothing. @throws InvalidSettings with all errors */
 export function checkSettings(): Settings {
   return load(process.env, process.cwd(), 'checked');
 }
@@ -62,10 +53,7 @@ function passOnToOpenTelemetry(cwd: string): void {
   }
 }
 
-/**
- * Loads the settings for a command, which reads the key in `DATA_DIR` but never generates it.
- * @param needsKey false: an unset `secretKey` is random, and no file is read
- */
+/** Loads the settings for a command, which generates no key. @param needsKey false: an unset `secretKey` is random */
 export function loadCommandSettings(needsKey: boolean): Settings {
   return load(process.env, process.cwd(), needsKey ? 'existing' : 'none');
 }
@@ -96,10 +84,7 @@ const ASSIGNMENT =
 /** A comment, or a name alone, which sets nothing. */
 const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
 
-/**
- * Returns the number of the first line that is neither an assignment nor a comment (`set NAME=value`, or UTF-8 in a file of
- * UTF-16), or 0. dotenv skips such a line without a word.
- */
+/** Number of the first line that is neither an assignment nor a comment, or 0. dotenv skips such a line without a word. */
 function lineOutside(text: string): number {
   const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
   return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;

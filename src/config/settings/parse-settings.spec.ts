@@ -132,7 +132,10 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
   SUPPORT_ROLE: ['desk', { supportRole: 'desk' }],
   ADMIN_PROVIDERS: ['mock, mock', { adminProviders: ['mock', 'mock'] }],
   METRICS_PORT: ['4001', { metricsPort: 4001 }],
-  OTEL_EXPORTER_OTLP_ENDPOINT: ['http://otlp.example:4318', { otlpEndpoint: 'http://otlp.example:4318' }],
+  OTEL_EXPORTER_OTLP_ENDPOINT: [
+    'http://otlp.example:4318',
+    { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
+  ],
   LOG_LEVEL: ['debug', { logLevel: 'debug' }],
   AUDIT_RETENTION_DAYS: ['30', { auditRetentionDays: 30 }],
   AUDIT_ADDRESSES: ['network', { auditAddresses: 'network' }],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { NOT_SHOWN, SettingErrors, quote } from './invalid-settings.js';
 import { exposureOfDataDir, keptSecret } from '../secrets/kept-secret.js';
-import { enabledProviders } from '../providers/enabled-providers.js';
+import { enabledProviders, HTTPS } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment, type Setting } from './setting-row.js';
@@ -16,26 +16,18 @@ export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd: string;
   /**
-   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, SECRET_KEY
-   * only if it is `existing`, `checked`, as `generated` but without creating them, or `none`, with a random SECRET_KEY and no
-   * access to `DATA_DIR`.
+   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, `checked` without
+   * creating them, SECRET_KEY only if it is `existing`, or `none`, with a random SECRET_KEY.
    */
   readonly keptSecrets: 'generated' | 'checked' | 'existing' | 'none';
-  /** By variable of the secret. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   readonly errors: SettingErrors;
 }
 
-const HTTPS = 'https:// in production, unless the host is loopback';
 const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
-/**
- * Parses an environment. By default, no file is read.
- *
- * @param env e.g. `{ PORT: '4000' }`; missing and empty settings have their defaults
- * @throws InvalidSettings with all errors
- */
+/** Parses an environment; missing and empty settings have their defaults. By default, no file is read. @throws InvalidSettings */
 export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
   const { cwd = process.cwd(), keptSecrets = 'none', errors = new SettingErrors() } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;
@@ -77,7 +69,7 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
       ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
-      ...warningsFor(env, values, given, [key?.created, service?.created]),
+      ...warningsFor(env, values, given),
     ],
   };
 }
@@ -98,10 +90,7 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-/**
- * Refuses combinations of settings, and in production settings that are too weak (contract §2); for providers see
- * enabled-providers.ts.
- */
+/** Refuses combinations of settings, and in production weak settings (contract §2). For providers see enabled-providers.ts. */
 function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
@@ -112,10 +101,9 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   const wayAround =
     databaseDirectUrl ?? redisUrl ?? ['DATABASE_DIRECT_URL', 'REDIS_URL'].find((name) => errors.has(name));
   if (databasePooler === 'transaction' && wayAround === undefined) {
-    const problem = 'is transaction, without DATABASE_DIRECT_URL and without REDIS_URL';
     const use =
       'one of the two beside it, or session: such a pooler lets no notification pass between instances';
-    errors.add('DATABASE_POOLER', problem, use);
+    errors.add('DATABASE_POOLER', 'is transaction, without DATABASE_DIRECT_URL and without REDIS_URL', use);
   }
   if (metricsPort === port && !errors.has('PORT')) {
     errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
@@ -125,11 +113,8 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
     errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
   }
   if (webhookUrls !== undefined && auditRetentionDays === 0) {
-    errors.add(
-      'AUDIT_RETENTION_DAYS',
-      'is 0, but WEBHOOK_URLS is set',
-      'a day or more: webhooks are sent from the stored events',
-    );
+    const use = 'a day or more: webhooks are sent from the stored events';
+    errors.add('AUDIT_RETENTION_DAYS', 'is 0, but WEBHOOK_URLS is set', use);
   }
   if (nodeEnv !== 'production') return;
   if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {
@@ -157,7 +142,6 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
 }
 
 const OTLP_ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-/** The exporters of OpenTelemetry's SDK. */
 const EXPORTERS = ['otlp', 'zipkin', 'console'];
 
 /** Whether OpenTelemetry's variables ask for traces (contract §2): by an exporter, or else by an endpoint. */

@@ -63,7 +63,6 @@ export const host = parser('an IP address without a zone, or a host name', (valu
   return isHost && URL.canParse(`http://${isIPv6(value) ? `[${value}]` : value}`) ? value : undefined;
 });
 
-/** One or more entries, separated by commas. */
 export function list(entries: string, accepts: (entry: string) => boolean): Parser<readonly string[]> {
   const parse = (value: string): readonly string[] => {
     const all = value.split(',').map((entry) => entry.trim());

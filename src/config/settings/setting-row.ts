@@ -4,8 +4,7 @@ import { Refused, type Parser } from './parsers.js';
 /** The environment, or any plain object like it. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Setting<T> {
-  readonly name: string;
+export interface SettingRow<T> {
   readonly parser: Parser<T>;
   /** As an operator would write it. */
   readonly default?: string;
@@ -17,9 +16,13 @@ export interface Setting<T> {
   readonly doc: string;
 }
 
+export interface Setting<T> extends SettingRow<T> {
+  readonly name: string;
+}
+
 /** Parses one setting. @returns undefined if it is unset or invalid, which is added to `errors` */
 export function read<T>(
-  setting: Pick<Setting<T>, 'parser' | 'secret'>,
+  setting: Pick<SettingRow<T>, 'parser' | 'secret'>,
   variable: string,
   text: string | undefined,
   errors: SettingErrors,

@@ -3,13 +3,12 @@ import * as parsers from './parsers.js';
 import { redisUrl } from '../urls/redis-url.js';
 import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
-import type { Setting } from './setting-row.js';
+import type { SettingRow } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 import { auditNames, webhookSecrets, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
-const rowOf = (parser: parsers.Parser<number>) => (name: string, standard: string, doc: string) => ({
-  name,
+const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string) => ({
   parser,
   default: standard,
   doc,
@@ -18,78 +17,66 @@ const lifetime = rowOf(parsers.integer(1, TEN_YEARS, 'seconds'));
 const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
 
 /**
- * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
- *
+ * Every setting of the service, declared once (contract §2); its key is its variable in another case. Providers: provider-keys.ts.
  * An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs` writes it into .env.example and
  * docs/settings.md, below the last `section` that was named.
  */
-export const settingsTable = {
+export const settingsTable = named({
   nodeEnv: {
-    name: 'NODE_ENV',
     section: 'Mode and address',
     parser: parsers.oneOf('development', 'test', 'production'),
     default: 'development',
     doc: '`production` turns the strict rules on.',
   },
   host: {
-    name: 'HOST',
     parser: parsers.host,
     default: '127.0.0.1',
     productionDefault: '0.0.0.0',
     doc: 'Address to listen on.',
   },
   port: {
-    name: 'PORT',
     parser: parsers.integer(1, 65_535),
     default: '3000',
     doc: 'Port to listen on.',
   },
   publicUrl: {
-    name: 'PUBLIC_URL',
     parser: origin,
     defaultShown: 'http://localhost:<PORT>',
     doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
-    name: 'DATABASE_URL',
     section: 'Storage',
     parser: databaseUrl,
     secret: true,
     doc: 'PostgreSQL, in the form of libpq (docs/database.md: TLS, sockets, passwords). Unset: an embedded PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set.',
   },
   databasePooler: {
-    name: 'DATABASE_POOLER',
     parser: parsers.oneOf('session', 'transaction'),
     default: 'session',
     doc: '`transaction`: `DATABASE_URL` is PgBouncer in transaction mode, or a similar pooler, so no session state is used. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
   },
   databaseDirectUrl: {
-    name: 'DATABASE_DIRECT_URL',
     parser: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
     doc: 'The database without the pooler, for migrations and for the connection that listens.',
   },
   databasePoolSize: {
-    name: 'DATABASE_POOL_SIZE',
     parser: parsers.integer(1, 1000),
     default: '10',
     doc: 'Connections in the pool.',
   },
   dataDir: {
-    name: 'DATA_DIR',
     parser: parsers.directory,
     default: './data',
     doc: 'Directory of the embedded database and of generated secrets (mode 0600). Other accounts must not own it or write to it.',
   },
   redisUrl: {
-    name: 'REDIS_URL',
     parser: redisUrl,
     secret: true,
     doc: 'Redis, for exact rate limits across instances and for many instances (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
   },
   secretKey: {
-    name: 'SECRET_KEY',
     section: 'Secrets',
     parser: secretKey,
     secret: true,
@@ -97,7 +84,6 @@ export const settingsTable = {
     doc: 'At least 32 bytes: hex if all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
   },
   serviceKeys: {
-    name: 'SERVICE_KEYS',
     parser: serviceKeys,
     secret: true,
     defaultShown:
@@ -105,7 +91,6 @@ export const settingsTable = {
     doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. The right is `read`, `push`, `support` or `users`; without one the key has all (docs/production.md).',
   },
   redirectUris: {
-    name: 'REDIRECT_URIS',
     section: 'Clients',
     parser: parsers.list(
       'absolute http(s) URLs or URIs of a private scheme with a dot (com.example.app:/callback), without fragment and user info',
@@ -115,7 +100,6 @@ export const settingsTable = {
     doc: 'Comma-separated allow-list of redirect URIs, compared byte for byte; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). A list of the provider overrides it.',
   },
   corsOrigins: {
-    name: 'CORS_ORIGINS',
     parser: parsers.list(
       'origins as browsers send them: scheme://host[:port], lower case, no path',
       isOrigin,
@@ -125,94 +109,74 @@ export const settingsTable = {
   },
   accessTokenTtl: {
     section: 'Lifetimes',
-    ...lifetime('ACCESS_TOKEN_TTL', '3600', 'Validity of an access token in seconds.'),
+    ...lifetime('3600', 'Validity of an access token in seconds.'),
   },
-  refreshTokenTtl: lifetime(
-    'REFRESH_TOKEN_TTL',
-    '2592000',
-    'Validity of a refresh token in seconds; a refresh never extends it.',
-  ),
-  stateTtl: lifetime('STATE_TTL', '600', 'Seconds a sign-in may take from authorize to token.'),
+  refreshTokenTtl: lifetime('2592000', 'Validity of a refresh token in seconds; a refresh never extends it.'),
+  stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
   trustProxy: {
-    name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,
     doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits it must be set, and not to `true`.",
   },
   rateLimit: {
-    name: 'RATE_LIMIT',
     parser: parsers.onOff,
     default: 'off',
     productionDefault: 'on',
     doc: 'Rate limits `on` or `off`. An address is an IPv4 address or the /64 of an IPv6 address; beyond a limit it gets `slow_down` (429) with `Retry-After`.',
   },
-  rateLimitAuthorize: perMinute('RATE_LIMIT_AUTHORIZE', '300', 'Authorize calls per minute and address.'),
-  rateLimitToken: perMinute('RATE_LIMIT_TOKEN', '300', 'Token calls per minute and address.'),
-  rateLimitRefresh: perMinute('RATE_LIMIT_REFRESH', '1200', 'Refresh calls per minute and address.'),
+  rateLimitAuthorize: perMinute('300', 'Authorize calls per minute and address.'),
+  rateLimitToken: perMinute('300', 'Token calls per minute and address.'),
+  rateLimitRefresh: perMinute('1200', 'Refresh calls per minute and address.'),
   rateLimitBadToken: perMinute(
-    'RATE_LIMIT_BAD_TOKEN',
     '120',
     'Refused bearer tokens and revocations per minute and address; a valid token is never refused.',
   ),
-  rateLimitConnect: perMinute('RATE_LIMIT_CONNECT', '600', 'Handshakes of sockets per minute and address.'),
-  rateLimitWrite: perMinute(
-    'RATE_LIMIT_WRITE',
-    '60',
-    'Renames of devices per minute and user. Sign-outs are never refused.',
-  ),
+  rateLimitConnect: perMinute('600', 'Handshakes of sockets per minute and address.'),
+  rateLimitWrite: perMinute('60', 'Renames of devices per minute and user. Sign-outs are never refused.'),
   channelHistory: {
-    name: 'CHANNEL_HISTORY',
     section: 'Operation',
     parser: parsers.integer(1, 1_000_000, 'events'),
     default: '1000',
     doc: "Number of events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
   },
   auditRetentionDays: {
-    name: 'AUDIT_RETENTION_DAYS',
     parser: parsers.integer(0, 3650, 'days'),
     default: '90',
     doc: 'Days for which the audit trail is stored (docs/audit.md); 0: it is only logged.',
   },
   auditAddresses: {
-    name: 'AUDIT_ADDRESSES',
     parser: parsers.oneOf('full', 'network', 'off'),
     default: 'full',
     doc: 'Addresses of clients that the audit trail, sessions and devices keep: `full`, `network` (IPv4 /24, IPv6 /48) or `off` (none).',
   },
   shutdownDelay: {
-    name: 'SHUTDOWN_DELAY',
     parser: parsers.integer(0, 3600, 'seconds'),
     default: '0',
     doc: 'Seconds of service after SIGTERM, with readiness 503.',
   },
   demoEnabled: {
-    name: 'DEMO_ENABLED',
     parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
   },
   adminEnabled: {
-    name: 'ADMIN_ENABLED',
     parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
     doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on). Without it no role grants a right.',
   },
   adminRole: {
-    name: 'ADMIN_ROLE',
     parser: parsers.text,
     default: 'latchkey-admin',
     doc: "Role in a user's claims that grants the right `users`: everything on the administration page.",
   },
   supportRole: {
-    name: 'SUPPORT_ROLE',
     parser: parsers.text,
     default: 'latchkey-support',
     doc: "Role in a user's claims that grants the right `support`: to read users and the audit trail, and to end sessions.",
   },
   adminProviders: {
-    name: 'ADMIN_PROVIDERS',
     parser: parsers.list('names of providers, in lower case', (name) =>
       /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name),
     ),
@@ -220,53 +184,58 @@ export const settingsTable = {
     doc: 'Comma-separated names of the providers whose `roles` may grant these rights. Roles that `PUT /users/:user_id/claims` has set always may.',
   },
   metricsPort: {
-    name: 'METRICS_PORT',
     parser: parsers.integer(1, 65_535),
     defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
     doc: 'A separate port at `HOST` for `GET /metrics` only, without a key: do not expose it (docs/metrics.md).',
   },
-  otlpEndpoint: {
-    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  otelExporterOtlpEndpoint: {
     parser: endpointUrl,
     defaultShown: 'no traces',
     doc: "Destination of traces (OTLP). OpenTelemetry's other variables for traces work, too (docs/metrics.md).",
   },
   logLevel: {
-    name: 'LOG_LEVEL',
     parser: parsers.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
   logFormat: {
-    name: 'LOG_FORMAT',
     parser: parsers.oneOf('json', 'text'),
     defaultShown: 'json in production, unless it runs at a terminal; text in development',
     doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
   },
   webhookUrls: {
-    name: 'WEBHOOK_URLS',
     section: 'Webhooks',
     parser: webhookUrls,
     secret: true,
     doc: 'Comma-separated `https:` addresses (`http:` on loopback) that get audit events by POST, 20 at most (docs/webhooks.md).',
   },
   webhookSecret: {
-    name: 'WEBHOOK_SECRET',
     parser: webhookSecrets,
     secret: true,
     doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request, so that receivers can change one after the other.',
   },
   webhookEvents: {
-    name: 'WEBHOOK_EVENTS',
     parser: auditNames,
     defaultShown: 'all',
     doc: 'Comma-separated names of the audit events that webhooks get.',
   },
   webhookPrivate: {
-    name: 'WEBHOOK_PRIVATE',
     parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
     doc: 'Whether webhooks may be sent to this machine and to private networks.',
   },
-} as const satisfies Record<string, Setting<unknown> & { readonly section?: string }>;
+});
+
+type Row = SettingRow<unknown> & { readonly section?: string };
+
+/** Adds the variables of the settings: DATABASE_URL for `databaseUrl`. */
+function named<Rows extends Record<string, Row>>(rows: Rows) {
+  const entries = Object.entries(rows).map(([key, row]) => {
+    const name = key.replaceAll(/[A-Z]/g, '_$&').toUpperCase();
+    return [key, { ...row, name }] as const;
+  });
+  return Object.fromEntries(entries) as {
+    readonly [Key in keyof Rows]: Rows[Key] & { readonly name: string };
+  };
+}

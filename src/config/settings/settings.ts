@@ -30,7 +30,6 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly generatedServiceKey: string | undefined;
   /** By the variable of the secret (`DATABASE_URL`); see current-secret.ts. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
-  /** The enabled providers, without the built-in one. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
   readonly sampleProvider?: SampleProviderSettings;

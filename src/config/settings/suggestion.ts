@@ -1,15 +1,8 @@
-/** Shorter names are one typing error away from too many other words. */
-const MIN_LENGTH_FOR_TYPOS = 8;
-
 /**
  * Returns the known name that an unknown one resembles: equal but for case, underscores, an S at the end of a word
- * (`CORS_ORIGIN`) or `_FILE`, or, if it is long, with one typing error (`REDIRCT_URIS`).
+ * (`CORS_ORIGIN`) or `_FILE`, or with one typing error (`REDIRCT_URIS`). Shorter names resemble too many other words.
  */
-export function suggestionFor(
-  name: string,
-  known: readonly string[],
-  minLengthForTypos = MIN_LENGTH_FOR_TYPOS,
-): string | undefined {
+export function suggestionFor(name: string, known: readonly string[], minLength = 8): string | undefined {
   if (known.includes(name)) return undefined;
   const base = name.replace(/_file$/i, '');
   const normalized = normalize(name);
@@ -17,7 +10,7 @@ export function suggestionFor(
     (other) =>
       base === other ||
       normalized === normalize(other) ||
-      (other.length >= minLengthForTypos && hasOneTypo(name, other)),
+      (other.length >= minLength && hasOneTypo(name, other)),
   );
 }
 

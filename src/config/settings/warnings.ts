@@ -2,7 +2,13 @@ import { isIPv6 } from 'node:net';
 import { isQuoted } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
-import { adapterKeys, providerKeys, isOpenId, ADAPTERS } from '../providers/provider-keys.js';
+import {
+  ADAPTERS,
+  adapterKeys,
+  isOpenId,
+  PROVIDER_SECRETS,
+  providerKeys,
+} from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
 import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';
@@ -11,11 +17,12 @@ import type { Values } from './settings.js';
 
 type Providers = ReadonlyMap<string, ProviderVariables>;
 
-const SERVICE_NAMES = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];
+const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
+const SERVICE_NAMES = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
 // Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.
 const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
-const PROVIDER_NAMES = namesOf(providerKeys, '_file');
-const ADAPTER_NAMES = [...PROVIDER_NAMES, ...namesOf(adapterKeys, '_file'), 'accounts'];
+const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];
+const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts'];
 
 /** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
@@ -46,29 +53,15 @@ function sentence(variable: string, suggestion: string): string {
   return `${variable} is not a setting of the service: perhaps ${suggestion} is meant.`;
 }
 
-/** Returns the names of a table, and the `_FILE` names of its secrets. */
-function namesOf(table: Readonly<Record<string, Setting<unknown>>>, suffix: string): readonly string[] {
-  return Object.values(table).flatMap(({ name, secret }) => (secret ? [name, `${name}${suffix}`] : [name]));
-}
-
 /** Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so without secrets. */
-export function warningsFor(
-  env: Environment,
-  values: Values,
-  providers: Providers,
-  [secretKeyFile, serviceKeyFile]: readonly (string | undefined)[],
-): readonly string[] {
+export function warningsFor(env: Environment, values: Values, providers: Providers): readonly string[] {
   const warnings: string[] = [];
-  if (secretKeyFile !== undefined) {
-    warnings.push(`SECRET_KEY is not set. A new key was generated: ${secretKeyFile}. Keep this file.`);
-  }
-  if (serviceKeyFile !== undefined) {
-    warnings.push(`SERVICE_KEYS is not set. A key with all rights was generated: ${serviceKeyFile}.`);
-  }
   if (values.redirectUris === undefined) {
     warnings.push('REDIRECT_URIS is not set. Any absolute http(s) URL is accepted as a redirect URI.');
   }
-  if (values.publicUrl === undefined && (values.nodeEnv === 'production' || !isAtLocalhost(values.host))) {
+  const { nodeEnv, publicUrl, host } = values;
+  const isAtLocalhost = isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
+  if (publicUrl === undefined && (nodeEnv === 'production' || !isAtLocalhost)) {
     warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
   const strangers = values.adminProviders?.filter((name) => name !== SAMPLE_PROVIDER && !providers.has(name));
@@ -85,13 +78,7 @@ export function warningsFor(
   ];
 }
 
-/** Whether a service that listens at `host` is reached at `localhost`. */
-function isAtLocalhost(host: string): boolean {
-  return isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
-}
-
-const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
-/** The keys that the built-in sample provider uses. */
+const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
 function ofProvider(name: string, given: ProviderVariables): readonly string[] {
@@ -128,7 +115,7 @@ function quoted(env: Environment): readonly string[] {
 
 function withAsterisk(env: Environment, providers: Providers): readonly string[] {
   const { name } = settingsTable.redirectUris;
-  const own = [...providers.values()].map((given) => given.get(providerKeys.redirectUris.name));
+  const own = [...providers.values()].map((given) => given.get('redirect_uris'));
   return [{ variable: name, text: env[name] }, ...own].flatMap((list) =>
     list?.text?.includes('*')
       ? [`${list.variable} has an entry with *: entries are compared as they are, so * stands for itself.`]

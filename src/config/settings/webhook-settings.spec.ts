@@ -1,4 +1,4 @@
-import { isPublicAddress } from '../urls/public-address.js';
+import { isPublicAddress } from '../urls/urls.js';
 import { parseSettings } from './parse-settings.js';
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;

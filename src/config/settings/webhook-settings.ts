@@ -1,5 +1,4 @@
-import { isPublicAddress } from '../urls/public-address.js';
-import { endpointUrl, isLoopbackUrl, isThisMachine, parseUrl } from '../urls/urls.js';
+import { endpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine, parseUrl } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
 import { list, Refused, type Parser } from './parsers.js';
 
@@ -9,7 +8,6 @@ export const webhookUrls = atMost(
   list('https:// URLs, or http:// URLs of loopback, without fragment and user info', isWebhookUrl),
 );
 
-/** Secrets as Standard Webhooks write them. */
 export const webhookSecrets = atMost(
   5,
   list('whsec_ and 24 to 64 bytes as base64 (echo "whsec_$(openssl rand -base64 32)")', isSecret),

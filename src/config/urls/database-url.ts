@@ -1,8 +1,7 @@
 import { type Parser, Refused } from '../settings/parsers.js';
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
-// libpq tries several hosts in turn; pg takes them as one name.
-const SEVERAL = /^[^/?]*,/;
+const SEVERAL = /^[^/?]*,/; // libpq tries several hosts in turn; pg takes them as one name
 
 /** A URL as libpq writes it (https://www.postgresql.org/docs/current/libpq-connect.html), unchanged. */
 export const databaseUrl: Parser<string> = {

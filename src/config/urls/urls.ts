@@ -1,7 +1,8 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { parser } from '../settings/parsers.js';
 
-// axios reads these in lower and upper case.
-const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
+const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy']; // axios reads these in lower and upper case
 
 /** Whether the environment names a proxy, regardless of NO_PROXY. */
 export function namesProxy(): boolean {
@@ -33,7 +34,6 @@ export const origin = parser('an origin, http:// or https:// with host and port,
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
 
-/** One address of a provider: http(s), no fragment or user info; kept as it is. */
 export const endpointUrl = parser(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
@@ -64,15 +64,11 @@ function isUri(text: string, form: RegExp): boolean {
 // All spellings (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2) as URL parsing returns them: 127.0.0.0/8, ::1, and
 // 127.0.0.0/8 mapped into IPv6.
 const ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
-// Connections to it end at this machine as well.
-const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/; // connections to it end at this machine as well
 // RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
 const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 
-/**
- * Whether a request to an absolute URL cannot leave this machine, so that it needs no TLS: a loopback address, or
- * `localhost`. Resolvers ask the network for `app.localhost`, in spite of RFC 6761.
- */
+/** Whether a request cannot leave this machine, so that it needs no TLS. Resolvers ask the network for `app.localhost`. */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || ADDRESS.test(hostname);
@@ -84,14 +80,30 @@ export function isThisMachine(url: string): boolean {
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
-/**
- * Parses a URL (WHATWG). Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some
- * thousand calls.
- */
+/** Parses a URL. Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some thousand calls. */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {
     return undefined;
   }
+}
+
+/** Addresses that are assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too. */
+const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
+/** IPv4 addresses behind a translator (RFC 6052 §2.1): networks with IPv6 only reach IPv4 by them. */
+const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
+/**
+ * Whether a text is an address on the Internet: not private, shared (RFC 6598), loopback, link-local, multicast or reserved. An IPv4
+ * address within an IPv6 address counts as the IPv4 address.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (isIP(text) === 0) return false;
+  const address = ipaddr.process(text.split('%')[0]!);
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
+  if (address.match(TRANSLATED)) {
+    return new ipaddr.IPv4(address.toByteArray().slice(12)).range() === 'unicast';
+  }
+  return address.match(GLOBAL) && address.range() === 'unicast';
 }

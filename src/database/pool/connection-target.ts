@@ -3,7 +3,6 @@ import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { currentSecret } from '../../config/secrets/current-secret.js';
 import { InvalidSettings } from '../../config/settings/invalid-settings.js';
-import type { Setting } from '../../config/settings/setting-row.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { errorMessage } from '../statements/error-facts.js';
@@ -22,26 +21,26 @@ export interface ConnectionTarget {
   readonly pooler: 'session' | 'transaction';
 }
 
-/** Returns the target of the pool: `DATABASE_URL`, which may be a pooler's. */
+/** Target of the pool: `DATABASE_URL`, which may be a pooler's. */
 export function usualTarget(settings: Settings): ConnectionTarget {
-  return targetAt(settings.databaseUrl!, settingsTable.databaseUrl, settings, settings.databasePooler);
+  return targetAt('databaseUrl', settings, settings.databasePooler);
 }
 
-/** Returns the target that bypasses a pooler, for what lives longer than a transaction; `DATABASE_URL` by default. */
+/** Target that bypasses a pooler, for what lives longer than a transaction; `DATABASE_URL` by default. */
 export function directTarget(settings: Settings): ConnectionTarget {
-  const { databaseUrl, databaseDirectUrl } = settings;
-  if (databaseDirectUrl === databaseUrl) return usualTarget(settings);
-  return targetAt(databaseDirectUrl!, settingsTable.databaseDirectUrl, settings, 'session');
+  if (settings.databaseDirectUrl === settings.databaseUrl) return usualTarget(settings);
+  return targetAt('databaseDirectUrl', settings, 'session');
 }
 
 /** @throws InvalidSettings if pg cannot use the URL: mostly because of an unreadable file that it names */
 function targetAt(
-  url: string,
-  { name, parser }: Setting<string>,
-  { secretFiles }: Settings,
+  key: 'databaseUrl' | 'databaseDirectUrl',
+  settings: Settings,
   pooler: ConnectionTarget['pooler'],
 ): ConnectionTarget {
-  const secret = currentSecret(secretFiles.get(name), parser, url, (line) => logger.warn(line));
+  const { name, parser } = settingsTable[key];
+  const file = settings.secretFiles.get(name);
+  const secret = currentSecret(file, parser, settings[key]!, (line) => logger.warn(line));
   try {
     return targetOf(() => secret.now(), pooler);
   } catch (error) {
@@ -50,11 +49,8 @@ function targetAt(
 }
 
 /**
- * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The client's constructor
- * never throws, because pg's pool does not catch that; it then uses the last valid URL.
- *
- * @param url never throws
- * @param pooler `session`: each connection sets what the service relies on (session-settings.ts)
+ * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The constructor never throws,
+ * because pg's pool does not catch that; it then uses the last valid URL.
  * @throws if the URL or a file is invalid now
  */
 export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']): ConnectionTarget {

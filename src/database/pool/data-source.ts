@@ -19,10 +19,7 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returns TypeORM's options for the service and for the CLI, without entities (entities.ts).
- * @param target a URL stands for a target without a pooler
- */
+/** Returns TypeORM's options, without entities. @param target a URL stands for a target without a pooler */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
   const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
   return {

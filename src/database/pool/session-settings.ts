@@ -2,10 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
-/**
- * Settings that change the meaning of a statement or the format of a result. A role, a database, `PGOPTIONS` or the options
- * of a URL may have set them for other applications. The third column is the pattern of accepted values.
- */
+/** Settings that change the meaning of a statement or the format of a result, for other applications: name, value, accepted pattern. */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
   ['session_replication_role', 'origin', '^(origin|local)$'],
@@ -88,10 +85,7 @@ function settingStatement(config: ClientConfig): string {
     UNION ALL ${USABLE_PATH}`;
 }
 
-/**
- * Checks the settings behind a pooler in transaction mode: its sessions must not be changed.
- * @throws with the name of a setting that has another value, and how to reset it
- */
+/** Checks the settings behind a pooler in transaction mode: its sessions must not be changed. */
 export async function requireSettings(dataSource: DataSource): Promise<void> {
   const [first] = await dataSource.query<{ name: string; value: string; found: string }[]>(DIFFERENT);
   if (!first) return;

@@ -5,7 +5,12 @@ import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
-import { requireCreateRight, requireOwnTables, requireUsable } from './require-usable.js';
+import {
+  requireCreateRight,
+  requireOwnTables,
+  requireUsable,
+  type MigrationState,
+} from './require-usable.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
@@ -33,8 +38,6 @@ const LIFT_TIMEOUTS = `
 
 /**
  * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
- *
- * @param options their timeouts and pool size do not apply to the migrations
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
@@ -42,7 +45,7 @@ export function migrate(options: DatabaseOptions, retries: RetryOptions): Promis
   return retry((msLeft) => migrateOnce(options, msLeft, retries.signal), retries);
 }
 
-/** Applies the missing migrations, without retries. */
+/** Applies the missing migrations as `migrate`, without retries. */
 export async function migrateOnce(
   options: DatabaseOptions,
   msLeft: number,
@@ -52,12 +55,16 @@ export async function migrateOnce(
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
-    const newer = await applyMigrations({
+    const patient = {
       ...options,
       extra: { ...options.extra, ...NO_TIMEOUTS },
       poolSize: 1,
       connectTimeoutMS: 10_000,
-      logger: 'debug', // silent: failures are thrown
+    };
+    const newer = await withMigrations(patient, async (runner, state) => {
+      const executor = new MigrationExecutor(runner.connection, runner);
+      for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
+      return state.newer;
     });
     await lock.query('COMMIT'); // so that a pooler may keep the session
     return newer;
@@ -66,24 +73,12 @@ export async function migrateOnce(
   }
 }
 
-/** Migrations of a database, by name. */
-export interface MigrationState {
-  /** Not applied yet. */
-  readonly pending: readonly string[];
-  /** Applied by a newer version. */
-  readonly newer: readonly string[];
-}
-
-/**
- * Checks the database as `migrate` does, and changes nothing.
- * @throws as `migrate`
- */
 export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
   return retry(async (msLeft) => {
     const client = await connect(options.extra.Client, msLeft);
     try {
       await requireUsable(client);
-      return await withMigrations({ ...options, logger: 'debug' }, async (runner, state) => {
+      return await withMigrations(options, async (runner, state) => {
         if (state.pending.length > 0) await requireCreateRight(runner);
         return state;
       });
@@ -110,11 +105,8 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
 }
 
 /**
- * Takes the migration lock until the end of the client's transaction: behind a pooler in transaction mode, a lock of the
- * session would stay with a session of other clients.
- *
- * It polls: a statement that waits holds a snapshot, and `CREATE INDEX CONCURRENTLY` of the migrating instance would wait
- * forever for its end. At this isolation level, an idle transaction holds no snapshot.
+ * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the session. It polls: a statement
+ * that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of the migrating instance would wait forever.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -129,25 +121,17 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
-/** @returns the names of the migrations that the database has and this version does not know */
-function applyMigrations(options: DatabaseOptions): Promise<readonly string[]> {
-  return withMigrations(options, async (runner, { newer }, dataSource) => {
-    const executor = new MigrationExecutor(dataSource, runner);
-    for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
-    return newer;
-  });
-}
-
 /** Runs work on the migrations' own connections, if the tables in the schema are the service's. */
 async function withMigrations<Result>(
   options: DatabaseOptions,
-  work: (runner: QueryRunner, state: MigrationState, dataSource: DataSource) => Promise<Result>,
+  work: (runner: QueryRunner, state: MigrationState) => Promise<Result>,
 ): Promise<Result> {
-  const dataSource = await new DataSource(options).initialize();
+  // `debug` is silent: failures are thrown.
+  const dataSource = await new DataSource({ ...options, logger: 'debug' }).initialize();
   try {
     const runner = dataSource.createQueryRunner();
     const known = new Map(dataSource.migrations.map((one) => [one.name ?? one.constructor.name, one]));
-    return await work(runner, await requireOwnTables(runner, known), dataSource);
+    return await work(runner, await requireOwnTables(runner, known));
   } finally {
     await dataSource.destroy();
   }

@@ -43,17 +43,14 @@ const TAKEN = `
 
 const MAKES = /\bCREATE (?:UNLOGGED |UNIQUE )?(?:TABLE|INDEX) (\w+)/g;
 
-/**
- * Refuses, before any change, a schema in which another application has a table or an index that a migration would create.
- *
- * @param migrations of this version, by name: if one is applied, the table `migrations` is the service's
- * @returns the names of the migrations that are not applied yet, and of those that a newer version has applied
- */
+/** Names of migrations that are not applied yet, and of those that a newer version has applied. */
+export type MigrationState = Readonly<Record<'pending' | 'newer', readonly string[]>>;
+
+/** Refuses a schema in which another application has a table or an index that a migration would create. */
 export async function requireOwnTables(
-  runner: QueryRunner,
+  { manager }: QueryRunner,
   migrations: ReadonlyMap<string, MigrationInterface>,
-): Promise<{ pending: readonly string[]; newer: readonly string[] }> {
-  const { manager } = runner;
+): Promise<MigrationState> {
   const [{ schema: own }] = await manager.query<[{ schema: string }]>('SELECT current_schema() AS schema');
   const [table] = await manager.query<{ schema: string; isTypeOrms: boolean }[]>(MIGRATIONS);
   const applied = table?.isTypeOrms
@@ -82,15 +79,14 @@ export async function requireOwnTables(
   };
 }
 
-const INSUFFICIENT_PRIVILEGE = '42501';
-
 /** @throws as PostgreSQL if the role cannot create tables in the schema */
 export async function requireCreateRight({ manager }: QueryRunner): Promise<void> {
   const [{ may, schema }] = await manager.query<[{ may: boolean; schema: string }]>(
     `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may, current_schema() AS schema`,
   );
   if (may) return;
-  throw Object.assign(new Error(`permission denied for schema ${schema}`), { code: INSUFFICIENT_PRIVILEGE });
+  const code = '42501'; // insufficient_privilege
+  throw Object.assign(new Error(`permission denied for schema ${schema}`), { code });
 }
 
 function taken(name: string, schema: string): Error {

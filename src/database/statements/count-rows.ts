@@ -10,10 +10,7 @@ interface Plan {
 }
 
 /**
- * Counts rows in bounded time: exactly up to about a million; more, or more than a slow database can count in a second, as the
- * planner estimates them. On Citus, whose nodes count together, always exactly.
- *
- * @param name of the statement
+ * Counts rows in bounded time: exactly up to about a million, or as the planner estimates them. On Citus always exactly.
  * @param from table and condition, without parameters
  */
 export async function countRows(sql: Sql, name: string, from: string): Promise<number> {
@@ -31,6 +28,6 @@ export async function countRows(sql: Sql, name: string, from: string): Promise<n
 
 async function estimateRows(sql: Sql, name: string, from: string): Promise<number> {
   const statement = { name: `${name}-estimate`, text: `EXPLAIN (FORMAT JSON) SELECT FROM ${from}` };
-  const [row] = await sql.query<Plan & Record<string, unknown>>(statement, []);
+  const [row] = await sql.query<Plan>(statement, []);
   return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }

@@ -3,7 +3,6 @@ export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
-/** Returns the message of an error of any realm. */
 export function errorMessage(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)

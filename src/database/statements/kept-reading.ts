@@ -1,4 +1,4 @@
-/** Costly reading of the database, made at most once in some time; all who ask meanwhile get the same. */
+/** Costly reading of the database, made at most once in some time. */
 export class KeptReading<T> {
   private latest: Promise<T> | undefined;
   private isOld = true;

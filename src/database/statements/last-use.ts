@@ -1,16 +1,13 @@
 import type { Statement } from './sql.js';
 
-/** Statements that write the time of the last use of rows; the parameters are the columns of the primary key. */
+/** Statements that write the time of the last use; the parameters are the columns of the primary key. */
 export interface LastUse {
   /** Takes an array for each column. */
   readonly many: Statement;
   readonly one: Statement;
 }
 
-/**
- * Makes statements that set a time to now, at most once a minute and row, on all instances together.
- * @param key columns of the primary key, of the type uuid
- */
+/** Makes statements that set a time to now, at most once a minute and row. @param key columns of the primary key, of the type uuid */
 export function lastUse(table: string, column: string, key: readonly string[]): LastUse {
   const isDue = `${column} < now() - interval '1 minute'`;
   const columns = key.join(', ');

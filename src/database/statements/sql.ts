@@ -1,4 +1,4 @@
-import type { Pool, QueryResultRow } from 'pg';
+import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../../events.js';
@@ -28,9 +28,9 @@ export class Sql {
   }
 
   /** Runs one statement in its own transaction, and returns its rows. */
-  async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
+  async query<Row extends object>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const statement = this.named ? { name, text, values } : { text, values };
-    return (await this.pool.query<Row>(statement)).rows;
+    return (await this.pool.query(statement)).rows as Row[];
   }
 
   /**

@@ -1,23 +1,17 @@
 import type { Request } from 'express';
 
-/** The part of Express's route that is used here. */
 interface Route {
   readonly path: string;
   readonly methods: Readonly<Record<string, boolean>>;
 }
 
-/** The part of Express's router layer that is used here. */
+/** The parts of Express's router layer and route that are used here. */
 interface RouterLayer {
   readonly route?: Route;
   match(path: string): boolean;
 }
 
-/** Returns whether a request's path and method have a route. */
-export function isRouted(request: Request): boolean {
-  return findRoute(request) !== undefined;
-}
-
-/** Returns the template of a request's route (`/devices/:device_id`). */
+/** Returns the template of a request's route (`/devices/:device_id`); undefined if its path and method have none. */
 export function routeOf(request: Request): string | undefined {
   // The router sets it, unless the request is answered before: a refused body, or a preflight.
   return ((request.route as Route | undefined) ?? findRoute(request))?.path;

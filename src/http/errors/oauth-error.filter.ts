@@ -1,21 +1,14 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { allowedMethods } from './allowed-methods.js';
-import { OAuthError, type StatusTable } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-error.js';
 
-/**
- * Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones.
- * Each exception becomes an error of oauth-error.ts; its cause is only logged.
- */
+/** Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones. Causes are only logged. */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);
 
-  /**
-   * @param statuses of the service (spec §7.2), or of a provider's exchange (§7.3)
-   * @param show answers in another form, and returns whether it has
-   */
+  /** @param show answers in another form, and returns whether it has */
   constructor(
     private readonly statuses: StatusTable,
     private readonly show?: (error: OAuthError, request: Request, response: Response) => boolean,
@@ -26,7 +19,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
     this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>());
   }
 
-  /** Answers as `catch` does, for filters that handle some errors themselves. */
+  /** Answers as `catch` does, for other filters. */
   answer(thrown: unknown, request: Request, response: Response): void {
     const error = toOAuthError(thrown, request);
     const entry = { request_id: request.id, err: error };

@@ -6,11 +6,7 @@ import { allowedMethods } from '../errors/allowed-methods.js';
 
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/**
- * Returns whether pages of an origin may call the service, over HTTP and sockets (contract §2 `CORS_ORIGINS`).
- *
- * @param origin the `Origin` header, compared as a string
- */
+/** Returns whether pages of an origin may call the service, over HTTP and sockets (contract §2 `CORS_ORIGINS`). */
 export function allowsOrigin(
   settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
   origin: string,

@@ -1,34 +1,23 @@
 const MAX_LINES = 100;
 const SECOND_MS = 1000;
 
-/**
- * Limits log lines that requests can cause to a hundred a second. Further lines are counted, and their number is reported at the
- * end of the second.
- */
-export class LineLimit {
-  private lines = 0;
-  private left = 0;
-  private second?: NodeJS.Timeout | undefined;
+/** Limits log lines that requests can cause to a hundred a second and kind; the number of further ones is reported after the second. */
+export class LineLimit<Kind> {
+  private readonly lines = new Map<Kind, number>();
 
-  /** @param report receives the number of lines that were left out */
-  constructor(private readonly report: (left: number) => void) {}
+  constructor(private readonly report: (kind: Kind, left: number) => void) {}
 
   /** Counts a line. @returns whether it may be written */
-  admits(): boolean {
-    this.second ??= setTimeout(() => this.begin(), SECOND_MS).unref();
-    if (this.lines < MAX_LINES) {
-      this.lines++;
-      return true;
-    }
-    this.left++;
-    return false;
+  admits(kind: Kind): boolean {
+    if (this.lines.size === 0) setTimeout(() => this.endSecond(), SECOND_MS).unref();
+    const count = (this.lines.get(kind) ?? 0) + 1;
+    this.lines.set(kind, count);
+    return count <= MAX_LINES;
   }
 
-  private begin(): void {
-    const { left } = this;
-    this.lines = 0;
-    this.left = 0;
-    this.second = undefined;
-    if (left > 0) this.report(left);
+  private endSecond(): void {
+    const counts = [...this.lines];
+    this.lines.clear();
+    for (const [kind, count] of counts) if (count > MAX_LINES) this.report(kind, count - MAX_LINES);
   }
 }

@@ -11,7 +11,6 @@ declare module 'express-serve-static-core' {
     id: string;
   }
   interface Locals {
-    /** Code of the error in the answer. */
     error?: string;
   }
 }
@@ -25,9 +24,7 @@ const LONGEST_PATH = 200; // more than any route's path
  * Emits `request.ended`, except for event streams: their duration would distort the metrics.
  */
 export function requestLog(logger: Logger, events: Events): RequestHandler {
-  const left = (level: 'error' | 'info') =>
-    new LineLimit((requests) => logger[level]({ left_out: requests }, 'requests'));
-  const limits = { error: left('error'), info: left('info'), debug: undefined };
+  const limit = new LineLimit<'error' | 'info'>((level, left_out) => logger[level]({ left_out }, 'requests'));
   return (request, response, next) => {
     const received = performance.now();
     request.id = randomUUID(); // never the client's, which could forge log lines
@@ -40,7 +37,7 @@ export function requestLog(logger: Logger, events: Events): RequestHandler {
         events.emit('request.ended', { method: request.method, route, status, answered, seconds });
       }
       const level = status >= 500 && status !== 503 ? 'error' : status >= 400 ? 'info' : 'debug';
-      if (!logger.isLevelEnabled(level) || limits[level]?.admits() === false) return;
+      if (!logger.isLevelEnabled(level) || (level !== 'debug' && !limit.admits(level))) return;
       const { id: request_id, ip: address, method } = request;
       const path = request.path.slice(0, LONGEST_PATH);
       const ms = Math.round(seconds * 1000);

@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import { NotFoundException } from '@nestjs/common';
 import { raw, type NextFunction, type Request, type RequestHandler } from 'express';
-import { isRouted } from '../errors/allowed-methods.js';
+import { routeOf } from '../errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { currentTracer } from '../../spans.js';
 
@@ -15,21 +15,18 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 const UNREADABLE = 'the body could not be read';
 
-/** Parameters of a form: a text, or the texts of a repeated parameter. The class distinguishes a form from a JSON object. */
+/** Parameters of a form: a text each, or the texts of a repeated one. */
 export class Form {
   readonly [name: string]: unknown;
 }
 
 const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 
-/**
- * Reads a JSON object or a form into `request.body`, which stays undefined without a body (contract §3). The path and the
- * method are checked first.
- */
+/** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
-  if (!isRouted(request)) return next(new NotFoundException());
-  if (isPlainJson(request)) return readPlainJson(request, next);
+  if (!routeOf(request)) return next(new NotFoundException());
+  if (isPlain(request)) return readPlain(request, next);
   readBytes(request, response, (error?: unknown) => {
     if (error !== undefined) return next(readError(error));
     parseInto(request, request.body as Buffer | undefined, next);
@@ -46,10 +43,11 @@ function sendsBody({ headers }: Request): boolean {
   return chunked !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Whether a body is JSON of a known length, not compressed. body-parser takes three times as long (docs/benchmark.md). */
-function isPlainJson({ headers }: Request): boolean {
+/** Whether a body has a known length and is not compressed. body-parser takes three times as long (docs/benchmark.md). */
+function isPlain({ headers }: Request): boolean {
+  const type = headers['content-type'];
   return (
-    headers['content-type'] === JSON_TYPE &&
+    (type === JSON_TYPE || type === FORM_TYPE) &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
     Number(headers['content-length']) <= LARGEST_BODY
@@ -57,7 +55,7 @@ function isPlainJson({ headers }: Request): boolean {
 }
 
 /** Node.js enforces `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
-function readPlainJson(request: Request, next: NextFunction): void {
+function readPlain(request: Request, next: NextFunction): void {
   const chunks: Buffer[] = [];
   let isDone = false;
   const settle = (bytes: Buffer | undefined): void => {
@@ -95,10 +93,7 @@ function requireUtf8(contentType: string): void {
   }
 }
 
-/**
- * Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4).
- * @throws OAuthError `invalid_request`
- */
+/** Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4). */
 function parseJson(text: string): object {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
   let value: unknown;
@@ -123,12 +118,7 @@ function isDeeper(value: object, most: number): boolean {
   return false;
 }
 
-/**
- * Parses a form (RFC 6749 Appendix B) as queries are parsed: a name ends at the first `=`. `qs`, which body-parser uses, ends a
- * name at a later `]=`, so that a repeated parameter could have two names.
- *
- * @throws OAuthError `invalid_request`
- */
+/** Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could have two names. */
 function parseForm(text: string): Form {
   let parameters = 1;
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
@@ -147,9 +137,6 @@ function readError(error: unknown): unknown {
     return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB');
   }
   if (status === undefined || status >= 500) return error;
-  const isEncoding = type === 'encoding.unsupported';
-  return new OAuthError(
-    'invalid_request',
-    isEncoding ? 'this Content-Encoding is not supported' : UNREADABLE,
-  );
+  const reason = type === 'encoding.unsupported' ? 'this Content-Encoding is not supported' : UNREADABLE;
+  return new OAuthError('invalid_request', reason);
 }

@@ -1,18 +1,15 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
-import { IsOptional, ValidateBy } from 'class-validator';
+import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const MEMBERS = 'latchkey:members';
 
-// Names of rules in class-validator's storage. The first constraint of TEXT and WHOLE_NUMBER is the rule, for openapi/.
+// Names of rules in class-validator's storage; the first constraint of a rule is for openapi/.
 export const ANY_JSON = 'anyJson';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
-/**
- * Marks a DTO of OAuth: its parameters come in a query, a form or JSON, and an empty one counts as absent (RFC 6749 §3.1;
- * contract §3). A DTO without this decorator accepts only JSON, and keeps empty text.
- */
+/** Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1; contract §3). */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
@@ -20,7 +17,6 @@ export function speaksOAuth(dto: Type): boolean {
 }
 
 export interface TextRule {
-  /** In characters. */
   readonly max?: number;
   readonly matches?: { readonly pattern: Pick<RegExp, 'test'>; readonly as: string };
   /** For an opaque value of a third party, which may be white space but not empty. */
@@ -42,65 +38,51 @@ export function OptionalText(rule: TextRule = {}): PropertyDecorator {
 
 /** Allows a whole number from 0, or nothing. */
 export function OptionalInteger({ max }: { readonly max: number }): PropertyDecorator {
+  const isInRange = (value: unknown): boolean =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
   return applyDecorators(
     IsOptional(),
-    ValidateBy({
-      name: WHOLE_NUMBER,
-      constraints: [{ max }],
-      validator: {
-        validate: (value: unknown) =>
-          Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max,
-        defaultMessage: (args) => `${args?.property} must be a whole number from 0 to ${max}`,
-      },
-    }),
+    ruleOf(WHOLE_NUMBER, isInRange, `a whole number from 0 to ${max}`, { max }),
   );
 }
 
 /** Requires `true` or `false`. */
 export function RequiredBoolean(): PropertyDecorator {
-  return ValidateBy({
-    name: 'boolean',
-    validator: {
-      validate: (value: unknown) => typeof value === 'boolean',
-      defaultMessage: (args) => `${args?.property} must be true or false`,
-    },
-  });
+  return ruleOf('boolean', (value) => typeof value === 'boolean', 'true or false');
 }
 
 /** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
-  const isObject = ValidateBy({
-    name: 'object',
-    validator: {
-      validate: (value: unknown) => value instanceof dto, // the pipe has made it, and has validated its members
-      defaultMessage: (args) => `${args?.property} must be a JSON object`,
-    },
-  });
-  const declare = (target: object, property: string | symbol): void => {
-    Reflect.defineMetadata(MEMBERS, dto, target, property);
-  };
-  return applyDecorators(IsOptional(), isObject, declare);
+  const isMade = ruleOf('object', (value) => value instanceof dto, 'a JSON object'); // the pipe has made and validated it
+  return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto) as PropertyDecorator);
 }
 
-/** Returns the DTO that declares the members of an object parameter. */
 export function membersOf(dto: Type, name: string): Type | undefined {
   return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }
 
 /** Requires a JSON object, with any members. */
 export function AnyObject(): PropertyDecorator {
-  return ValidateBy({
-    name: 'anyObject',
-    validator: {
-      validate: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-      defaultMessage: (args) => `${args?.property} must be a JSON object`,
-    },
-  });
+  return ruleOf('anyObject', isObject, 'a JSON object');
 }
 
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
-  return ValidateBy({ name: ANY_JSON, validator: { validate: () => true } });
+  return ruleOf(ANY_JSON, () => true, 'any JSON');
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function ruleOf(
+  name: string,
+  validate: (value: unknown) => boolean,
+  expected: string,
+  constraint?: object,
+): PropertyDecorator {
+  const defaultMessage = (args?: ValidationArguments): string => `${args?.property} must be ${expected}`;
+  return ValidateBy({ name, constraints: [constraint], validator: { validate, defaultMessage } });
 }
 
 /** One constraint for all rules of a text, since it runs for each parameter of each request. */

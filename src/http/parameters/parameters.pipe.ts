@@ -2,29 +2,26 @@ import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Form, neitherJsonNorForm } from './body.js';
-import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
+import { ANY_JSON, isObject, membersOf, speaksOAuth } from './parameter.js';
 
-/** One decorator of one member in class-validator's storage. */
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;
 
-/** What a DTO declares. */
 interface Shape {
-  readonly names: readonly string[];
-  /** Members that may be `null`. */
-  readonly nullable: ReadonlySet<string>;
-  /** Members that are objects, with their DTOs. */
-  readonly objects: ReadonlyMap<string, Type>;
+  /** Members; one that is an object has its own DTO. */
+  readonly members: readonly {
+    readonly name: string;
+    readonly isNullable: boolean;
+    readonly dto?: Type | undefined;
+  }[];
   readonly isOAuth: boolean;
   readonly accepts: (dto: Dto) => boolean;
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its class-validator decorators (parameter.ts).
- * Members that the DTO does not declare are ignored; `null` counts as absent (contract §3).
- *
- * It replaces Nest's ValidationPipe, which takes several times as long (docs/benchmark.md). The members are copied without
- * class-transformer, which changes nested data: it drops a member `__proto__`, and throws for a `constructor`.
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored (contract §3).
+ * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
+ * `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -32,8 +29,8 @@ export class ParametersPipe implements PipeTransform {
 
   transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
-    const { names, isOAuth } = this.shapeOf(metatype);
-    if (names.length === 0) return value;
+    const { members, isOAuth } = this.shapeOf(metatype);
+    if (members.length === 0) return value;
     if (!isObject(value)) throw neitherJsonNorForm();
     if (!isOAuth && value instanceof Form) {
       throw new OAuthError('invalid_request', 'the body must be a JSON object');
@@ -42,14 +39,13 @@ export class ParametersPipe implements PipeTransform {
   }
 
   private read(value: Dto, metatype: Type): object {
-    const { names, nullable, objects, isOAuth, accepts } = this.shapeOf(metatype);
+    const { members, isOAuth, accepts } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
-    for (const name of names) {
+    for (const { name, isNullable, dto: own } of members) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (given === null && !nullable.has(name)) continue;
+      if (given === null && !isNullable) continue;
       if (given === '' && isOAuth) continue;
-      const members = objects.get(name);
-      dto[name] = members && isObject(given) ? this.read(given, members) : given;
+      dto[name] = own && isObject(given) ? this.read(given, own) : given;
     }
     if (accepts(dto)) return dto;
     const [error] = validateSync(dto, { stopAtFirstError: true });
@@ -61,62 +57,41 @@ export class ParametersPipe implements PipeTransform {
     let shape = this.shapes.get(metatype);
     if (!shape) {
       const rules = getMetadataStorage().getTargetValidationMetadatas(metatype, '', false, false);
-      const names = namesOf(rules);
-      const objects = names.map((name) => [name, membersOf(metatype, name)] as const);
-      shape = {
-        names,
-        nullable: new Set(namesOf(rules.filter(({ name }) => name === ANY_JSON))),
-        objects: new Map(objects.filter((entry): entry is [string, Type] => entry[1] !== undefined)),
-        isOAuth: speaksOAuth(metatype),
-        accepts: compileRules(rules),
-      };
+      const nullable = namesOf(rules.filter(({ name }) => name === ANY_JSON));
+      const members = namesOf(rules).map((name) => ({
+        name,
+        isNullable: nullable.includes(name),
+        dto: membersOf(metatype, name),
+      }));
+      shape = { members, isOAuth: speaksOAuth(metatype), accepts: compileRules(rules) };
       this.shapes.set(metatype, shape);
     }
     return shape;
   }
 }
 
-/**
- * Looks up the validators of a DTO once: class-validator does so for each object (docs/benchmark.md).
- *
- * @returns whether class-validator would accept an object
- */
+/** Looks up the validators of a DTO once; class-validator does so for each object. @returns whether it would accept an object */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);
-    const checks = own.filter((rule) => !isOptional(rule));
+    // `@IsOptional()` is the only condition that parameter.ts uses.
+    const checks = own.filter(({ type }) => type !== ValidationTypes.CONDITIONAL_VALIDATION);
     return { name, isOptional: checks.length < own.length, checks: checks.flatMap(checksOf) };
   });
   return (dto) =>
-    members.every(({ name, isOptional: mayBeAbsent, checks }) => {
+    members.every(({ name, isOptional, checks }) => {
       const value = dto[name];
-      return (
-        (mayBeAbsent && (value === undefined || value === null)) || checks.every((holds) => holds(value))
-      );
+      const isAbsent = value === undefined || value === null;
+      return (isOptional && isAbsent) || checks.every(({ instance }) => instance.validate(value) === true);
     });
 }
 
-/** `@IsOptional()` is the only condition that parameter.ts uses. */
-function isOptional({ type }: Rule): boolean {
-  return type === ValidationTypes.CONDITIONAL_VALIDATION;
-}
-
 /** @throws Error for a decorator that is not from parameter.ts: it would not be checked */
-function checksOf({ type, constraintCls, propertyName }: Rule): ((value: unknown) => boolean)[] {
+function checksOf({ type, constraintCls, propertyName }: Rule) {
   if (type !== ValidationTypes.CUSTOM_VALIDATION) throw new Error(`${propertyName}: use parameter.ts`);
-  return getMetadataStorage()
-    .getTargetValidatorConstraints(constraintCls)
-    .map(
-      ({ instance }) =>
-        (value) =>
-          instance.validate(value) === true,
-    );
+  return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
 }
 
 function namesOf(rules: readonly Rule[]): string[] {
   return [...new Set(rules.map(({ propertyName }) => propertyName))];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

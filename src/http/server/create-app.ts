@@ -2,7 +2,7 @@ import { parse } from 'node:querystring';
 import type { DynamicModule, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings/settings.js';
 import { Events } from '../../events.js';
@@ -15,7 +15,6 @@ import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
-/** Creates the application with its middlewares. It is not initialised yet. */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,
@@ -29,9 +28,18 @@ export async function createApp(
   const events = app.get(Events);
   const tracer = currentTracer();
   if (tracer) app.use(tracer.request); // first, so that the others run within the request's span
-  app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
+  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody));
   refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;
+}
+
+/** Joins middlewares into one layer: Express's router takes half a microsecond for each. */
+function inOrder(...handlers: RequestHandler[]): RequestHandler {
+  return handlers.reduceRight((rest, handler) => (request, response, next) => {
+    void handler(request, response, (error?: unknown) =>
+      error ? next(error) : void rest(request, response, next),
+    );
+  });
 }
 
 function createExpress(settings: Settings): Express {

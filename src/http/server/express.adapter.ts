@@ -10,11 +10,7 @@ let clock: { now(): number } = Date;
 let second = NaN;
 let text = '';
 
-/**
- * Sets the clock of the `Date` header of all answers: clients correct their own clocks by it (contract §5).
- *
- * @param shared `now()` in milliseconds since the epoch
- */
+/** Sets the clock of the `Date` header of all answers: clients correct their own clocks by it (contract §5). */
 export function setAnswerClock(shared: { now(): number }): void {
   clock = shared;
 }

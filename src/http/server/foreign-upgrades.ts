@@ -5,7 +5,6 @@ import { exchangesOn } from './unread-answers.js';
 /** Result of llhttp's callback: parsing ends after the head, and the `upgrade` listeners get the connection. */
 const DETACH = 2;
 
-/** A socket while Node.js parses its requests. */
 interface Parsed {
   readonly parser: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number };
 }
@@ -13,8 +12,6 @@ interface Parsed {
 /**
  * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8): the request is parsed again without the header.
  * Node.js would either not read its body, or lose what follows it in the same packet.
- *
- * @param isOffered whether a request is for an `upgrade` listener of the server
  */
 export function ignoreForeignUpgrades(
   server: Server,

@@ -4,24 +4,16 @@ import type { Settings } from '../../config/settings/settings.js';
 
 /** Returns the error of a listener in words for the terminal; it is no database error, so the start does not wait. */
 export function listenFailure(error: unknown, variable: string, port: number, host: string): Error {
-  return new Error(describe(error, variable, port, host), { cause: error });
-}
-
-function describe(error: unknown, variable: string, port: number, host: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} is taken by another program. Stop that program, or set ${variable} to another port.`;
-  }
-  if (code === 'EACCES') {
-    return `This user may not listen on port ${port}. Set ${variable} to a port from 1024 on.`;
-  }
-  return `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
+  let text = `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
+  if (code === 'EADDRINUSE')
+    text = `Port ${port} is taken by another program. Stop that program, or set ${variable} to another port.`;
+  if (code === 'EACCES')
+    text = `This user may not listen on port ${port}. Set ${variable} to a port from 1024 on.`;
+  return new Error(text, { cause: error });
 }
 
-/**
- * Listens for a moment, to find out whether a start could.
- * @throws as the listener does
- */
+/** Listens for a moment, to find out whether a start could. @throws as the listener does */
 export async function tryToListen(port: number, host: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   const listening = once(server, 'listening');

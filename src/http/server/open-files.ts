@@ -9,10 +9,7 @@ const LOW_LIMIT = 4096;
 const WARN_EVERY_MS = 60_000;
 const REMEDY = 'Raise it: `ulimit -n`, `LimitNOFILE=` of systemd, `nofile` of a container.';
 
-/**
- * Reserves file descriptors for the database, Redis and providers. If connections of clients used all of them, the service could
- * not reach its database.
- */
+/** Reserves file descriptors for the database, Redis and providers, which connections of clients could otherwise use up. */
 @Injectable()
 export class OpenFiles implements OnApplicationBootstrap {
   private readonly logger = new Logger(OpenFiles.name);

@@ -15,10 +15,7 @@ interface Exchanges {
 
 const exchanges = new WeakMap<Socket, Exchanges>();
 
-/**
- * Bounds the answers that a connection holds in memory: Node.js accepts all pipelined requests, about 1,500 in 64 KiB, and
- * keeps their answers until they are read. A connection with more than MAX_PENDING is closed.
- */
+/** Closes a connection with more than MAX_PENDING answers: Node.js accepts about 1,500 requests in 64 KiB, and keeps their answers. */
 export function boundUnreadAnswers(server: Server): void {
   server.timeout = SILENCE_MS;
   const emit = server.emit.bind(server) as (...event: unknown[]) => boolean;
@@ -26,7 +23,6 @@ export function boundUnreadAnswers(server: Server): void {
   server.emit = (...event: unknown[]) => (event[0] === 'request' && !admits(event) ? true : emit(...event));
 }
 
-/** Returns the pending requests and answers of a connection. */
 export function exchangesOn(socket: Socket): Exchanges {
   return exchanges.get(socket) ?? { pending: [] };
 }
@@ -35,12 +31,12 @@ function admits([, ...event]: unknown[]): boolean {
   const [request, response] = event as [IncomingMessage, ServerResponse];
   const { socket } = request;
   if (socket.destroyed) return false;
-  const own = exchangesOn(socket);
+  let own = exchanges.get(socket);
+  if (!own) exchanges.set(socket, (own = { pending: [] }));
   if (own.pending.length === MAX_PENDING) {
     socket.destroy();
     return false;
   }
-  exchanges.set(socket, own);
   own.pending.push(response);
   const last = (own.last = { request, response });
   const forget = (): void => {

@@ -12,10 +12,8 @@ const UNREADABLE = new OAuthError('invalid_request', 'the request could not be r
 const LINGER_MS = 1000;
 
 /**
- * Answers requests that Node.js rejects (a malformed head, headers over 16 KiB, a timeout, an unknown `Expect`) with the
- * contract's error (contract §3). A connection without a request gets no answer.
- *
- * @param onRefusal called for each of them
+ * Answers requests that Node.js rejects (a malformed or large head, a timeout, an unknown `Expect`) with the contract's error
+ * (contract §3). A connection without a request gets no answer.
  */
 export function refuseUnreadableRequests(server: Server, onRefusal?: () => void): void {
   const ending = new WeakSet<Socket>();
@@ -33,10 +31,7 @@ export function refuseUnreadableRequests(server: Server, onRefusal?: () => void)
   });
 }
 
-/**
- * Closes a connection that was opened ahead and not used in time. An answer might cross its first request and be taken for the
- * answer to it. `setImmediate`: after a process pause, that request may be waiting to be read.
- */
+/** Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be waiting to be read. */
 function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
@@ -47,23 +42,14 @@ function refuseInTurn(socket: Socket): void {
   const { last, pending } = exchangesOn(socket);
   const own = last?.request.complete === false ? last.response : undefined; // else the error is of a later request
   const earlier = pending.filter((response) => response !== own).at(-1);
-  if (!earlier) return own?.headersSent ? endOn(socket) : refuseOn(socket);
+  if (!earlier) return endOn(socket, own?.headersSent ? undefined : refusalText(UNREADABLE));
   if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
   earlier.once('close', () => refuseInTurn(socket));
 }
 
-/** Half-closes after the answer: a client that is still sending would lose it to a reset. */
-function refuseOn(socket: Socket): void {
-  socket.end(refusalText(UNREADABLE));
-  destroyLater(socket);
-}
-
-/** Closes a connection after what was written to it. */
-function endOn(socket: Socket): void {
-  socket.destroySoon();
-  destroyLater(socket);
-}
-
-function destroyLater(socket: Socket): void {
+/** Half-closes after an answer: a client that is still sending would lose it to a reset. */
+function endOn(socket: Socket, answer?: string): void {
+  if (answer === undefined) socket.destroySoon();
+  else socket.end(answer);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -4,7 +4,6 @@ import type { Meter } from './meter.js';
 const PAGE = [0, 1, 10, 50, 100]; // events; a page has 100 at most
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Registers metrics of sockets and of their events. No label names a user or an event. */
 export function channelMetrics(meter: Meter, events: Events): void {
   const handshakes = meter.counter(
     'latchkey_socket_handshakes_total',

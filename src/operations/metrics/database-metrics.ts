@@ -4,13 +4,11 @@ import type { BoundedPool } from '../../database/pool/bounded-pool.js';
 import type { Clock } from '../../database/clock.js';
 import type { Events } from '../../events.js';
 import type { Meter } from './meter.js';
-import { Gauge } from './prom-client.js';
 
 const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/statements/coalesce.ts)
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 
-/** Registers metrics of the connection pool, batched statements, the clock and the removal of expired rows. */
 export function databaseMetrics(meter: Meter, events: Events, dataSource: DataSource, clock: Clock): void {
   batches(meter, events);
   removal(meter, events);
@@ -47,12 +45,11 @@ function removal(meter: Meter, events: Events): void {
     'Runs of the removal that failed.',
     'table',
   );
-  const succeeded = new Gauge({
-    name: 'latchkey_removal_last_success_timestamp_seconds',
-    help: 'Time of the last successful removal; one begins every half minute.',
-    labelNames: ['table'],
-    registers: [meter.registry],
-  });
+  const succeeded = meter.labelledGauge(
+    'latchkey_removal_last_success_timestamp_seconds',
+    'Time of the last successful removal; one begins every half minute.',
+    'table',
+  );
   const durations = meter.histogram(
     'latchkey_removal_duration_seconds',
     'Duration of a removal.',
@@ -68,18 +65,16 @@ function removal(meter: Meter, events: Events): void {
 }
 
 function pool(meter: Meter, database: BoundedPool): void {
-  const connections = new Gauge({
-    name: 'latchkey_database_connections',
-    help: 'Connections of the pool, by state: used or idle.',
-    labelNames: ['state'],
-    registers: [],
-    collect() {
+  meter.labelledGauge(
+    'latchkey_database_connections',
+    'Connections of the pool, by state: used or idle.',
+    'state',
+    function () {
       const { totalCount, idleCount } = database;
       this.set({ state: 'used' }, totalCount - idleCount);
       this.set({ state: 'idle' }, idleCount);
     },
-  });
-  meter.registry.registerMetric(connections);
+  );
   meter.gauge(
     'latchkey_database_connections_max',
     'Connections that the pool may have (DATABASE_POOL_SIZE).',

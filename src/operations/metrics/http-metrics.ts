@@ -4,7 +4,8 @@ import type { Meter } from './meter.js';
 /** Seconds: from a refresh, which needs one short statement, to a call that waits for a provider (5 s at most). */
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
+/** Methods that are named in metrics and traces. */
+export const METHODS = new Set<string>(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
 /** Registers metrics of requests. Labels have closed sets of values, so clients cannot create series. */
 export function httpMetrics(meter: Meter, events: Events): void {

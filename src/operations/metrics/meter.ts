@@ -1,11 +1,27 @@
-import { Counter, Gauge, Histogram, Registry } from './prom-client.js';
+import { createRequire } from 'node:module';
+import type * as promClient from 'prom-client';
 
-/** Creates the metrics of one registry. */
+// The index of prom-client loads OpenTelemetry's API, which must not be loaded unless traces are on (contract §2).
+// Its parts may move, so package.json names one exact version.
+export const part = createRequire(import.meta.url);
+
+const Counter = part('prom-client/lib/counter.js') as typeof promClient.Counter;
+const Gauge = part('prom-client/lib/gauge.js') as typeof promClient.Gauge;
+const Histogram = part('prom-client/lib/histogram.js') as typeof promClient.Histogram;
+export const Registry = part('prom-client/lib/registry.js') as typeof promClient.Registry;
+
+type Labelled<Label extends string> = promClient.Gauge<Label>;
+
 export class Meter {
   readonly registry = new Registry();
+  private readonly registers = [this.registry];
 
-  counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  counter<Label extends string>(
+    name: string,
+    help: string,
+    ...labelNames: Label[]
+  ): promClient.Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: this.registers });
   }
 
   histogram<Label extends string>(
@@ -13,32 +29,46 @@ export class Meter {
     help: string,
     buckets: number[],
     ...labelNames: Label[]
-  ): Histogram<Label> {
-    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] });
+  ): promClient.Histogram<Label> {
+    return new Histogram({ name, help, buckets, labelNames, registers: this.registers });
   }
 
   /** Creates a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
-    const gauge: Gauge = new Gauge({
+    const gauge: Labelled<string> = new Gauge({
       name,
       help,
-      registers: [],
+      registers: this.registers,
       collect: async () => gauge.set(await read()),
     });
-    this.registry.registerMetric(gauge);
+  }
+
+  /** Creates a gauge with a label. @param collect sets it at each scrape */
+  labelledGauge<Label extends string>(
+    name: string,
+    help: string,
+    label: Label,
+    collect?: (this: Labelled<Label>) => void,
+  ): Labelled<Label> {
+    return new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: this.registers,
+      ...(collect && { collect }),
+    });
   }
 
   /** Creates a counter that is read at each scrape: something else counts, since the start of the process. */
   total(name: string, help: string, read: () => number): void {
-    const counter = new Counter({
+    const counter: promClient.Counter = new Counter({
       name,
       help,
-      registers: [],
-      collect() {
-        this.reset();
-        this.inc(read());
+      registers: this.registers,
+      collect: () => {
+        counter.reset();
+        counter.inc(read());
       },
     });
-    this.registry.registerMetric(counter);
   }
 }

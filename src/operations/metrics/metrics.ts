@@ -7,13 +7,12 @@ import { Readiness } from '../readiness.js';
 import { channelMetrics } from './channel-metrics.js';
 import { databaseMetrics } from './database-metrics.js';
 import { httpMetrics } from './http-metrics.js';
-import { Meter } from './meter.js';
+import { Meter, Registry } from './meter.js';
 import { processRegistry } from './process-metrics.js';
-import { Registry } from './prom-client.js';
 import { signInMetrics } from './sign-in-metrics.js';
 import { stateMetrics } from './state-metrics.js';
 
-/** Metrics of this instance for Prometheus (docs/metrics.md). Labels have closed sets of values. */
+/** Metrics of this instance for Prometheus (docs/metrics.md). */
 @Injectable()
 export class Metrics {
   static readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;

@@ -2,9 +2,7 @@ import type { Events, ServiceState, Total } from '../../events.js';
 import type { Readiness } from '../readiness.js';
 import type { Meter } from './meter.js';
 
-type Reading = readonly [key: keyof ServiceState, name: string, help: string];
-
-const READINGS: readonly Reading[] = [
+const READINGS: readonly (readonly [key: keyof ServiceState, name: string, help: string])[] = [
   ['sockets', 'latchkey_sockets', 'Open sockets.'],
   ['connectedUsers', 'latchkey_connected_users', 'Users with a socket at this instance.'],
   ['handshakesWaiting', 'latchkey_handshakes_waiting', 'Handshakes that wait for a transport.'],

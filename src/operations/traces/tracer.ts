@@ -11,15 +11,13 @@ import type { Request, Response } from 'express';
 import { routeOf } from '../../http/errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Tracer } from '../../spans.js';
+import { METHODS } from '../metrics/http-metrics.js';
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 
 /**
- * Makes spans by OpenTelemetry's API, named as its semantic conventions say. Instrumentations that replace functions of other
- * modules have no effect on ES modules without a loader.
- * No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message of an error: they may
- * hold secrets.
+ * Makes spans by OpenTelemetry's API. No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message
+ * of an error: they may hold secrets.
  */
 export function makeTracer(): Tracer {
   const tracer = trace.getTracer('latchkey');

@@ -6,13 +6,10 @@ import { traceWith } from '../../spans.js';
 import { makeTracer } from './tracer.js';
 
 const WARN_EVERY_MS = 60_000;
-/** Time to send the last spans when the service stops. */
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Starts tracing. OpenTelemetry's SDK reads exporter, protocol, sampler, propagators and limits from its own variables.
- * serve.ts imports this file only if those variables ask for traces, so that OpenTelemetry is not loaded otherwise.
- *
+ * Starts tracing, as OpenTelemetry's own variables say. serve.ts imports this file only if those variables ask for traces.
  * @returns sends the remaining spans; to be called when the service has stopped
  */
 export function startTraces(log: Logger): () => Promise<void> {

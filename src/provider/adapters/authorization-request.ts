@@ -26,24 +26,14 @@ export function challengeOf(codeVerifier: string): string {
   return createHash('sha256').update(codeVerifier).digest('base64url');
 }
 
-/**
- * Returns the parameter of the exchange (RFC 7636 §4.5), or none if the authorization request had no challenge.
- * @throws if the settings require PKCE and the state has no verifier
- */
-export function verifierOf(
-  memory: AdapterMemory | undefined,
-  isRequired: boolean,
-): { code_verifier?: string } {
+/** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */
+export function verifierOf(memory: AdapterMemory | undefined, isRequired: boolean) {
   const code_verifier = memorized('codeVerifier', memory, isRequired);
   return code_verifier === undefined ? {} : { code_verifier };
 }
 
 /** Returns a text of the memory. @throws if it is required and absent: the settings were changed during the sign-in */
-export function memorized(
-  name: string,
-  memory: AdapterMemory | undefined,
-  isRequired: boolean,
-): string | undefined {
+export function memorized(name: string, memory: AdapterMemory | undefined, isRequired: boolean) {
   const value = memory?.[name];
   if (typeof value === 'string') return value;
   if (isRequired) throw new Error('the sign-in was begun with another adapter or setting');

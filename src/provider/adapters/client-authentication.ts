@@ -66,10 +66,7 @@ async function assertion(provider: ProviderSettings, issuer: string, audience: s
     .sign(read.key);
 }
 
-/**
- * RFC 6749 appendix B requires form encoding. openid-client also encodes `-`, `_`, `.` and `*`, which breaks providers that decode
- * nothing (Glewlwyd, LemonLDAP::NG).
- */
+/** RFC 6749 appendix B. openid-client also encodes `-`, `_`, `.`, `*`: Glewlwyd and LemonLDAP::NG decode nothing. */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _form, headers) => {
     const credentials = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;

@@ -1,10 +1,8 @@
-import { Injectable } from '@nestjs/common';
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { mappedClaims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
-  AuthorizationUrl,
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
@@ -14,18 +12,13 @@ import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './authorization-request.js';
 
-/** Milliseconds for the discovery document; less than the whole check has (contract §6). */
-const CHECK_MS = 4000;
+const CHECK_MS = 4000; // milliseconds for the discovery document; less than the whole check has (contract §6)
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
-@Injectable()
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
-  /**
-   * Finds a provider of OpenID Connect if the setting `adapter` is absent. A provider that is away is no finding.
-   * @throws an Error with the settings that it needs, which is a warning at the start
-   */
+  /** Finds a provider of OpenID Connect if the setting `adapter` is absent. @throws an Error that names the settings it needs */
   async check(provider: ProviderSettings): Promise<void> {
     if (!provider.isDefaultAdapter) return;
     const issuer = await this.issuerAt(`${provider.url}/.well-known/openid-configuration`);
@@ -37,16 +30,9 @@ export class ContractAdapter implements ProviderAdapter {
     );
   }
 
-  /** Returns the issuer in a discovery document; undefined if there is none. */
   private async issuerAt(url: string): Promise<string | undefined> {
     try {
-      const signal = AbortSignal.timeout(CHECK_MS);
-      const answer = await this.http.send({
-        method: 'GET',
-        url,
-        headers: { Accept: 'application/json' },
-        signal,
-      });
+      const answer = await this.http.send({ url, signal: AbortSignal.timeout(CHECK_MS) });
       const { issuer, authorization_endpoint: page } = readAnswer(answer);
       const isDocument = typeof issuer === 'string' && isHttpUrl(issuer) && typeof page === 'string';
       return isDocument ? issuer : undefined;
@@ -56,10 +42,7 @@ export class ContractAdapter implements ProviderAdapter {
   }
 
   /** spec §4.5.1. */
-  authorizationUrl(
-    provider: ProviderSettings,
-    { state, redirectUri }: AuthorizationRequest,
-  ): AuthorizationUrl {
+  authorizationUrl(provider: ProviderSettings, { state, redirectUri }: AuthorizationRequest) {
     const { parameters, memory } = usesPkce(provider.options, 'off') ? challenge() : {};
     const own = { state, client_id: provider.clientId, redirect_uri: redirectUri };
     const query = new URLSearchParams({ ...own, ...parameters });
@@ -80,9 +63,7 @@ export class ContractAdapter implements ProviderAdapter {
       ...verifierOf(memory, usesPkce(provider.options, 'off')),
     });
     const answer = await this.http.send({
-      method: 'POST',
       url: `${provider.internalUrl ?? provider.url}/oauth2/token/exchange`,
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
       body: form.toString(),
       signal,
       direct: provider.internalUrl !== undefined,

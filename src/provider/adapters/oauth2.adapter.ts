@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
-  AuthorizationUrl,
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
@@ -16,15 +14,10 @@ import { clientAuthentication } from './client-authentication.js';
 import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
-@Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
-  /** @param http as for OidcAdapter */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
-  authorizationUrl(
-    provider: ProviderSettings,
-    { state, redirectUri, params }: AuthorizationRequest,
-  ): AuthorizationUrl {
+  authorizationUrl(provider: ProviderSettings, { state, redirectUri, params }: AuthorizationRequest) {
     const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
@@ -46,9 +39,8 @@ export class OAuth2Adapter implements ProviderAdapter {
     const accessToken = await this.requestToken(provider, request);
     await nextTurn(); // the connection is free again: the next request needs no handshake
     const answer = await this.http.send({
-      method: 'GET',
       url: option(provider, 'userinfo_url'),
-      headers: { Accept: 'application/json', Authorization: `Bearer ${accessToken}` },
+      headers: { Authorization: `Bearer ${accessToken}` },
       signal: request.signal,
     });
     // The code was valid, so an error of the userinfo URL is not the client's fault.
@@ -60,7 +52,6 @@ export class OAuth2Adapter implements ProviderAdapter {
     return this.identityOf(provider, user, { accessToken, signal: request.signal });
   }
 
-  /** Returns the identity in the answer of the userinfo URL. */
   identityOf(
     { options }: ProviderSettings,
     user: Claims,
@@ -79,21 +70,13 @@ export class OAuth2Adapter implements ProviderAdapter {
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(provider.options, 'on')),
     });
-    const headers = new Headers({
-      'Content-Type': 'application/x-www-form-urlencoded',
-      Accept: 'application/json',
-    });
+    const headers = new Headers();
     const authenticate = clientAuthentication(provider, 'client_secret_post');
     const tokenUrl = option(provider, 'token_url');
     const server = { issuer: provider.issuer ?? tokenUrl, token_endpoint: tokenUrl };
     await authenticate(server, { client_id: provider.clientId }, form, headers);
-    const answer = await this.http.send({
-      method: 'POST',
-      url: tokenUrl,
-      headers: Object.fromEntries(headers),
-      body: form.toString(),
-      signal,
-    });
+    const own = Object.fromEntries(headers);
+    const answer = await this.http.send({ url: tokenUrl, headers: own, body: form.toString(), signal });
     return readToken(answer);
   }
 }
@@ -112,7 +95,6 @@ function readToken(answer: ProviderResponse): string {
   return token;
 }
 
-/** Returns an option that the settings must have. */
 function option({ name, options }: ProviderSettings, key: string): string {
   const value = options[key];
   if (value === undefined) throw new Error(`providers.${name}.${key} is unset`);

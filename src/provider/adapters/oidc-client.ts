@@ -19,6 +19,7 @@ import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.j
 
 /** Milliseconds for a document. Several requests may wait for it, so their signals do not end it. */
 const DOCUMENT_MS = 5000;
+const MICROSOFT = new URL('https://login.microsoftonline.com');
 
 /**
  * Fetches the used members of a provider's discovery document.
@@ -77,8 +78,7 @@ export async function fetchKeys(
 async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
   const signal = AbortSignal.timeout(DOCUMENT_MS);
   try {
-    const headers = { Accept: 'application/json' };
-    const answer = await http.send({ method: 'GET', url, headers, signal });
+    const answer = await http.send({ url, signal });
     await nextTurn(); // the connection is free again: the next request needs no handshake
     return answer;
   } catch (error) {
@@ -89,8 +89,8 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
 }
 
 /**
- * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the
- * provider's keys again, so a withdrawn key is rejected and a new one accepted at once.
+ * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the keys
+ * again, so a withdrawn key is rejected at once.
  */
 export async function configure(
   http: ProviderHttp,
@@ -100,29 +100,18 @@ export async function configure(
 ): Promise<client.Configuration> {
   // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it
   const authentication: client.ClientAuth = clientAuthentication(provider, usualMethod(metadata));
+  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for Microsoft's address. It
+  // is given the document, and sends nothing.
   const configuration = isOfTenants(provider, metadata)
-    ? await configureForTenants(metadata, provider.clientId, authentication)
+    ? await client.discovery(MICROSOFT, provider.clientId, undefined, authentication, {
+        [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
+      })
     : new client.Configuration(metadata, provider.clientId, undefined, authentication);
   configuration[client.customFetch] = libraryFetch(http, metadata, signal);
   client.enableNonRepudiationChecks(configuration);
   if (isInsecure(provider)) client.allowInsecureRequests(configuration);
   return configuration;
 }
-
-/**
- * Compares `iss` of an ID token with the issuer of its `tid`. Only the library's own discovery prepares this, and only for the address
- * of Microsoft, to which nothing is sent: the document is here already.
- */
-async function configureForTenants(
-  metadata: client.ServerMetadata,
-  clientId: string,
-  authentication: client.ClientAuth,
-): Promise<client.Configuration> {
-  return client.discovery(new URL('https://login.microsoftonline.com'), clientId, undefined, authentication, {
-    [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
-  });
-}
-
 /** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
 function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
@@ -133,10 +122,7 @@ function isInsecure(provider: ProviderSettings): boolean {
   return provider.url?.startsWith('http:') ?? false;
 }
 
-/**
- * Sends the library's requests within the limits of every adapter (contract §6). The library receives only the used members, as
- * JSON: the content type of an answer does not matter (contract §3).
- */
+/** Sends the library's requests within the limits of every adapter (contract §6), and passes on the used members, as JSON. */
 function libraryFetch(
   http: ProviderHttp,
   { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo }: client.ServerMetadata,
@@ -145,7 +131,6 @@ function libraryFetch(
   const [keysAt, pushedAt] = [jwksUri, pushedTo].map((address) => address && new URL(address).href);
   return async (url, { method, headers, body, signal: librarySignal }) => {
     const answer = await http.send({
-      method: method as 'GET' | 'POST',
       url,
       headers,
       ...(body instanceof URLSearchParams && { body: body.toString() }),
@@ -167,10 +152,7 @@ function libraryFetch(
   };
 }
 
-/**
- * Returns an error of openid-client without its causes, which contain bodies, claims and tokens and would be logged. Keeps the
- * library's fixed texts, and the code of a provider that is away.
- */
+/** Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the code of a provider that is away. */
 export function withoutSecrets(error: unknown): Error {
   const texts = new Set<string>();
   let away: string | undefined;

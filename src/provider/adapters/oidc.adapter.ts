@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
@@ -19,7 +18,6 @@ import { challenge, memorized, staticParams, usesPkce, verifierOf } from './auth
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
-/** Request for the provider's sign-out page. */
 export interface LogoutRequest {
   /** Address after the sign-out, if the provider's own list has it. */
   readonly redirectUri: string;
@@ -29,32 +27,16 @@ export interface LogoutRequest {
   readonly idToken?: string | null;
 }
 
-interface Redeemed {
-  /** Those of the ID token, with those of the userinfo endpoint if it was asked. */
-  readonly claims: Claims;
-  /** From the ID token alone. */
-  readonly names: Pick<ProviderIdentity, 'subject' | 'session' | 'auth_time' | 'acr' | 'amr' | 'id_token'>;
-  readonly accessToken: string | undefined;
-}
-
-/** Milliseconds for which a discovery document is used. */
-const LIFE_MS = 3_600_000;
+const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is used
 
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
-@Injectable()
 export class OidcAdapter implements ProviderAdapter {
-  private readonly kept = new Map<
-    string,
-    { readonly until: number; metadata: Promise<client.ServerMetadata> }
-  >();
+  private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
-  /**
-   * Fetches and checks the discovery document.
-   * @throws Unsupported if no sign-in works; it has no code of spec §7.3, so it never prevents the start
-   */
+  /** Fetches and checks the discovery document. @throws Unsupported if no sign-in works, without a code: never prevents the start */
   async check(provider: ProviderSettings): Promise<void> {
     await this.metadata(provider);
   }
@@ -101,7 +83,7 @@ export class OidcAdapter implements ProviderAdapter {
     const configuration = await configure(this.http, provider, metadata, signal);
     const { claims, names, accessToken } = await this.redeem(configuration, provider, request).catch(
       (error: unknown) => {
-        throw explained(provider, error);
+        throw explained(provider.name, error);
       },
     );
     const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
@@ -123,15 +105,11 @@ export class OidcAdapter implements ProviderAdapter {
   }
 
   /**
-   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
-   * redirect URI if there is no `id_token_hint`.
-   * @returns undefined if the discovery document names no such page
+   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has none.
    * @throws if its address is not http(s), or http while the issuer is https
    */
-  async logoutUrl(
-    provider: ProviderSettings,
-    { redirectUri, hint, idToken }: LogoutRequest,
-  ): Promise<URL | undefined> {
+  async logoutUrl(provider: ProviderSettings, request: LogoutRequest): Promise<URL | undefined> {
+    const { redirectUri, hint, idToken } = request;
     const metadata = await this.metadata(provider);
     if (metadata.end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
@@ -141,15 +119,14 @@ export class OidcAdapter implements ProviderAdapter {
     });
   }
 
-  private async redeem(
-    configuration: client.Configuration,
-    provider: ProviderSettings,
-    { code, redirectUri, memory, received }: ExchangeRequest,
-  ): Promise<Redeemed> {
+  /** @returns the claims, those of the ID token alone for `names` */
+  private async redeem(library: client.Configuration, provider: ProviderSettings, request: ExchangeRequest) {
+    const { code, redirectUri, memory, received } = request;
     const { options } = provider;
+    const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
-    const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
+    const tokens = await client.genericGrantRequest(library, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
@@ -157,7 +134,6 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const { end_session_endpoint: logout } = configuration.serverMetadata();
     const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
@@ -169,12 +145,11 @@ export class OidcAdapter implements ProviderAdapter {
       ...(isKept && { id_token: tokens.id_token! }),
     };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || accessToken === undefined) return { claims, names, accessToken };
-    if (!configuration.serverMetadata().userinfo_endpoint) return { claims, names, accessToken };
+    if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
     const more = await client
-      .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
+      .fetchUserInfo(library, accessToken, claims.sub) // compares sub
       .catch((error: unknown) => {
-        throw explained(provider, error, 'userinfo');
+        throw explained(provider.name, error, 'userinfo');
       });
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
@@ -197,11 +172,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 }
 
-/** @throws Unsupported */
-async function discoverUsable(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-): Promise<client.ServerMetadata> {
+async function discoverUsable(http: ProviderHttp, provider: ProviderSettings) {
   try {
     const metadata = await discover(http, provider);
     const found = unsupportedIn(metadata, provider.options);
@@ -213,11 +184,7 @@ async function discoverUsable(
 }
 
 /** Error of a sign-in, with advice if openid-client's message shows the cause. */
-function explained(
-  { name }: ProviderSettings,
-  error: unknown,
-  token: 'idToken' | 'userinfo' = 'idToken',
-): Error {
+function explained(name: string, error: unknown, token: 'idToken' | 'userinfo' = 'idToken'): Error {
   const known = withoutSecrets(error);
   if (known instanceof Unsupported) return known;
   const { message } = known;
@@ -234,18 +201,11 @@ function usesNonce({ options }: ProviderSettings): boolean {
 
 /** The library compared `iss` with the tenant before. @throws ProviderRefusal for a tenant that is not in the settings */
 function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken): void {
-  const allowed = options['tenants']
-    ?.toLowerCase()
-    .split(',')
-    .map((id) => id.trim());
+  const allowed = options['tenants']?.split(',').map((id) => id.trim().toLowerCase());
   if (!allowed || (typeof tid === 'string' && allowed.includes(tid.toLowerCase()))) return;
   const tenant = typeof tid === 'string' && /^[\da-f-]{36}$/i.test(tid) ? tid : 'without a usable id';
-  const asked = { url: url!, settings: ['tenants'] };
-  throw new ProviderRefusal(
-    'invalid_grant',
-    `the user is of the tenant ${tenant}, which is not in tenants`,
-    asked,
-  );
+  const message = `the user is of the tenant ${tenant}, which is not in tenants`;
+  throw new ProviderRefusal('invalid_grant', message, { url: url!, settings: ['tenants'] });
 }
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
@@ -266,12 +226,7 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
   return claims;
 }
 
-/**
- * Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6): left half of the hash of the ID token's algorithm.
- * openid-client does not check it.
- *
- * @param idToken with a verified signature
- */
+/** Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6), which openid-client does not check. @param idToken is verified */
 export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
   const { alg } = decodeProtectedHeader(idToken);
   const size = /256|384/.exec(alg ?? '')?.[0] ?? '512'; // Ed25519 uses SHA-512

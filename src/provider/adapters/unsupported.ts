@@ -6,10 +6,7 @@ import { usesPkce } from './authorization-request.js';
 
 type Options = ProviderSettings['options'];
 
-/**
- * Unsupported behaviour of OpenID providers (contract §6): finding and advice. A test compares the table with docs/providers.md
- * ("Not supported").
- */
+/** Unsupported behaviour of OpenID providers (contract §6): finding and advice. A test compares docs/providers.md with it. */
 export const UNSUPPORTED = {
   issuer: [
     'its discovery document names another issuer',
@@ -98,10 +95,7 @@ const RULES: readonly Rule[] = [
   ['idTokenSignature', 'id_token_signing_alg_values_supported', ASYMMETRIC],
 ];
 
-/**
- * Returns an error for each member of a discovery document with which no sign-in works. Absent members are no finding.
- * @param metadata result of `usedMetadata`: right types only, flags only if true
- */
+/** Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no finding. */
 export function unsupportedIn(metadata: ServerMetadata, options: Options): Error[] {
   const members = metadata as Readonly<Record<string, unknown>>;
   const scheme = /^https:/i.test(metadata.issuer) ? /^https:/i : /^https?:/i;

@@ -5,10 +5,8 @@ import type { ServerMetadata } from 'openid-client';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Placeholder for an absent access token, which the library requires. */
-const NO_TOKEN = 'no access token';
+const NO_TOKEN = 'no access token'; // placeholder for an absent access token, which the library requires
 
-/** Returns the access token, if the provider sent one. */
 export function accessTokenIn({ access_token: token }: { access_token: string }): string | undefined {
   return token === NO_TOKEN ? undefined : token;
 }

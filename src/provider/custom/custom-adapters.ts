@@ -7,15 +7,13 @@ import type { ProviderSettings, Settings } from '../../config/settings/settings.
 import { within } from '../deadline.js';
 import { oneLine } from '../log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
-import { CHECK_MS, checkAdapter } from './check-adapter.js';
 
-/** Milliseconds. */
-const TIMES = { load: 30_000, check: CHECK_MS };
+const TIMES = { load: 30_000, check: 5000 }; // milliseconds; `check` by contract §6
+
+const MAX_LINES = 20;
 
 /**
- * Loads and checks the adapters of integrators, concurrently, before anything is started (contract §2, §6). Node.js caches the
- * modules, so the registry gets these objects later.
- *
+ * Loads and checks the adapters of integrators, concurrently, before anything is started (contract §2, §6).
  * @param warn receives a line for each provider that could not be checked
  * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
  */
@@ -42,25 +40,57 @@ async function errorsOf(
   } catch (error) {
     return [errorLine(variable, oneLine(error, provider), ADAPTER_ACCEPTS, value)];
   }
-  const { refused, warned } = await checkAdapter(adapter, provider, times.check);
-  for (const line of warned) {
-    warn(`Provider ${provider.name} could not be checked (${line}): the service starts all the same.`);
+  const findings = await checkAdapter(adapter, provider, times.check);
+  return findings.flatMap(({ line, isRefusal, setting }) => {
+    if (!isRefusal) {
+      warn(`Provider ${provider.name} could not be checked (${line}): the service starts all the same.`);
+      return [];
+    }
+    if (setting !== undefined) {
+      const problem = `is refused by the adapter of ${provider.name} (${line})`;
+      return errorLine(siblingVariable(variable, setting), problem, 'a value that the adapter accepts');
+    }
+    const use = 'settings that the adapter accepts';
+    return errorLine(variable, `refuses the settings (${line})`, use, value);
+  });
+}
+
+interface AdapterFinding {
+  readonly line: string;
+  /** Whether it prevents the start. */
+  readonly isRefusal: boolean;
+  /** Key of the setting, if the adapter names one. */
+  readonly setting: string | undefined;
+}
+
+/** Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError` contains several. Never throws. */
+export async function checkAdapter(
+  adapter: ProviderAdapter,
+  provider: ProviderSettings,
+  milliseconds: number,
+  lineOf: (error: unknown) => string = (error) => oneLine(error, provider),
+): Promise<AdapterFinding[]> {
+  try {
+    await within(milliseconds, async () => adapter.check?.(provider));
+    return [];
+  } catch (thrown) {
+    const { errors } = (thrown ?? {}) as { errors?: unknown };
+    const all: unknown[] = Array.isArray(errors) && errors.length > 0 ? errors : [thrown];
+    const findings = all.slice(0, MAX_LINES).map((error) => {
+      const { error: code, setting } = (error ?? {}) as { error?: unknown; setting?: unknown };
+      const isKey = typeof setting === 'string' && /^[a-z0-9_]{1,63}$/.test(setting);
+      return {
+        line: lineOf(error),
+        isRefusal: code === 'invalid_request' || code === 'invalid_client',
+        setting: isKey ? setting : undefined,
+      };
+    });
+    return findings.toSorted((a, b) => Number(b.isRefusal) - Number(a.isRefusal));
   }
-  return refused.map(({ setting, line }) =>
-    setting === undefined
-      ? errorLine(variable, `refuses the settings (${line})`, 'settings that the adapter accepts', value)
-      : errorLine(
-          siblingVariable(variable, setting),
-          `is refused by the adapter of ${provider.name} (${line})`,
-          'a value that the adapter accepts',
-        ),
-  );
 }
 
 /**
- * Loads an integrator's adapter (contract §2, `adapter`): the default export of a package or file.
- *
- * @param name package, or absolute path of the file
+ * Loads an integrator's adapter: the default export of a package, or of a file by its absolute path (contract §2, `adapter`).
  * @throws an error; its message completes "The adapter …"
  */
 export async function loadAdapter(name: string): Promise<ProviderAdapter> {

@@ -31,10 +31,7 @@ const FIELDS: readonly (readonly [option: string, name: string, field: Field, ru
 
 const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
 
-/**
- * Returns for each claim of a provider its place in the identity, or the reason for dropping it (contract §6, Identity).
- * @param found null: the answer was refused; the claims show which of them could be the user's id
- */
+/** Returns for each claim its place in the identity, or why it was dropped (contract §6). @param found null: the answer was refused */
 export function findingsOf(
   received: Claims,
   { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,

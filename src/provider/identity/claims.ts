@@ -30,10 +30,7 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
   );
 }
 
-/**
- * Returns the claims that the setting `claims` names, as far as they exist, without an e-mail address that the provider calls unverified;
- * undefined without the setting.
- */
+/** Returns the claims that the setting `claims` names; undefined without the setting. An unverified e-mail address is left out. */
 export function mappedClaims(claims: Claims, { claims: setting }: Options): Claims | undefined {
   if (setting === undefined) return undefined;
   const values = claimPaths(setting)
@@ -52,7 +49,6 @@ export function sourcesOf(claims: Claims, options: Options, option: string): rea
   return Object.keys(claims).filter((name) => parts.some((part) => isPartOf(part, name)));
 }
 
-/** Whether a path begins with a claim's name. */
 export function isPartOf(path: string, name: string): boolean {
   return path === name || path.startsWith(`${name}.`);
 }
@@ -74,11 +70,7 @@ function isEmailUnverified(claims: Claims, paths: string): boolean {
   return isUnverified(claims) || (isObject(holder) && isUnverified(holder));
 }
 
-/**
- * Returns the text at a path.
- * @param paths dotted (`user.id`, `emails.0.value`), or templates (`https://img.example/{id}/{hash}.png`), separated by commas:
- *   the first with a value counts
- */
+/** Returns the text at the first of several paths or templates (contract §2, `claim_user_id`) that has a value. */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   for (const path of pathsOf(paths)) {
     const text = textOf(claims, path, kind);
@@ -159,16 +151,12 @@ const LISTS: ReadonlySet<string> = new Set(['roles', 'groups', 'entitlements']);
 /** Claims that OpenID Connect Core §5.1 defines as texts; the access token has them at its top level. */
 const TEXTS: ReadonlySet<string> = new Set(['name', 'email', 'preferred_username']);
 
-/** Dropped claims that one warning names. */
 const MAX_NAMED = 10;
 
 /** JSON in which PostgreSQL cannot store a text: NUL, or a lone surrogate, which JSON.stringify escapes. */
 const UNSTORABLE = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f]..)/;
 
-/**
- * Sorts the claims that an adapter returned by the limits of contract §5. A claim beyond them is dropped, so that a user has fewer
- * rights, never more. `check-provider` prints the result.
- */
+/** Sorts an adapter's claims by the limits of contract §5. A claim beyond them is dropped: fewer rights, never more. */
 export function keepClaims(claims: unknown): KeptClaims {
   if (claims === undefined || claims === null) return { kept: {}, dropped: [] };
   if (typeof claims !== 'object' || Array.isArray(claims)) {
@@ -229,10 +217,7 @@ function printable(name: string): string {
   return name.slice(0, 64).replaceAll(/\p{C}/gu, '?') || 'without a name';
 }
 
-/**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or `verified` (Discord) is
- * false, as a boolean or as text.
- */
+/** Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
 export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
   return [claims['email_verified'], claims['verified']].some(
     (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),

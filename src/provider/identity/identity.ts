@@ -27,15 +27,11 @@ const MAX_ACR = 255;
 const MAX_METHOD = 64;
 const MOST_METHODS = 10;
 
-/** Characters of an ID token that is kept: it becomes part of a URL. */
-const MAX_ID_TOKEN = 6144;
+const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 
 /**
- * Validates a provider's answer (contract §6). Unusable optional fields are dropped, and so is an e-mail address that the
- * provider calls unverified.
- *
- * @param body parsed JSON
- * @param warn receives a line for claims beyond the limits of contract §5, which are dropped
+ * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
+ * @param warn receives a line for claims beyond the limits of contract §5
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
@@ -57,7 +53,7 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
-    authTime: isTime(authTime) ? authTime : null,
+    authTime: typeof authTime === 'number' && authTime >= 0 && authTime <= LATEST ? authTime : null,
     acr: isPlain(acr, MAX_ACR) ? acr : null,
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
@@ -71,18 +67,11 @@ export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
 }
 
-/** Whether a value is an http(s) URL of at most 2048 characters. */
 export function isHttpUrl(value: unknown): value is string {
   return isText(value, 2048) && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined;
 }
 
-/** The end of the year 9999. */
-const LATEST = 253_402_300_799;
-
-/** Whether a value is a time in seconds since the epoch. */
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= LATEST;
-}
+const LATEST = 253_402_300_799; // the end of the year 9999
 
 /** Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176, URIs. */
 function isPlain(value: unknown, maxLength: number): value is string {

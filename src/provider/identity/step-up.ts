@@ -16,8 +16,7 @@ interface Required {
   readonly acrValues?: readonly string[];
 }
 
-/** Member of the state's memory that has them, beside the adapter's own. */
-const MEMBER = 'latchkey:required';
+const MEMBER = 'latchkey:required'; // member of the state's memory that has them, beside the adapter's own
 
 /** Adds the requirements of an authorization request, and of the setting `authorize_params`, to the memory of its state. */
 export function withRequired(
@@ -34,7 +33,6 @@ export function withRequired(
   return Object.keys(required).length > 0 ? { ...memory, [MEMBER]: required } : memory;
 }
 
-/** Separates the requirements from the adapter's own memory. */
 export function splitRequired(memory: AdapterMemory | undefined): {
   readonly required: Required;
   readonly own?: AdapterMemory;
@@ -44,27 +42,17 @@ export function splitRequired(memory: AdapterMemory | undefined): {
   return { required: required as Required, ...(Object.keys(own).length > 0 && { own }) };
 }
 
-/** For `authenticated`. */
-interface SignInContext {
-  readonly settings: Pick<ProviderSettings, 'name' | 'authTime' | 'variables'>;
-  /** Milliseconds, by the database's clock. */
-  readonly now: number;
-  /** Receives a line if a setting may be missing. */
-  readonly warn: (line: string) => void;
-}
-
 /**
- * Returns the identity with a usable `authTime`: one from the future is dropped; with the setting `auth_time` `sign_in`, an absent
- * one is now.
- *
+ * Returns the identity with a usable `authTime` (contract §5, Step-up). @param seconds now, by the database's clock
  * @throws OAuthError `invalid_grant` if the authentication does not meet the requirements
  */
 export function authenticated(
   identity: Identity,
   { maxAge, acrValues }: Required,
-  { settings: { name, authTime: setting, variables }, now, warn }: SignInContext,
+  { name, authTime: setting, variables }: ProviderSettings,
+  seconds: number,
+  warn: (line: string) => void,
 ): Identity {
-  const seconds = now / 1000;
   const { authTime: reported, acr } = identity;
   const isUsable = reported !== null && reported <= seconds + TOLERANCE;
   const authTime = isUsable ? reported : setting === 'sign_in' ? seconds : null;

@@ -8,12 +8,10 @@ export interface Verification {
   readonly keys: ReturnType<typeof createLocalJWKSet>;
 }
 
-/** Milliseconds for which keys are used; a withdrawn key is valid for as long. */
-const LIFE_MS = 300_000;
+const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
 /** Pause after a fetch for an unknown key: anyone can make up tokens of unknown keys. */
 const REFETCH_PAUSE_MS = 30_000;
-/** Pause after a failed fetch, in which its error is the answer. */
-const FAILURE_PAUSE_MS = 1000;
+const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
 
 interface Fetch {
   readonly loading: Promise<Verification>;
@@ -21,12 +19,6 @@ interface Fetch {
   /** Infinity while it runs. */
   ended: number;
   failed: boolean;
-}
-
-export interface NewerKeys {
-  readonly verification: Verification;
-  /** Whether the keys were fetched after the token had come. If not, the provider may have created a key since. */
-  readonly isCertain: boolean;
 }
 
 /** Keys of a provider, fetched when first needed. Concurrent calls share one fetch and its error. */
@@ -49,11 +41,10 @@ export class KeptKeys {
   }
 
   /**
-   * Fetches the keys again for a token of an unknown key, at most once in 30 s.
-   * @param since when the token came, by `now`
-   * @throws as `load`
+   * Fetches the keys again for a token of an unknown key that came at `since`, at most once in 30 s. `isCertain`: the fetch began after
+   * that. If not, the provider may have created a key since.
    */
-  async newest(since: number): Promise<NewerKeys> {
+  async newest(since: number) {
     const recent = this.last && (this.last.began >= since || this.mayFetchIn > 0) ? this.last : undefined;
     const fetch = recent ?? this.runningOrFailed() ?? (this.refetch = this.fetch());
     return { verification: await fetch.loading, isCertain: fetch.began >= since };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
@@ -36,22 +36,17 @@ export class LoggedOut {
     this.isSince = sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
   }
 
-  /**
-   * Stores the names of a logout: its session, and sessions of its subject with an unknown name; else the subject.
-   * @param manager of the transaction that ends the existing sessions
-   */
+  /** Stores the names of a logout. @param manager of the transaction that ends the existing sessions */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
     // Sorted, so that two logouts cannot deadlock.
-    for (const hash of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
-      await manager.query(REMEMBER, [hash]);
+    for (const name of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
+      await manager.query(REMEMBER, [name]);
     }
   }
 
   /**
-   * Whether an identity was logged out since the provider was asked for it. Call it after the commit of the session: either this
-   * finds the logout, or the logout finds the session.
-   *
-   * @param asked milliseconds, by the database's clock
+   * Whether an identity was logged out since the provider was asked for it, in milliseconds of the database's clock. Call it after
+   * the commit of the session: either this finds the logout, or the logout finds the session.
    */
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
@@ -60,11 +55,10 @@ export class LoggedOut {
   }
 
   private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
-    const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [
-      asked.flatMap(({ hashes }) => hashes),
-    ]);
+    const all = asked.flatMap(({ hashes }) => hashes);
+    const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [all]);
     return asked.map(({ hashes, at }) =>
-      rows.some((row) => row.at >= at && hashes.some((hash) => hash.equals(row.hash))),
+      rows.some((row) => row.at >= at && hashes.some((one) => one.equals(row.hash))),
     );
   }
 }
@@ -89,43 +83,27 @@ const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(prov
 
 /** SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else of it. */
 export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
-  return createHash('sha256')
-    .update(JSON.stringify([provider, ...names])) // JSON: different names give different texts
-    .digest();
+  return hash('sha256', JSON.stringify([provider, ...names]), 'buffer'); // JSON: different names give different texts
 }
 
 export function hashIfNamed(provider: string, name: string | null): Buffer | null {
   return name === null ? null : hashOfName(provider, name);
 }
 
-/** Seconds beyond the token's end, for differences between clocks. */
-const LONGER_S = 60;
+const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 // Of two transactions with one token, the second waits for the first.
 const REMEMBER_TOKEN = `
   INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
   ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
 
-/**
- * Stores a logout token as used until it expires.
- *
- * @param manager of the transaction of the sign-out
- * @returns false if it was used before
- */
-export async function rememberLogout(
-  manager: EntityManager,
-  provider: string,
-  { jti, until }: Logout,
-): Promise<boolean> {
+/** Stores a logout token as used until it expires, in the transaction of the sign-out. @returns false if it was used before */
+export async function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {
   const rows = await manager.query<unknown[]>(REMEMBER_TOKEN, [hashOfName(provider, jti), until + LONGER_S]);
   return rows.length > 0;
 }
 
 /** Deletes a used logout token, for a transaction that does not end all sessions. */
-export async function forgetLogout(
-  manager: EntityManager,
-  provider: string,
-  { jti }: Pick<Logout, 'jti'>,
-): Promise<void> {
+export async function forgetLogout(manager: EntityManager, provider: string, { jti }: Pick<Logout, 'jti'>) {
   await manager.query('DELETE FROM logout_tokens WHERE token_hash = $1', [hashOfName(provider, jti)]);
 }

@@ -11,28 +11,23 @@ export interface Logout {
   readonly until: number;
 }
 
-/** Seconds of validity without `exp`. */
-const WITHOUT_EXP_S = 120;
-/** Upper bound with `exp`; the `jti` is stored for as long. */
-const LONGEST_S = 86_400;
+const WITHOUT_EXP_S = 120; // seconds of validity without `exp`
+const LONGEST_S = 86_400; // upper bound with `exp`; the `jti` is stored for as long
 /** Seconds by which the provider's clock may be ahead. */
 export const AHEAD_S = 30;
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/**
- * Validates the claims of a logout token whose signature, `iss` and `aud` are valid (§2.6).
- *
- * @param now seconds since the epoch
- * @throws an error with a fixed message
- */
+/** Validates the claims of a logout token with a valid signature, `iss` and `aud` (§2.6). @throws an error with a fixed message */
 export function readLogout(claims: JWTPayload, now: number): Logout {
   const { iat, exp, sub, sid, jti } = claims;
   if (typeof iat !== 'number' || iat > now + AHEAD_S) throw new Error('iat is missing or in the future');
   const until = exp === undefined ? iat + WITHOUT_EXP_S : Math.min(exp, iat + LONGEST_S);
   if (until <= now) throw new Error('it has expired');
   if (!isName(jti)) throw new Error('jti is missing or unusable');
-  if (!hasEvent(claims['events'])) throw new Error('events does not name a back-channel logout');
+  const { events } = claims;
+  if (!isObject(events) || !Object.hasOwn(events, EVENT) || !isObject(events[EVENT]))
+    throw new Error('events does not name a back-channel logout');
   // §2.4: an ID token must not pass as a logout token.
   if (Object.hasOwn(claims, 'nonce')) throw new Error('it has a nonce');
   if (sub === undefined && sid === undefined) throw new Error('it has neither sub nor sid');
@@ -43,10 +38,6 @@ function nameIn(claim: unknown): string | null {
   if (claim === undefined) return null;
   if (!isName(claim)) throw new Error('sub or sid is unusable');
   return claim;
-}
-
-function hasEvent(events: unknown): boolean {
-  return isObject(events) && Object.hasOwn(events, EVENT) && isObject(events[EVENT]);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -10,8 +10,7 @@ import { ProviderRegistry } from '../provider.registry.js';
 import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 
-/** Algorithm if the document lists none (OpenID Connect Core §3.1.3.7). */
-const DEFAULT_ALGORITHMS = ['RS256'];
+const DEFAULT_ALGORITHMS = ['RS256']; // algorithm if the document lists none (OpenID Connect Core §3.1.3.7)
 
 /** Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the providers' keys. */
 @Injectable()
@@ -26,10 +25,7 @@ export class LogoutTokens {
 
   /**
    * Validates a token, except that it may have been used before.
-   *
-   * @param name of a provider with adapter `oidc`
-   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) if the provider's keys are not
-   *   available: the provider may send the token again
+   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) without the provider's keys
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
@@ -73,12 +69,9 @@ export class LogoutTokens {
   private async fetch(provider: ProviderSettings): Promise<Verification> {
     const metadata = await discover(this.http, provider);
     const { issuer, id_token_signing_alg_values_supported: supported = DEFAULT_ALGORITHMS } = metadata;
+    const algorithms = supported.filter((alg) => ASYMMETRIC.test(alg)); // §2.6: as for ID tokens
     const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // jose validates them
-    return {
-      issuer,
-      algorithms: supported.filter((alg) => ASYMMETRIC.test(alg)), // §2.6: as for ID tokens
-      keys: createLocalJWKSet(keys),
-    };
+    return { issuer, algorithms, keys: createLocalJWKSet(keys) };
   }
 }
 

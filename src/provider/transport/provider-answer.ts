@@ -31,9 +31,7 @@ export const PRODUCT_CODES: ReadonlyMap<unknown, string> = new Map<unknown, stri
 ]);
 
 /**
- * Parses a provider's answer to a code. Content type and status do not matter: an error is recognised by its code (contract §3).
- *
- * @param codes codes of spec §7.3, by the provider's own error codes
+ * Parses a provider's answer to a code. An error is recognised by its code, not by content type or status (contract §3).
  * @throws ProviderRefusal if the answer has an `error`; another error if its status is not 200
  */
 export function readAnswer(response: Response, codes: ReadonlyMap<unknown, string> = new Map()): Answer {
@@ -50,10 +48,10 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
 export function readObject(response: Response): Answer {
   const value = parseJson(response.body);
   if (value === undefined) throw badAnswer('the provider answered with something that is not JSON', response);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value) || Array.isArray(value)) {
     throw badAnswer('the provider answered with JSON that is not an object', response);
   }
-  return value as Answer;
+  return value;
 }
 
 /** Parses JSON in UTF-8. Other bytes are rejected, since ids are compared byte for byte. */

@@ -6,12 +6,14 @@ import { isThisMachine, namesProxy } from '../../config/urls/urls.js';
 import { axiosOverUndici } from './undici-adapter.js';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
+const USUAL_HEADERS = { Accept: 'application/json' };
+const FORM_HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', ...USUAL_HEADERS };
 const OWN_HEADERS = { 'User-Agent': 'Latchkey', 'Accept-Encoding': 'identity' };
 
 export interface ProviderRequest {
-  readonly method: 'GET' | 'POST';
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A form, sent by POST. */
   readonly body?: string;
   readonly signal: AbortSignal;
   /** Without a proxy: the address is the service's own. */
@@ -34,15 +36,15 @@ export class ProviderHttp implements OnApplicationShutdown {
   private usual?: ReturnType<typeof axiosOverUndici>;
 
   /**
-   * Sends a request with these headers, `User-Agent` and `Accept-Encoding`.
-   * @returns the answer, of any status
+   * Sends a request. @returns the answer, of any status
    * @throws an error with `asked` (provider-answer.ts) if there is no answer, or if it is too large or compressed
    */
-  async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
+  async send({ url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);
     const { origin, pathname } = new URL(url);
     const asked = origin + pathname;
-    const request = { method, url, signal, data: body, headers: { ...headers, ...OWN_HEADERS } };
+    const [method, usual] = body === undefined ? ['GET', USUAL_HEADERS] : ['POST', FORM_HEADERS];
+    const request = { method, url, signal, data: body, headers: { ...usual, ...headers, ...OWN_HEADERS } };
     const response = await http.request<Buffer>(request).catch((error: unknown) => {
       throw Object.assign(error as Error, { asked: { url: asked } });
     });

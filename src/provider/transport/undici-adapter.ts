@@ -6,11 +6,9 @@ import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the la
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
 
 /**
- * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter (docs/benchmark.md). It supports
- * `url`, `method`, `headers`, `data` (text) and `signal`. Every status is an answer; redirects are not followed, and no request is
- * sent twice.
+ * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter (docs/benchmark.md). Every status is an
+ * answer; redirects are not followed, and no request is sent twice.
  *
- * @param maxBytes of an answer
  * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close` ends all connections
  * @throws if undici cannot be loaded; a later call may succeed
  */

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
+import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { networkOf } from '../../http/network.js';
@@ -31,10 +32,8 @@ export interface Admitted extends VerifiedToken {
   readonly from: ResumePoint | undefined;
 }
 
-/** The last event that a client has. */
 interface ResumePoint {
   readonly offset: number;
-  /** Undefined if the client did not send it. */
   readonly id: string | undefined;
 }
 
@@ -51,8 +50,8 @@ interface Guest {
 }
 
 /**
- * Admits sockets in two steps: `begin` before Engine.IO makes a transport, and `admit` when the client sends its token. Handshakes are
- * queued in their order, so that thousands of sockets that reconnect at once do not delay other requests.
+ * Admits sockets in two steps: `begin` before Engine.IO makes a transport, `admit` when the client sends its token. Handshakes are queued,
+ * so that thousands of sockets that reconnect at once do not delay other requests.
  */
 @Injectable()
 export class Admission {
@@ -62,8 +61,7 @@ export class Admission {
   /** Open transports that are not admitted yet. */
   private readonly guests = new Map<Transport, Guest>();
   private readonly guestsOf = new Map<string, number>();
-  private readonly tokens: (() => void)[] = [];
-  private verifying = 0;
+  private readonly verifications = new ConcurrencyLimit(MOST_VERIFIED);
   private begun = 0;
   private begunAt = -Infinity;
   /** Whether a handshake has arrived since the last turn. */
@@ -83,10 +81,7 @@ export class Admission {
     );
   }
 
-  /**
-   * Resolves when a handshake may continue, before it has a transport.
-   * @throws OAuthError `slow_down`, or `server_error` while the service stops
-   */
+  /** @throws OAuthError `slow_down`, or `server_error` while the service stops */
   async begin(address: string | undefined): Promise<void> {
     this.assertRoomFor(address);
     await this.files.assertRoomForSocket();
@@ -104,10 +99,7 @@ export class Admission {
     if (ofNetwork > MOST_OF_A_NETWORK || this.guests.size > MOST_TRANSPORTS) closeNow(transport);
   }
 
-  /**
-   * Verifies the token of a socket.
-   * @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport
-   */
+  /** @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport */
   async admit({ handshake, conn }: Pick<Socket, 'handshake' | 'conn'>): Promise<Admitted> {
     const guest = this.guests.get(transportOf({ conn } as Socket));
     if (!guest || guest.hasShownToken) {
@@ -115,19 +107,16 @@ export class Admission {
     }
     guest.hasShownToken = true;
     const from = readResumePoint(handshake.auth);
-    if (this.verifying < MOST_VERIFIED) this.verifying++;
-    else await new Promise<void>((resume) => this.tokens.push(resume));
     try {
-      return { ...(await this.guard.admitHandshake(handshake, guest.address)), from };
+      const verified = await this.verifications.run(() =>
+        this.guard.admitHandshake(handshake, guest.address),
+      );
+      return { ...verified, from };
     } finally {
-      const next = this.tokens.shift();
-      if (next) next();
-      else this.verifying--;
       this.schedule();
     }
   }
 
-  /** Removes a transport that was admitted or closed. */
   leave(transport: Transport): void {
     const guest = this.guests.get(transport);
     if (!guest) return;
@@ -136,7 +125,6 @@ export class Admission {
     count(this.guestsOf, networkOf(guest.address), -1);
   }
 
-  /** Refuses queued and new handshakes. */
   stop(): void {
     this.stopping = true;
     for (const { refuse } of this.handshakes) refuse(isStopping());
@@ -162,7 +150,7 @@ export class Admission {
   }
 
   private mayBegin(): boolean {
-    if (this.verifying >= MOST_VERIFIED) return false;
+    if (this.verifications.isReached) return false;
     if (this.arrived) return performance.now() - this.begunAt >= BEGIN_EVERY_MS;
     return this.begun < BEGUN_A_TURN;
   }
@@ -190,7 +178,7 @@ export class Admission {
       }
     }
     this.arrived = false;
-    if (this.handshakes.size > 0 && this.verifying < MOST_VERIFIED) this.schedule(); // else after a verification
+    if (this.handshakes.size > 0 && !this.verifications.isReached) this.schedule(); // else after a verification
   }
 
   private slowDown(): OAuthError {

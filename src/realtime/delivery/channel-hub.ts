@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
+import { chunks } from '../../database/statements/concurrency-limit.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { Admitted } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';
@@ -64,7 +65,6 @@ export class ChannelHub implements OnApplicationShutdown {
     for (const timer of this.timers) clearInterval(timer);
   }
 
-  /** How many sockets a user has on this instance. */
   countOf(userId: string): number {
     return this.channels.get(userId)?.connections.size ?? 0;
   }
@@ -124,8 +124,7 @@ export class ChannelHub implements OnApplicationShutdown {
     const users = [...(this.doubtsAll ? this.channels.keys() : this.doubted)];
     this.doubtsAll = false;
     this.doubted.clear();
-    for (let i = 0; i < users.length; i += USERS_A_STATEMENT) {
-      const some = users.slice(i, i + USERS_A_STATEMENT);
+    for (const some of chunks(users, USERS_A_STATEMENT)) {
       try {
         for (const [userId, last] of await this.history.newest(some))
           this.channels.get(userId)?.reachesTo(last);

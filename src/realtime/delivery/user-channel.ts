@@ -13,19 +13,15 @@ const RETRY_MS = 500;
 const LATEST_MS = 10_000;
 
 /**
- * Channel of one user on this instance. It delivers the next event directly, and reads the history after any other notification: the
- * order on a socket is the order of the offsets (contract §7).
+ * Channel of one user on this instance. The order on a socket is the order of the offsets (contract §7): the next event is delivered
+ * directly, and the history is read after any other notification.
  */
 export class UserChannel {
   readonly connections = new Set<Connection>();
   private readonly logger = new Logger(UserChannel.name);
-  /** Latest known offset of the history. */
   private newest = 0;
 
-  /**
-   * @param subscribed resolves when notifications of this user arrive here
-   * @param deliver sends an event to connections; never throws
-   */
+  /** @param subscribed resolves when notifications of this user arrive here @param deliver never throws */
   constructor(
     private readonly userId: string,
     private readonly history: ChannelHistory,
@@ -33,9 +29,7 @@ export class UserChannel {
     private readonly deliver: (event: ChannelEvent, connections: readonly Connection[]) => void,
   ) {}
 
-  /**
-   * Sends `ready` to a connection, then the claims if those of its token are old, then the events that it missed, then new ones.
-   */
+  /** Sends `ready` to a connection, then claims newer than its token's, then the events that it missed, then new ones. */
   async join(connection: Connection, { from, claims: token }: Admitted): Promise<void> {
     await this.subscribed; // else an event between the reading and the subscription would be missed
     const state = await this.history.state(this.userId, from?.offset ?? 0, token.iat);

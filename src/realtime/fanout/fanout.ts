@@ -3,9 +3,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { LatestOffset, Notification } from './notification.js';
 
-/** Receives what a transport reports. */
 export interface FanoutListener {
-  /** Called for a notification of another instance. */
   onNotification(notification: Notification): void;
   /** Called for a message without our signature: a notification for this user, or for any user, may have been lost. */
   onDoubt(userId?: string): void;
@@ -38,7 +36,6 @@ const MOST_UNSENT = 10_000;
 @Injectable()
 export class Fanout {
   private readonly logger = new Logger(Fanout.name);
-  /** Latest offsets by user. */
   private readonly unsent = new Map<string, number>();
   private warned = false;
 
@@ -75,10 +72,7 @@ export class Fanout {
     throw new OAuthError('server_error', 'Redis is unavailable', { headers: { 'Retry-After': '1' } });
   }
 
-  /**
-   * @param data of an event with `ttl` 0
-   * @throws OAuthError `invalid_request` if it is too large for the transport (contract §7)
-   */
+  /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport (contract §7) */
   assertCarries(data: unknown): void {
     const { largestUnkept } = this.transport;
     if (largestUnkept === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestUnkept) return;
@@ -88,7 +82,6 @@ export class Fanout {
     );
   }
 
-  /** Resolves when notifications of a user arrive, or the transport is down. */
   async subscribe(userId: string): Promise<void> {
     await this.transport.subscribe?.(userId);
   }

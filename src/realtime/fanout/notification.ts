@@ -11,7 +11,6 @@ export interface LatestOffset {
 export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
 
 interface Message {
-  /** Name of the sending instance. */
   readonly from: string;
   readonly notifications: readonly Notification[];
 }
@@ -24,14 +23,15 @@ const LONGEST_MESSAGE = 1024 * 1024;
 /** Characters of an HMAC-SHA256 in base64url. */
 const SIGNATURE_LENGTH = 43;
 
-/**
- * Encodes and signs a message, since other clients may write to Redis or the database.
- * @param notifications as JSON
- * @param key 32 bytes, shared by all instances
- */
+/** Encodes and signs a message, since other clients may write to Redis or the database. @param notifications as JSON */
 export function encodeMessage(from: string, notifications: readonly string[], key: Buffer): string {
   const json = `{"from":"${from}","notifications":[${notifications.join()}]}`;
   return hmac(json, key) + json;
+}
+
+/** Returns whether a message says that this instance sent it; the signature is not verified. */
+export function isFrom(text: string, name: string): boolean {
+  return text.startsWith(`{"from":"${name}"`, SIGNATURE_LENGTH);
 }
 
 /** @returns undefined for anything that was not signed with this key */

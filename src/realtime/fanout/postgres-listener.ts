@@ -16,10 +16,7 @@ const RETRY_MS = 100;
 const LONGEST_RETRY_MS = 1000;
 const SELF_TEST_MS = 2000;
 
-/**
- * NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the disk nor for a standby.
- * Set for this statement only: behind a pooler the next one may be of another client.
- */
+/** NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the disk nor for a standby. */
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_notify($1, $2)`;
 
 interface ListenerEvents {
@@ -29,13 +26,12 @@ interface ListenerEvents {
 }
 
 /**
- * A connection that listens to CHANNEL and notifies through it. It reconnects, and counts as up after a self-test
- * (contract §7). It is never in a transaction, so PostgreSQL need not keep messages for it.
+ * A connection that listens and notifies. It reconnects, and counts as up after a self-test (contract §7). It is never in a
+ * transaction, so PostgreSQL need not keep messages for it.
  */
 export class PostgresListener extends EventEmitter<ListenerEvents> {
   private readonly logger = new Logger(PostgresListener.name);
   private readonly closing = new AbortController();
-  /** The connection, while it is up. */
   private client: Client | undefined;
   /** The last warning, until messages arrive again. */
   private warned: string | undefined;
@@ -62,11 +58,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     await this.running;
   }
 
-  /**
-   * Sends a message to all listeners, this one included.
-   * @param payload less than 8,000 bytes
-   * @throws if it is unknown whether it was sent; the connection is then replaced
-   */
+  /** Sends a message to all listeners, this one included. @throws if it is unknown whether it was sent; the connection is then replaced */
   async notify(payload: string): Promise<void> {
     const { client } = this;
     if (!client) throw new Error('not connected');
@@ -78,7 +70,6 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     }
   }
 
-  /** Never rejects. */
   private async run(attempted: () => void): Promise<void> {
     let attempt = 0;
     while (!this.closing.signal.aborted) {
@@ -145,13 +136,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   }
 }
 
-/**
- * Sends a message between the connections. Behind a pooler in transaction mode LISTEN is accepted, but messages of other
- * connections never arrive.
- *
- * @param sender not connected yet; it is ended
- * @throws an error with words for the log
- */
+/** Sends a message between the connections. Behind a pooler in transaction mode LISTEN is accepted, but messages never arrive. */
 async function selfTest(listener: Client, sender: Client): Promise<void> {
   const channel = `latchkey_test_${randomBytes(8).toString('hex')}`;
   const signal = AbortSignal.timeout(SELF_TEST_MS);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { FanoutListener, FanoutTransport } from './fanout.js';
-import { decodeMessage, encodeMessage, type Notification } from './notification.js';
+import { decodeMessage, encodeMessage, isFrom, type Notification } from './notification.js';
 import type { PostgresListener } from './postgres-listener.js';
 
 /** UTF-8 bytes of a message (contract §7). PostgreSQL accepts less than 8,000. */
@@ -23,12 +23,10 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
   readonly largestUnkept = 4096;
   /** PostgreSQL also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
-  /** Bytes of a message for notifications and their commas. */
   private readonly room: number;
   private readonly waiting: Waiting[] = [];
   private sending: Promise<void> | undefined;
 
-  /** @param key 32 bytes, shared by all instances */
   constructor(
     private readonly postgres: PostgresListener,
     private readonly key: Buffer,
@@ -97,9 +95,9 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
   }
 
   private receive(text: string, listener: FanoutListener): void {
+    if (isFrom(text, this.ownName)) return;
     const message = decodeMessage(text, this.key);
     if (!message) return listener.onDoubt();
-    if (message.from === this.ownName) return;
     for (const notification of message.notifications) listener.onNotification(notification);
   }
 }

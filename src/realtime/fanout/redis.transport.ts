@@ -15,7 +15,6 @@ export class RedisTransport implements FanoutTransport {
   /** Redis also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
 
-  /** @param key 32 bytes, shared by all instances */
   constructor(
     private readonly redis: RedisConnection,
     private readonly key: Buffer,

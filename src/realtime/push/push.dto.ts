@@ -1,6 +1,5 @@
-import { Expose } from 'class-transformer';
 import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { UUID } from '../../http/parameters/uuid.js';
+import { A_UUID } from '../../http/parameters/uuid.js';
 
 // Contract §7: names of the service's own events, and of Socket.IO's.
 const RESERVED =
@@ -9,19 +8,14 @@ const RESERVED =
 /** Answer of POST /push (contract §4). */
 export class Pushed {
   /** The event's own id: a UUID. */
-  @Expose()
   id!: string;
 
   /** The event's number in the user's history; null with a `ttl` of 0. */
-  @Expose()
   offset!: number | null;
 
   /** Whether the target has an open socket on some instance; advisory. */
-  @Expose()
   online!: boolean;
 }
-
-const A_UUID = { pattern: UUID, as: 'a UUID' };
 
 const EVENT = {
   pattern: new RegExp(`^(?!(?:${RESERVED.source})$)[A-Za-z0-9_.:-]{1,128}$`),
@@ -34,7 +28,7 @@ const LONGEST_TTL = 31_536_000;
 /** Body of POST /push (contract §4). */
 export class PushDto {
   /** The user who receives the event. */
-  @RequiredText({ matches: A_UUID })
+  @RequiredText(A_UUID)
   user_id!: string;
 
   /** Name of the event: letters, digits and `_ . : -`, 128 at most. */
@@ -46,7 +40,7 @@ export class PushDto {
   data?: unknown;
 
   /** Only to this device of the user. */
-  @OptionalText({ matches: A_UUID })
+  @OptionalText(A_UUID)
   device_id?: string;
 
   /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. */

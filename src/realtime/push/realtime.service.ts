@@ -1,42 +1,78 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { appendInSteps } from '../../channel/append-in-steps.js';
+import { APPEND_TO_TARGET } from '../../channel/append.sql.js';
 import { IdempotencyStore } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Sql } from '../../database/statements/sql.js';
+import { hasDevice } from '../../device/device.sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
-import { Fanout } from '../fanout/fanout.js';
-import { PushStore } from './push.store.js';
+import { holdUser, selectUser } from '../../user/user.sql.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
+import { Fanout } from '../fanout/fanout.js';
 import type { Pushed } from './push.dto.js';
 
-/** Seconds. */
 const DEFAULT_TTL = 86_400;
 
-export interface PushOptions {
+interface PushOptions {
   readonly deviceId?: string | undefined;
-  /** Seconds in the history; 0: not kept. Default: a day. */
   readonly ttl?: number | undefined;
   /** A push with this key is done once in 24 hours; a push of other content with this key is rejected. */
   readonly idempotencyKey?: string | undefined;
 }
 
+type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
+
+interface Row {
+  readonly event_offset: string | null;
+  readonly sent_at: Date;
+}
+
+/** Finds the target and appends the event: one statement that spans modules. Returns no row if the user or their device does not exist. */
+const PUSH = {
+  name: 'push',
+  text: `
+    WITH target AS (
+      ${holdUser('$1', `($5::uuid IS NULL OR ${hasDevice('$1', '$5')})`)}
+    ), ${APPEND_TO_TARGET}
+    SELECT event_offset, sent_at FROM channel_event`,
+};
+
+const HOLD_TARGET = holdUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`);
+
+/** The targets of pushes with a `ttl` of 0, which write nothing. */
+const UNKEPT = {
+  name: 'push-unkept',
+  text: `
+    SELECT n.place::int, now() AS sent_at
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, device_id, place)
+    CROSS JOIN LATERAL (${selectUser('n.user_id', `(n.device_id IS NULL OR ${hasDevice('n.user_id', 'n.device_id')})`)}) AS target`,
+};
+
 /** Sends events to users, for `POST /push` and for code that runs inside the service. */
 @Injectable()
 export class RealtimeService {
+  private readonly findTarget: (event: NewEvent) => Promise<Row | undefined>;
+
   constructor(
-    private readonly store: PushStore,
+    private readonly sql: Sql,
+    private readonly dataSource: DataSource,
+    @Inject(SETTINGS) private readonly settings: Settings,
     private readonly idempotency: IdempotencyStore,
     private readonly presence: PresenceStore,
     private readonly fanout: Fanout,
     private readonly channels: ChannelHub,
     private readonly events: Events,
-  ) {}
+  ) {
+    this.findTarget = sql.together('push-unkept', (pushes: NewEvent[]) => this.findTargets(pushes));
+  }
 
   /**
    * Stores an event in a user's history, and delivers it to their sockets on all instances.
    * @param event a name as PushDto requires it
-   * @param given data as `JSON.parse` returns it, at most 100 levels deep; with a `ttl` of 0 and without Redis 4 KiB of JSON
    * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for data that is too large and for a key that
    *   was used with another push, `server_error` while the database or Redis is away (nothing was written)
    */
@@ -49,7 +85,7 @@ export class RealtimeService {
     const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
     let pushed: ChannelEvent | undefined;
     const push = async (manager?: EntityManager): Promise<Pushed | undefined> => {
-      pushed = await this.store.push(newEvent, manager);
+      pushed = await this.store(newEvent, manager);
       return pushed && { id: pushed.id, offset: pushed.offset, online };
     };
     const content = [userId, event, data, deviceId, ttl];
@@ -65,5 +101,46 @@ export class RealtimeService {
     if (this.channels.hasOpen(userId, deviceId)) return true;
     const devices = await this.presence.onlineDevices(userId);
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
+  }
+
+  /** @returns the event as stored; undefined if user or device do not exist */
+  private async store(event: NewEvent, manager?: EntityManager): Promise<ChannelEvent | undefined> {
+    const row = await (manager ? this.pushIn(manager, event) : this.pushAlone(event));
+    if (!row) return undefined;
+    const { ttl: _ttl, ...stored } = event;
+    const offset = row.event_offset === null ? null : Number(row.event_offset);
+    return { ...stored, offset, sentAt: row.sent_at.toISOString() };
+  }
+
+  private async findTargets(events: NewEvent[]): Promise<(Row | undefined)[]> {
+    const columns = [events.map(({ userId }) => userId), events.map(({ deviceId }) => deviceId)];
+    const found = await this.sql.query<{ place: number; sent_at: Date }>(UNKEPT, columns);
+    const sentAt = new Map(found.map(({ place, sent_at }) => [place, sent_at]));
+    return events.map((_, i) => {
+      const sent_at = sentAt.get(i + 1);
+      return sent_at && { event_offset: null, sent_at };
+    });
+  }
+
+  private async pushAlone(pushed: NewEvent): Promise<Row | undefined> {
+    const { userId, id, event, data, deviceId, ttl } = pushed;
+    if (ttl === 0) return this.findTarget(pushed);
+    if (this.sql.distributed) return this.dataSource.transaction((manager) => this.pushIn(manager, pushed));
+    const { channelHistory } = this.settings;
+    const values = [userId, id, event, JSON.stringify(data), deviceId, ttl, channelHistory];
+    const [row] = await this.sql.query<Row>(PUSH, values);
+    return row;
+  }
+
+  /** Pushes in steps: on Citus the one statement is slow (append-in-steps.ts). */
+  private async pushIn(manager: EntityManager, event: NewEvent): Promise<Row | undefined> {
+    const [target] = await manager.query<unknown[]>(HOLD_TARGET, [event.userId, event.deviceId]);
+    if (target === undefined) return undefined;
+    if (event.ttl > 0) {
+      const appended = { ...event, data: JSON.stringify(event.data) };
+      return appendInSteps(manager, appended, this.settings.channelHistory);
+    }
+    const [unkept] = await manager.query<Row[]>('SELECT NULL AS event_offset, now() AS sent_at');
+    return unkept;
   }
 }

@@ -3,8 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { PresenceTracker } from '../../channel/presence.tracker.js';
 import { Clock } from '../../database/clock.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { EndedSessions } from '../../token/revocation/ended-sessions.js';
@@ -28,7 +27,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly byTransport = new WeakMap<Transport, Connection>();
   /** One timer for all: separate timers take more memory, and would not follow a clock that is corrected. */
   private readonly timer = setInterval(() => this.onTick(), TICK_MS).unref();
-  /** Keys that were revoked since this instance started. */
   private readonly revokedKeys = new Set<string>();
   /** Sockets that are admitted and not open yet, by user: tokens are verified in batches. */
   private readonly admitted = new Map<string, Set<Socket>>();
@@ -51,7 +49,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   /**
-   * Reserves a place for a socket that opens before the next turn of the event loop, or never, if its client is gone.
+   * Reserves a place for a socket that opens before the next turn of the event loop, or never.
    * @throws OAuthError `slow_down` if the user has too many sockets here, `server_error` if the service stops
    */
   reserve(socket: Socket, userId: string): void {
@@ -64,7 +62,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     setImmediate(() => this.release(socket, userId));
   }
 
-  /** Registers an admitted socket. */
   open(socket: Socket, admitted: Admitted): void {
     const { session, kid } = admitted;
     this.release(socket, session.userId);
@@ -157,7 +154,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private onDue(connection: Connection, now: number): void {
     if (now >= connection.expiresAt) return connection.end('expired');
     if (connection.position === undefined) return; // `ready` comes first
-    connection.emit('token.expiring', { expires_at: rfc3339(connection.expiresAt) });
+    connection.emit('token.expiring', { expires_at: connection.expiry });
     connection.dueAt = connection.expiresAt;
   }
 
@@ -166,7 +163,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     const answer = typeof ack === 'function' ? (ack as (answer: object) => void) : () => undefined;
     try {
       this.renew(connection, await this.verify(connection, body));
-      answer({ expires_at: rfc3339(connection.expiresAt) });
+      answer({ expires_at: connection.expiry });
     } catch (error) {
       if (!(error instanceof OAuthError)) this.logger.error({ err: error, msg: 'a token was not renewed' });
       answer((error instanceof OAuthError ? error : toServerError(error)).body);
@@ -194,8 +191,4 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.scheduleWarning(connection, Math.min(WARN_AGAIN_MS, (expiresAt - this.clock.now()) / 2));
     if (this.revokedKeys.has(kid)) connection.end('revoked');
   }
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -12,12 +12,10 @@ export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'rev
 const LONGEST_QUEUE = 500;
 const LARGEST_QUEUE = 1024 * 1024;
 
-/** One open socket and its session. */
 export class Connection {
   readonly session: Session;
   /** Nothing is delivered afterwards. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
-  /** Key that signed the access token. */
   kid: string;
   /** When the registry has to look at it again: to announce the expiry, or to end it. */
   dueAt = Infinity;
@@ -39,9 +37,13 @@ export class Connection {
     this.kid = kid;
   }
 
-  /** False once its end was announced. */
   get isOpen(): boolean {
     return this.socket.connected && !this.ending;
+  }
+
+  /** RFC 3339. */
+  get expiry(): string {
+    return new Date(this.expiresAt).toISOString();
   }
 
   get closedBy(): Ending | 'client' {
@@ -84,10 +86,7 @@ export class Connection {
     done.abort();
   }
 
-  /**
-   * Sends the reason, and closes. After a disconnect by the server (`expired`, `signed_out`) stock clients stay away; after a closed
-   * transport they reconnect.
-   */
+  /** Sends the reason, and closes. Stock clients reconnect after a closed transport, not after a disconnect by the server. */
   end(reason: Ending): void {
     if (!this.isOpen) return;
     this.ending = reason;

@@ -13,7 +13,6 @@ class MessageBucket {
   private left = BURST;
   private countedAt = performance.now();
 
-  /** @returns false if the limit is exceeded */
   take(): boolean {
     const now = performance.now();
     this.left = Math.min(BURST, this.left + ((now - this.countedAt) / 1000) * PER_SECOND) - 1;
@@ -22,15 +21,11 @@ class MessageBucket {
   }
 }
 
-/** Called for each message and control frame. */
 const counters = new WeakMap<WebSocket, () => void>();
 /** WebSockets with an unsent PONG, and the data of the latest PING since then. */
 const ponging = new WeakMap<WebSocket, Buffer | undefined>();
 
-/**
- * Counts messages and control frames of a WebSocket, and answers PINGs. A client that exceeds the limit before
- * `limitMessages` knows its transport is disconnected.
- */
+/** Counts frames of a WebSocket, and answers PINGs. A client beyond the limit is cut off until `limitMessages` knows its transport. */
 export function countFrames(webSocket: WebSocket): void {
   const bucket = new MessageBucket();
   counters.set(webSocket, () => bucket.take() || webSocket.terminate());
@@ -65,10 +60,7 @@ function pong(webSocket: WebSocket, data: Buffer): void {
 /** Unread packets of a client. Events stop long before (connection.ts); the others answer its messages. */
 const MOST_UNREAD = 1000;
 
-/**
- * Limits what clients send: packets of Engine.IO, and control frames of WebSockets (contract §7).
- * @param onExceeded called with the transport of a client that sends too much, or does not read the answers to its messages
- */
+/** Limits what clients send: packets of Engine.IO, and control frames of WebSockets (contract §7). */
 export function limitMessages(server: Server, onExceeded: (transport: Transport) => void): void {
   server.engine.on('connection', (transport: Transport) => {
     const bucket = new MessageBucket();

@@ -3,36 +3,22 @@ import type { Socket } from 'socket.io';
 import { rawSockets, type Transport } from './transport.js';
 
 /** Names that Socket.IO refuses to emit: its clients would take such an event for their own. A stored row may have one. */
-const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
-  'connect',
-  'connect_error',
-  'disconnect',
-  'disconnecting',
-  'newListener',
-  'removeListener',
-]);
+const SOCKET_IO_NAMES = /^(?:connect|connect_error|disconnect|disconnecting|newListener|removeListener)$/;
 const EVENT = 2;
 const OPEN = 1;
 /** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
 const TEXT = 0x81;
-/** Engine.IO's packet "message". */
 const MESSAGE = '4'.charCodeAt(0);
 
-/** An encoded event, for any number of sockets. */
 export interface Outgoing {
   /** For long polling, and for the queue of Engine.IO. */
   readonly packet: string;
-  /** The packet as a WebSocket frame. */
   readonly frame: Buffer;
 }
 
-/**
- * Encodes an event once for all its sockets.
- * @param socket any socket of the server
- * @throws for a name of Socket.IO, and for data that is too deep for its recursion
- */
+/** Encodes an event for any socket of the server. @throws for a name of Socket.IO, and for data that is too deep for its recursion */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
-  if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
+  if (SOCKET_IO_NAMES.test(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
     string,
   ];
@@ -40,8 +26,8 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
 }
 
 /**
- * Sends an event to a client. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md).
- * Otherwise Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
+ * Sends an event. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md); otherwise
+ * Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
  */
 export function send(transport: Transport, { packet, frame }: Outgoing): void {
   const raw = idleSocketOf(transport);

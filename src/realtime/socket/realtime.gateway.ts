@@ -4,8 +4,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { toServerError } from '../../errors/server-error.js';
+import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
 import { clientAddress } from '../../http/network.js';
@@ -15,15 +14,11 @@ import { ConnectionRegistry } from './connection-registry.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
 
-/** A request to Engine.IO, with the query that Engine.IO has parsed. */
 interface EngineRequest extends IncomingMessage {
   readonly _query: { readonly sid?: string };
 }
 
-/**
- * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the
- * JwtGuard of HTTP requests.
- */
+/** The sockets (contract §7). Nest calls no guards when a socket connects, so a middleware of Socket.IO calls the JwtGuard. */
 @WebSocketGateway()
 export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(RealtimeGateway.name);

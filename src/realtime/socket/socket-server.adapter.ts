@@ -35,9 +35,6 @@ export class SocketServerAdapter extends IoAdapter {
     return super.createIOServer(port, { ...options, ...limits } as ServerOptions);
   }
 
-  /**
-   * Binds neither `@SubscribeMessage` nor `handleConnection` of any gateway: Nest's subscriptions cost each socket several KiB, and their
-   * messages would pass the guard and pipe of HTTP requests. Listeners are added to the server (realtime.gateway.ts).
-   */
+  /** Binds no handlers: Nest's subscriptions cost each socket several KiB, and messages would pass the guard and pipe of HTTP requests. */
   override bindClientConnect(): void {}
 }

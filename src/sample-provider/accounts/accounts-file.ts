@@ -32,24 +32,19 @@ export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProv
   if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
 }
 
-/**
- * Reads the accounts file (contract §2).
- *
- * @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value
- */
+/** Reads the accounts file (contract §2). @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value */
 export function readAccountsFile({ path, variable }: SecretFile): Account[] {
   let content: string;
   try {
     content = decodeText(readFileSync(path));
   } catch (error) {
-    throw new InvalidSettings([
-      errorLine(variable, unreadable(error), 'a readable JSON file of accounts', quote(path)),
-    ]);
+    const line = errorLine(variable, unreadable(error), 'a readable JSON file of accounts', quote(path));
+    throw new InvalidSettings([line]);
   }
   return parseAccounts(content, variable);
 }
 
-/** Parses accounts. @param variable for the errors @throws as `readAccountsFile` */
+/** @param variable for the errors @throws as `readAccountsFile` */
 export function parseAccounts(json: string, variable: string): Account[] {
   let entries: unknown;
   try {

@@ -12,7 +12,6 @@ export interface Account {
   readonly avatar_url?: string;
 }
 
-/** Account with a public password. */
 export interface DemoAccount extends Account {
   readonly password: string;
   /** Roles on the administration page (contract §9). */

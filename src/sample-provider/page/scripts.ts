@@ -1,7 +1,4 @@
-/**
- * Focuses the first empty field, shows the password on request, and posts the form once. The form has no `autofocus`, which Chromium
- * blocks in a frame of another site.
- */
+/** Form of the login page. It has no `autofocus`, which Chromium blocks in a frame of another site. */
 export const formScript = `
 (() => {
   const form = document.querySelector('form');
@@ -43,10 +40,7 @@ export const formScript = `
 })();
 `;
 
-/**
- * Notifies the page around the frame (docs/frontend.md), if it has the origin of the redirect URI: of Escape, which a page does not
- * receive from a frame of another site, and of the height of the content, against scroll bars.
- */
+/** Notifies the page around the frame (docs/frontend.md) of Escape, and of the height of the content, against scroll bars. */
 export const frameScript = `
 (() => {
   const asked = new URLSearchParams(location.search).get('redirect_uri') ?? '';

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { FailedPasswords, type Attempt } from './failed-passwords.js';
+import { FailedPasswords, type Attempt } from './password-check.js';
 
 let failures: FailedPasswords;
 

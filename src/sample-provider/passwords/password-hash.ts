@@ -20,12 +20,7 @@ export interface PasswordHash {
   readonly hash: Buffer;
 }
 
-/**
- * Reads `scrypt$N$r$p$salt$hash`: three decimal numbers, then salt (16 to 64 bytes) and hash (32 bytes) in
- * base64url without padding.
- *
- * @returns undefined for any other text, or for more than 256 MiB
- */
+/** Reads `scrypt$N$r$p$salt$hash`, the last two in base64url. @returns undefined for any other text, or for more than 256 MiB */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const match = FORMAT.exec(text);
   if (!match) return undefined;

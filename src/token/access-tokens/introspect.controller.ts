@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { NO_CLAIMS, tokenMembers } from '../../user/claims.js';
+import { tokenMembers } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { OrAsPassword, ServiceKeyOnly } from '../guard/access.js';
 import { TokenInspector } from './token-inspector.js';
@@ -96,10 +96,10 @@ export class IntrospectController {
     const inspected = await this.tokens.inspect(token);
     if (!inspected) return { active: false };
     if (inspected.kind === 'refresh_token' && hint !== 'refresh_token') return { active: false };
-    const { session, authentication, kind, jti, iat, exp, iss, aud } = inspected;
+    const { session, authentication, kind, jti, iat, exp, iss, aud, claimsVersion } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
     const ids = { sub, sid, device_id: deviceId ?? undefined, jti };
-    const { effective } = (await this.claims.find(sub)) ?? NO_CLAIMS;
+    const { effective } = await this.claims.current(sub, claimsVersion);
     const own = { active: true, ...ids, iat, exp, iss, aud, token_type: kind, ...authentication };
     return { ...own, ...tokenMembers(effective) };
   }

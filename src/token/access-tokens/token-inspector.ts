@@ -19,6 +19,8 @@ export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 
   readonly authentication: Authentication | undefined;
   readonly kind: 'Bearer' | 'refresh_token';
   readonly jti?: string;
+  /** Version of the user's claims now; absent if it was not read. */
+  readonly claimsVersion?: number;
 }
 
 /** Looks up tokens of either kind, for revocation and introspection. */
@@ -37,11 +39,12 @@ export class TokenInspector {
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
-    const verified = await this.accessTokens.find(token);
+    const verified = await this.accessTokens.inspect(token);
     if (!verified) return undefined;
     const { jti, iat, exp, iss, aud, auth_time, acr, amr } = verified.claims;
     const authentication = { auth_time, acr, amr };
-    return { session: verified.session, authentication, kind: 'Bearer', jti, iat, exp, iss, aud };
+    const { session, claimsVersion } = verified;
+    return { session, authentication, kind: 'Bearer', jti, iat, exp, iss, aud, claimsVersion };
   }
 
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */

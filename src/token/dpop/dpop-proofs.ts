@@ -22,18 +22,10 @@ const DESCRIPTIONS: Readonly<Record<ProofError, string>> = {
 /** Validates proofs of possession (RFC 9449) for the endpoints of this service, by the database's clock. */
 @Injectable()
 export class DpopProofs {
-  private readonly isHtu: Readonly<Record<DpopCall['path'], (address: string) => boolean>>;
-
   constructor(
     private readonly clock: Clock,
-    @Inject(SETTINGS) { publicUrl, production }: Settings,
-  ) {
-    const endpoint = (path: DpopCall['path']) => sameEndpoint(publicUrl + path, { loopback: !production });
-    this.isHtu = {
-      '/oauth2/token': endpoint('/oauth2/token'),
-      '/oauth2/refresh': endpoint('/oauth2/refresh'),
-    };
-  }
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /**
    * Validates the proof of a request.
@@ -42,7 +34,9 @@ export class DpopProofs {
    */
   async validate({ header, path }: DpopCall): Promise<DpopProof | undefined> {
     if (header === undefined) return undefined;
-    const result = await validateProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
+    const { publicUrl, production } = this.settings;
+    const isHtu = sameEndpoint(publicUrl + path, { loopback: !production });
+    const result = await validateProof(header, { isHtu, now: this.clock.now() });
     if (typeof result === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[result]);
     return result;
   }
@@ -50,19 +44,17 @@ export class DpopProofs {
 
 /**
  * Returns a comparison with an address of ours, without query and fragment and normalized (RFC 9449 §4.3, 9).
- *
  * @param own absolute and normalized
  * @param loopback whether all names of the loopback interface are equal
  */
 export function sameEndpoint(own: string, { loopback }: { loopback: boolean }): (address: string) => boolean {
-  const ours = new URL(own);
-  const isHere = loopback && isLoopbackUrl(own);
   return (address) => {
     if (address === own) return true;
+    const ours = new URL(own);
     const url = parseUrl(address);
     if (!url) return false;
     const { protocol, hostname, port, pathname, username, password } = url;
-    const sameHost = hostname === ours.hostname || (isHere && isLoopbackUrl(address));
+    const sameHost = hostname === ours.hostname || (loopback && isLoopbackUrl(own) && isLoopbackUrl(address));
     const same = protocol === ours.protocol && port === ours.port && pathname === ours.pathname;
     return same && sameHost && username === '' && password === '';
   };

@@ -46,7 +46,9 @@ export class JwtGuard implements CanActivate {
   canActivate(context: ExecutionContext): true | Promise<true> {
     const route = context.getHandler();
     const access =
-      this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [route, context.getClass()]) ?? 'user';
+      this.reflector.get<Access | undefined>(ACCESS, route) ??
+      this.reflector.get<Access | undefined>(ACCESS, context.getClass()) ??
+      'user';
     if (access === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
     if (access === 'user') return this.admit(request, this.requireUser(request));

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ServiceKey, ServiceRight } from '../../config/secrets/service-key.js';
+import type { ServiceRight } from '../../config/secrets/service-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 
 /** Holder of a service key. */
@@ -13,10 +13,14 @@ export interface KeyHolder {
 /** Service keys (contract §2, SERVICE_KEYS). */
 @Injectable()
 export class ServiceKeys {
-  private readonly keys: readonly (Omit<ServiceKey, 'key'> & { readonly hash: Buffer })[];
+  private readonly keys: readonly { readonly hash: Buffer; readonly holder: KeyHolder }[];
 
-  constructor(@Inject(SETTINGS) settings: Settings) {
-    this.keys = settings.serviceKeys.map(({ key, ...rest }) => ({ ...rest, hash: hash(key) }));
+  constructor(@Inject(SETTINGS) { serviceKeys }: Settings) {
+    this.keys = serviceKeys.map(({ key, name }) => {
+      const same = serviceKeys.filter((other) => other.key === key);
+      const rights = new Set(same.flatMap((other) => other.rights));
+      return { hash: sha256(key), holder: { name, rights } };
+    });
   }
 
   /**
@@ -24,13 +28,12 @@ export class ServiceKeys {
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {
-    const given = hash(text);
-    const found = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
-    const [first] = found;
-    return first && { name: first.name, rights: new Set(found.flatMap(({ rights }) => rights)) };
+    const given = sha256(text);
+    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
+    return found?.holder;
   }
 }
 
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+function sha256(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
 }

@@ -1,6 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { Public } from '../guard/access.js';
-import { KeyService, type JwkSet } from './key.service.js';
+import type { JwkSet } from './key-ring.js';
+import { KeyService } from './key.service.js';
 
 @Public()
 @Controller()

@@ -9,8 +9,6 @@ import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.j
 import { KeyStore, KeyReader, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
-export type { JwkSet, PublishedJwk } from './key-ring.js';
-
 /** Every instance applies a new or revoked key within a second (contract §5). */
 const READ_EVERY_MS = 500;
 const CHECK_AGE_EVERY_MS = 60_000;
@@ -76,10 +74,11 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.ring.revokedKids;
   }
 
-  /** Returns the public key that a token's header names, if the header is one of ours. */
-  verificationKey(token: string): KeyObject | undefined {
-    const header = readHeader(token);
-    return header && this.ring.publicKey(header.kid, this.clock.now());
+  /** Returns the key that a token's header names, if the header is one of ours. */
+  verificationKey(token: string): { readonly kid: string; readonly publicKey: KeyObject } | undefined {
+    const kid = readHeader(token)?.kid;
+    const publicKey = kid === undefined ? undefined : this.ring.publicKey(kid, this.clock.now());
+    return kid === undefined || !publicKey ? undefined : { kid, publicKey };
   }
 
   /**

@@ -50,14 +50,6 @@ const BY_COMMAND = systemOrigin('keys');
 
 export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
 
-class UnknownKey extends Error {
-  override readonly name = 'UnknownKey';
-
-  constructor(kid: string) {
-    super(`There is no signing key ${kid}.`);
-  }
-}
-
 /** Makes and withdraws signing keys in the database: for the service and for the command `keys`. */
 @Injectable()
 export class KeyStore {
@@ -118,12 +110,12 @@ export class KeyStore {
   /**
    * Revokes a key: its tokens are rejected everywhere within a second (contract §5).
    * @returns the successor, if one had to be made
-   * @throws UnknownKey, and UnreadableKey as `rotate` does; nothing has changed then
+   * @throws an error for an unknown key, and UnreadableKey as `rotate` does; nothing has changed then
    */
   revoke(kid: string): Promise<NewKey | undefined> {
     return this.change(async (manager, keys) => {
       const key = keys.find((candidate) => candidate.kid === kid);
-      if (!key) throw new UnknownKey(kid);
+      if (!key) throw new Error(`There is no signing key ${kid}.`);
       if (key.revokedAt) return undefined;
       const anotherSigns = keys.some((other) => other !== key && other.state === 'signing');
       // `now()` is the time before the wait for the lock. Two statements: Citus rejects `clock_timestamp()` in an UPDATE.

@@ -37,11 +37,8 @@ export class KnownTokens {
       const columns = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
       const rows =
         sessions.length === 1
-          ? await sql.query<Row & Record<string, unknown>>(
-              FIND,
-              columns.map(([id]) => id),
-            )
-          : await sql.query<Row & Record<string, unknown>>(FIND_MANY, columns.map(plainArray));
+          ? await sql.query<Row>(FIND, columns.flat())
+          : await sql.query<Row>(FIND_MANY, columns.map(plainArray));
       const bySession = new Map(rows.map((row) => [row.sessionId, row]));
       return sessions.map(({ sessionId }) => bySession.get(sessionId));
     });

@@ -66,7 +66,7 @@ describe('a refresh (spec §4.4)', () => {
       audit as AuditTrail,
       events,
     );
-    return service.refresh(token ?? makeRefreshToken(session, bound), call, ORIGIN);
+    return service.refresh(token ?? makeRefreshToken(session, bound), call, () => ORIGIN);
   }
 
   it.each<[string, Given, DpopProof | undefined]>([

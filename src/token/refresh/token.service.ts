@@ -11,7 +11,7 @@ import { TokenInspector } from '../access-tokens/token-inspector.js';
 
 /** Answer of POST /oauth2/refresh (spec §4.4). */
 export class RefreshedToken {
-  /** A new JWT. */
+  /** A JWT. */
   access_token!: string;
 
   token_type!: 'Bearer';
@@ -34,15 +34,16 @@ export class TokenService {
   /**
    * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
    * @param call is used if the session is bound to a key (contract §5)
+   * @param originOf is called for a refusal only
    * @throws OAuthError `invalid_grant` if the token is unknown or expired, `invalid_dpop_proof` if only the proof is invalid
    */
-  async refresh(refreshToken: string, call: DpopCall, origin: Origin): Promise<RefreshedToken> {
+  async refresh(refreshToken: string, call: DpopCall, originOf: () => Origin): Promise<RefreshedToken> {
     const held = parseRefreshToken(refreshToken);
     try {
       if (!held) throw unknown();
       return await this.renew(refreshToken, held, call);
     } catch (error) {
-      if (error instanceof OAuthError) this.report(error, refreshToken, held?.session, origin);
+      if (error instanceof OAuthError) this.report(error, refreshToken, held?.session, originOf());
       throw error;
     }
   }

@@ -8,15 +8,11 @@ import {
   type BeforeApplicationShutdown,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChangedClaims, type EndedSession } from '../../events.js';
-import { EventStream, eventText } from '../../http/event-stream.js';
+import { answerWithStream, EventStreams, eventText, type EventStream } from '../../http/event-stream.js';
 import { ServiceKeyOnly } from '../guard/access.js';
 import { EndedSessionStore } from './ended-sessions.store.js';
 import { KeyService } from '../keys/key.service.js';
-
-const MOST = 100;
-const RETRY_AFTER_S = '5';
 
 /** Comment that shows that the connection is alive. */
 const ALIVE = ':\n\n';
@@ -33,10 +29,9 @@ const MOST_WAITING = 8 * 1024 * 1024;
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
   /** All open streams, with what they were not sent yet. */
-  private readonly streams = new Map<EventStream, Waiting>();
+  private readonly streams = new EventStreams<Waiting>();
   /** Endings that were found by the reading in progress. */
   private pieces: string[] = [];
-  private stopping = false;
 
   constructor(
     private readonly store: EndedSessionStore,
@@ -44,17 +39,17 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     events: Events,
   ) {
     events.on('session.ended', (ended) => {
-      if (this.streams.size > 0) addTo(this.pieces, endedText(ended));
+      if (this.streams.open.size > 0) addTo(this.pieces, endedText(ended));
     });
     events.on('claims.changed', (changed) => {
-      if (this.streams.size > 0) addTo(this.pieces, changedText(changed));
-      for (const { isReady, changed: users } of this.streams.values())
+      if (this.streams.open.size > 0) addTo(this.pieces, changedText(changed));
+      for (const { isReady, changed: users } of this.streams.open.values())
         if (!isReady) users.add(changed.userId);
     });
     events.on('sessions.read', ({ cursor }) => this.flush(cursor));
-    events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.size }));
+    events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.open.size }));
     events.on('key.revoked', ({ kid }) => {
-      for (const stream of this.streams.keys()) stream.send(revokedText(kid));
+      for (const stream of this.streams.open.keys()) stream.send(revokedText(kid));
     });
   }
 
@@ -63,28 +58,13 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
    * @param lastEventId cursor of the reader
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
-  async open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
-    if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
-    if (this.streams.size >= MOST) {
-      throw new OAuthError('slow_down', 'too many streams are open', {
-        headers: { 'Retry-After': RETRY_AFTER_S },
-      });
-    }
+  open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
     const waiting = new Waiting(stream);
-    this.streams.set(stream, waiting); // before the past is read, so that no ending is missed
-    stream.onClose(() => this.streams.delete(stream));
-    try {
-      await this.sendPast(stream, waiting, lastEventId);
-    } finally {
-      // `close` is not emitted if the response was closed before.
-      if (!waiting.isReady) this.streams.delete(stream);
-    }
+    return this.streams.add(stream, waiting, () => this.sendPast(stream, waiting, lastEventId));
   }
 
-  /** Runs after the listener has closed (contract §8): readers reconnect elsewhere with their cursors. */
   beforeApplicationShutdown(): void {
-    this.stopping = true;
-    for (const stream of this.streams.keys()) stream.end();
+    this.streams.stop();
   }
 
   private async sendPast(
@@ -112,7 +92,8 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     const { pieces } = this;
     this.pieces = [];
     const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
-    for (const waiting of this.streams.values()) waiting.add(pieces, waiting.isReady ? forReady : forOthers);
+    for (const waiting of this.streams.open.values())
+      waiting.add(pieces, waiting.isReady ? forReady : forOthers);
   }
 }
 
@@ -131,15 +112,12 @@ export class EndedSessionsController {
    */
   @ServiceKeyOnly('read')
   @Get('ended')
-  async endedSessions(
-    @Req() { method }: Request,
+  endedSessions(
+    @Req() request: Request,
     @Res() response: Response,
     @Headers('last-event-id') lastEventId: string | undefined,
   ): Promise<void> {
-    const stream = new EventStream(response);
-    if (method !== 'HEAD') return this.streams.open(stream, lastEventId);
-    stream.begin();
-    response.end(); // the head alone (RFC 9110 §9.3.2)
+    return answerWithStream(request, response, (stream) => this.streams.open(stream, lastEventId));
   }
 }
 

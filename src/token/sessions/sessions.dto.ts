@@ -1,79 +1,50 @@
-import { Expose, Type } from 'class-transformer';
-import { browserOf } from '../../http/user-agent.js';
-import type { KnownSession } from './session-list.js';
-
-/** A live session (contract §9), made from a KnownSession, its Browser and its provider. */
+/** A live session (contract §9). */
 export class SessionView {
   /** UUID. */
-  @Expose({ name: 'sessionId' })
   session_id!: string;
 
   /** Null if the client named no device. */
-  @Expose({ name: 'deviceId' })
   device_id!: string | null;
 
   /** Name of the provider at which the user signed in. */
-  @Expose()
   provider!: string;
 
   /** The sign-in; in JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'createdAt' })
-  @Type(() => Date)
   created_at!: Date;
 
   /** The last use, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'lastUsedAt' })
-  @Type(() => Date)
   last_used_at!: Date;
 
   /** In JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'expiresAt' })
-  @Type(() => Date)
   expires_at!: Date;
 
   /** Whether it is bound to a key of the client. */
-  @Expose()
   bound!: boolean;
 
   /** When the user last authenticated, as the provider says; null if it does not say. In JSON RFC 3339, UTC, with milliseconds. */
-  @Expose({ name: 'authTime' })
-  @Type(() => Date)
   auth_time!: Date | null;
 
   /** Address of the sign-in, as far as the service keeps it. */
-  @Expose()
   address!: string | null;
 
   /** Of the sign-in; null if it had none. */
-  @Expose({ name: 'userAgent' })
   user_agent!: string | null;
 
   /** Name and main version, from the user agent; null if it is unknown. */
-  @Expose()
   browser!: string | null;
 
   /** Operating system with its version if the user agent tells it; null if it is unknown. */
-  @Expose()
   os!: string | null;
 
   /** Whether its device has an open socket on some instance; advisory (contract §7). */
-  @Expose()
   online!: boolean;
 }
 
 /** Live sessions of a user, a page. */
 export class SessionList {
   /** Newest use first; 100 at most. */
-  @Expose()
-  @Type(() => SessionView)
   sessions!: SessionView[];
 
   /** For the next page; left out on the last one. */
-  @Expose()
   next_cursor?: string;
-}
-
-/** What a SessionView is made from. */
-export function asListed(session: KnownSession, provider: string): object {
-  return Object.assign(browserOf(session.userAgent), session, { provider });
 }

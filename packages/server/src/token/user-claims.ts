@@ -22,6 +22,7 @@ const TOP_LEVEL: Readonly<Record<Exclude<keyof UserClaims, 'claims'>, (value: un
   email: isText,
   preferred_username: isText,
 };
+const MEMBERS = [...Object.entries(TOP_LEVEL), ['claims', isObject] as const];
 
 /**
  * Replaces the user's claims of a token. Claims of a wrong type are left out: fewer rights, never more.
@@ -29,12 +30,10 @@ const TOP_LEVEL: Readonly<Record<Exclude<keyof UserClaims, 'claims'>, (value: un
  */
 export function withUserClaims<Token extends UserClaims>(token: Token, source: object): Token {
   const current = { ...token } as Record<string, unknown>;
-  const { claims, ...others } = source as Record<string, unknown>;
-  delete current['claims'];
-  if (isObject(claims)) current['claims'] = claims;
-  for (const [name, isValid] of Object.entries(TOP_LEVEL)) {
-    delete current[name];
-    if (isValid(others[name])) current[name] = others[name];
+  const replacing = source as Record<string, unknown>;
+  for (const [name, isValid] of MEMBERS) {
+    if (isValid(replacing[name])) current[name] = replacing[name];
+    else if (current[name] !== undefined) delete current[name];
   }
   return current as Token;
 }

@@ -1,8 +1,0 @@
-import { Module } from '@nestjs/common';
-import { RealtimeModule } from '../realtime/realtime.module.js';
-import { DemoController } from './demo.controller.js';
-import { DemoPushController } from './demo-push.controller.js';
-
-/** The demo page at `/`, with its callback at `/callback` (contract §2 `DEMO_ENABLED`). */
-@Module({ imports: [RealtimeModule], controllers: [DemoController, DemoPushController] })
-export class DemoModule {}

@@ -1,0 +1,20 @@
+/** Answer of GET /me (contract §4). */
+export class Me {
+  /** UUID. */
+  user_id!: string;
+
+  /** Null if the provider sent none. */
+  username!: string | null;
+
+  /** Null if the provider sent none. */
+  email!: string | null;
+
+  /** Null if the provider sent none. */
+  avatar_url!: string | null;
+
+  /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
+  created_at!: Date;
+
+  /** Claims of the user now, by name (contract §5). */
+  claims!: Record<string, unknown>;
+}
