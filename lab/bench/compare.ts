@@ -83,13 +83,16 @@ async function workOf(workload: HttpWorkload, known: KnownSessions, port: number
   if (workload === 'W1') return refreshes(known);
   if (workload === 'W1P') return { refreshesOf: known.boundSessions };
   if (workload === 'W3') return { signInAt: 'latchkey' };
-  const tokens = await accessTokens(port, known.refreshTokens.slice(0, VERIFIED));
+  return introspections(await accessTokens(port, known.refreshTokens.slice(0, VERIFIED)));
+}
+
+export function introspections(tokens: readonly string[]): Work {
   const headers = `Authorization: Bearer ${SERVICE_KEY}\r\n`;
   const requests = tokens.map((token) => String(postForm('/oauth2/introspect', { token }, headers)));
   return { requests, mark: '"active":true' };
 }
 
-export function refreshes({ refreshTokens }: KnownSessions): Work {
+export function refreshes({ refreshTokens }: Pick<KnownSessions, 'refreshTokens'>): Work {
   const requests = refreshTokens.map((refresh_token) =>
     String(postRequest('/oauth2/refresh', { refresh_token })),
   );

@@ -70,7 +70,8 @@ export async function fillClaims(admin: Client): Promise<void> {
   await admin.query('VACUUM (ANALYZE) users');
 }
 
-async function insertUsers(admin: Client): Promise<void> {
+/** Inserts those who sign in, with their devices. @param also whether the floors get them, too */
+export async function insertUsers(admin: Client, also = true): Promise<void> {
   const numbers = [...Array(SIGN_IN_USERS).keys()];
   const identities = numbers.map(codeOf).map(identityOf);
   await admin.query(
@@ -91,7 +92,7 @@ async function insertUsers(admin: Client): Promise<void> {
      JOIN users USING (provider_user_id)`,
     [numbers.map(codeOf), numbers.map(deviceIdOf)],
   );
-  for (const table of ['users', 'devices']) {
+  for (const table of also ? ['users', 'devices'] : []) {
     const { rows } = await admin.query<{ columns: string }>(
       `SELECT string_agg(column_name, ', ') AS columns FROM information_schema.columns
        WHERE table_schema = 'floor' AND table_name = $1`,
@@ -102,7 +103,7 @@ async function insertUsers(admin: Client): Promise<void> {
   }
 }
 
-function newTokens(count: number, bound: boolean): string[] {
+export function newTokens(count: number, bound: boolean): string[] {
   return Array.from({ length: count }, () =>
     makeRefreshToken({ userId: randomUUID(), sessionId: randomUUID(), deviceId: randomUUID() }, bound),
   );
@@ -116,7 +117,7 @@ function newKey(): { key: JsonWebKey; jkt: Buffer } {
   return { key, jkt: createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest() };
 }
 
-async function insertSessions(
+export async function insertSessions(
   admin: Client,
   sessions: readonly { token: string; jkt: Buffer | null }[],
 ): Promise<void> {

@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { errorReason } from '../database/statements/error-facts.js';
 
+const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';
+
 /** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 no Citus */
 export async function runDistribute(): Promise<number> {
   try {
@@ -12,11 +14,8 @@ export async function runDistribute(): Promise<number> {
     const { distributeDatabase } = await import('./distribute.js');
     const { directTarget } = await import('../database/pool/connection-target.js');
     const log = (line: string): void => void process.stdout.write(`${line}\n`);
-    if (!(await distributeDatabase(directTarget(settings), log)))
-      return fail(
-        2,
-        'this database is no Citus cluster: it lacks the extension "citus", and nothing was done',
-      );
+    const isCluster = await distributeDatabase(directTarget(settings), log);
+    if (!isCluster) return fail(2, NO_CLUSTER);
     log('Done: start the service now.');
     return 0;
   } catch (error) {

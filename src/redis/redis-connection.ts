@@ -19,8 +19,8 @@ export class RedisConnection implements OnApplicationShutdown {
   /** Incremented if a connection opens or closes: the result of an earlier self-test is then ignored. */
   private epoch = 0;
   private nextTest?: NodeJS.Timeout;
-  /** Last warning that was logged, until Redis is usable again. */
-  private warned: string | undefined;
+  /** Why Redis is not usable, as it was logged. */
+  problem: string | undefined;
 
   /** @param client for commands; they fail at once while Redis is unreachable */
   constructor(readonly client: Redis) {
@@ -42,19 +42,12 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
 
-  /** Why Redis is not usable, if that is known. */
-  get problem(): string | undefined {
-    return this.warned;
-  }
-
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;
-    try {
-      await this.client.ping();
-      return true;
-    } catch {
-      return false;
-    }
+    return this.client.ping().then(
+      () => true,
+      () => false,
+    );
   }
 
   /** @param listener called each time the connections have become usable; at least one of them is new then */
@@ -93,18 +86,18 @@ export class RedisConnection implements OnApplicationShutdown {
 
   private onUsable(): void {
     this.usable = true;
-    if (this.warned !== undefined) this.logger.log('Redis is back');
-    this.warned = undefined;
+    if (this.problem !== undefined) this.logger.log('Redis is back');
+    this.problem = undefined;
     for (const listener of this.listeners) listener();
   }
 
   private onUnusable(error: unknown): void {
     this.usable = false;
     const reason = error instanceof Error ? error.message : 'unknown';
-    if (this.warned !== reason) {
+    if (this.problem !== reason) {
       this.logger.warn(`Redis cannot be used and counts as away (rights: docs/production.md): ${reason}`);
     }
-    this.warned = reason;
+    this.problem = reason;
     this.nextTest = setTimeout(() => {
       if (error instanceof Unusable && error.elsewhere) this.reconnect();
       else void this.test();
@@ -113,9 +106,9 @@ export class RedisConnection implements OnApplicationShutdown {
 
   /** Each attempt to reconnect causes an error: only the first one is logged. */
   private onError(error: Error): void {
-    if (this.warned !== undefined) return;
+    if (this.problem !== undefined) return;
     this.logger.warn({ err: error, msg: 'Redis is away' });
-    this.warned = error.message;
+    this.problem = error.message;
   }
 
   private forget(): void {

@@ -3,6 +3,7 @@ import {
   Inject,
   Injectable,
   Logger,
+  Module,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
@@ -11,7 +12,9 @@ import { errorCode } from '../database/statements/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
+import { Sql } from '../database/statements/sql.js';
+import { ExpiredRows, expiringTables, RowBatches, type ExpiringTable } from './expired-rows.js';
+import { TimeSlices } from './expired-slices.js';
 
 const EVERY_MS = 30_000; // expired rows are removed within a minute (contract §5)
 
@@ -135,3 +138,13 @@ function mayDoWithFewer(error: unknown): boolean {
   if (code === '57014') return true; // query_canceled
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !isDatabaseAway(error);
 }
+
+const expiredRows = {
+  provide: ExpiredRows,
+  inject: [Sql, DataSource],
+  useFactory: (sql: Sql, dataSource: DataSource): ExpiredRows =>
+    sql.distributed ? new TimeSlices(dataSource) : new RowBatches(sql),
+};
+
+@Module({ providers: [expiredRows, Removal] })
+export class RemovalModule {}

@@ -50,7 +50,9 @@ export function enabledProviders(
     if (provider) providers.set(name, provider);
   }
   const mock: Given = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
-  if (!isBuiltIn(mock) || !isSampleEnabled(mock, surroundings.production)) return { providers };
+  // In production, the built-in provider must be enabled by name (contract §2).
+  const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
+  if (!isBuiltIn(mock) || !isOn) return { providers };
   return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
 }
 
@@ -68,22 +70,14 @@ export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' 
   return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
 }
 
-/** In production, the built-in provider must be enabled by name (contract §2). */
-function isSampleEnabled(given: Given, production: boolean): boolean {
-  return given.variables.has('enabled') ? isEnabled(given) : !production;
-}
-
 /** In production, the built-in provider needs accounts (contract §2). */
 function parseSampleProvider(given: Given, { production, cwd }: Surroundings): SampleProviderSettings {
   const { accounts, ...others } = options(given);
   checkAdapterKeys(given, 'contract');
   const variable = variableOf(given, 'accounts');
   if (production && accounts === undefined) {
-    addUnset(
-      given,
-      'accounts',
-      'a JSON file of accounts, because the built-in sample provider is enabled in production',
-    );
+    const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
+    addUnset(given, 'accounts', use);
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
@@ -112,9 +106,8 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   const shared = ofEveryProvider(given);
   if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const [file, keyFile] = ['client_secret', 'client_key'].map((key) =>
-    secretFiles.get(variableOf(given, key)),
-  );
+  const fileOf = (key: string) => secretFiles.get(variableOf(given, key));
+  const [file, keyFile] = [fileOf('client_secret'), fileOf('client_key')];
   const accepted = production ? strongSecret : providerKeys.client_secret.parser;
   return {
     name,

@@ -14,15 +14,9 @@ export interface KeptSecret<T> {
 
 /** Files under `DATA_DIR`, and what was generated into them, by the setting that they replace. */
 const FILES = {
-  SECRET_KEY: {
-    name: 'secret-key',
-    made: (file: string) => `A new key was generated: ${file}. Keep this file.`,
-  },
-  SERVICE_KEYS: {
-    name: 'service-key',
-    made: (file: string) => `A key with all rights was generated: ${file}.`,
-  },
-};
+  SECRET_KEY: ['secret-key', 'A new key', ' Keep this file.'],
+  SERVICE_KEYS: ['service-key', 'A key with all rights', ''],
+} as const;
 
 /**
  * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret, since the file appears at
@@ -35,7 +29,7 @@ export function keptSecret<T>(
   parser: Parser<T>,
   access: 'generated' | 'existing' | 'checked',
 ): KeptSecret<T> {
-  const { name, made } = FILES[setting];
+  const [name, key, advice] = FILES[setting];
   const file = join(dataDir, name);
   const generates = access === 'generated';
   try {
@@ -45,7 +39,8 @@ export function keptSecret<T>(
     }
     if (generates) fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const isNew = generates && !fs.existsSync(file) && create(file);
-    return { ...readSecret(file, parser), ...(isNew && { warning: `${setting} is not set. ${made(file)}` }) };
+    const warning = `${setting} is not set. ${key} was generated: ${file}.${advice}`;
+    return { ...readSecret(file, parser), ...(isNew && { warning }) };
   } catch (error) {
     const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
     throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);

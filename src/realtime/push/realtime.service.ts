@@ -31,7 +31,7 @@ interface Row {
   readonly sent_at: Date;
 }
 
-/** Finds the target and appends the event. Returns no row if the user or their device does not exist. */
+/** Finds the target and appends the event: one statement that spans modules. Returns no row if the user or their device does not exist. */
 const PUSH = {
   name: 'push',
   text: `
