@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadSettings } from './config/settings/load-settings.js';
-import type { Settings } from './config/settings/settings.js';
 import { createLog } from './operations/log.js';
 import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
@@ -42,15 +41,13 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   for (const line of providerLines(settings, service.providers)) log.info(line);
   if (service.providers.length === 0)
     log.warn('No user can sign in: no provider is enabled. Set the keys of one (providers.<name>.url, …).');
-  if (isForPeople) process.stdout.write(welcome(settings, publicAccounts(settings), hasColors(), facts));
+  const { sampleProvider } = settings;
+  const accounts = sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
+  if (isForPeople) process.stdout.write(welcome(settings, accounts, hasColors(), facts));
   else log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
   void service.checkProviders((line) => log.warn(line)); // in the background: the other providers can be used
 
   await signalled;
   await service.stop();
   await endTraces?.();
-}
-
-function publicAccounts({ sampleProvider }: Settings): typeof demoAccounts {
-  return sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
 }

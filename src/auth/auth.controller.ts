@@ -86,9 +86,8 @@ export class AuthController {
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, () => origin);
-    if (body instanceof ClientTokenDto) {
-      return this.clientExchange.exchange(body, call, { authorization, origin });
-    }
+    if (body instanceof ClientTokenDto)
+      return this.clientExchange.exchange(body, call, origin, authorization);
     return this.auth.exchange(body, call, origin);
   }
 

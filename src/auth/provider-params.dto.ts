@@ -56,7 +56,6 @@ const STANDARD: readonly (keyof ProviderParamsDto)[] = [
 /**
  * Returns the parameters that a client passes to the provider's page: the standard ones, validated before, and those of the
  * provider's setting `allowed_params`.
- *
  * @param query of the request, as it came
  * @throws OAuthError `invalid_request` if a parameter is repeated, over-long or has control characters
  */

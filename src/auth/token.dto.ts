@@ -92,7 +92,6 @@ type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 /**
  * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
  * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send another state.
- *
  * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */

@@ -138,7 +138,7 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
       );
     }
     const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
-    secrets.push(state, ...textsIn(memory));
+    secrets.push(state, ...Object.values(memory ?? {}).filter((value) => typeof value === 'string'));
     report.add('register', 'for this check', redirectUri);
     const landing = await land(url, redirectUri);
     const back = landing.kind === 'callback' ? landing.url : (await person.signIn(url)).url;
@@ -190,7 +190,7 @@ function shown(value: unknown): string {
 
 const VERDICTS = { ok: 'pass', warning: 'advice', FAIL: 'fail' } as const;
 
-/** For programs; the members of `results` are those of the report on the contract's rules (docs/provider-contract.md). */
+/** For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md). */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     if (!(verdict in VERDICTS)) return [];
@@ -213,8 +213,4 @@ function redacted(text: string, secrets: readonly string[]): string {
     .filter((secret) => secret.length >= 4)
     .flatMap((secret) => [secret, encodeURIComponent(secret)])
     .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-}
-
-function textsIn(memory: Readonly<Record<string, unknown>> = {}): string[] {
-  return Object.values(memory).filter((value) => typeof value === 'string');
 }

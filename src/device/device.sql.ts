@@ -16,7 +16,6 @@ export const UPSERT_DEVICE = `
 
 /**
  * Upserts devices of several users in the order of their keys; returns each with the text `facts` (DEVICE_FACTS).
- *
  * @param from member of the `WITH` with the columns of the table, and no device twice
  * @param after member of the `WITH` that is executed first
  */

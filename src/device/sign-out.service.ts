@@ -68,7 +68,6 @@ export class SignOutService {
    * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
    * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
    * sign-out that failed between two slices can be repeated.
-   *
    * @param target the session, device and user that the scope refers to
    * @returns number of sessions that have ended
    */

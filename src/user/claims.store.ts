@@ -94,7 +94,6 @@ export class ClaimsStore {
    * Replaces the claims of one source. If the effective claims change, the same transaction appends `claims.changed` to the user's
    * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins. A suspended user who signs in
    * keeps the claims.
-   *
    * @returns the claims afterwards; undefined without such a user
    * @throws DatabaseBusy if too many changes wait
    */

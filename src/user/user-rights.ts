@@ -14,20 +14,15 @@ const ROLES = {
 export class UserRights {
   constructor(
     private readonly sql: Sql,
-    @Inject(SETTINGS)
-    private readonly settings: Pick<
-      Settings,
-      'adminEnabled' | 'adminRole' | 'supportRole' | 'adminProviders' | 'production'
-    >,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Right that a user's roles grant now; null: none. */
   async of(userId: string): Promise<'users' | 'support' | null> {
     const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
     if (!adminEnabled) return null;
-    const [user] = await this.sql.query<{ provider: string; given: unknown[]; set: unknown[] }>(ROLES, [
-      userId,
-    ]);
+    type Row = { provider: string; given: unknown[]; set: unknown[] };
+    const [user] = await this.sql.query<Row>(ROLES, [userId]);
     if (!user) return null;
     const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
     const roles = [...user.set, ...(isTrusted ? user.given : [])];

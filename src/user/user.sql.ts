@@ -34,7 +34,6 @@ export const UPDATE_USER = `
  * users whose claims have the version `claims_version`, as the token says, and who are not suspended; nothing is written of the others.
  * All users are locked; `held_user` has their `suspended_at`.
  * A token with claims of the application makes no user: they were those of a user who was removed.
- *
  * @param from member of the `WITH` with the columns of the table, and no user twice
  * @param last name of the last member
  */

@@ -1,3 +1,4 @@
+import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { jest } from '@jest/globals';
@@ -48,7 +49,10 @@ describe('stored signing keys', () => {
     database = await createDatabase();
   });
   beforeEach(async () => {
-    const options = { ...unhurriedOptions(dataSourceOptions(database.url, 6)), entities: [SigningKey] };
+    const options = {
+      ...unhurriedOptions(dataSourceOptions(database.url, 6)),
+      entities: [SigningKey, StoredAuditEvent],
+    };
     dataSource = await new DataSource(options).initialize();
     sql = new CountingSql(dataSource);
     audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });

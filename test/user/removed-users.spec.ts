@@ -5,6 +5,7 @@ import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.j
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
+import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { UserDirectory } from '../../src/auth/users/user-directory.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
@@ -61,7 +62,7 @@ describe.each([
 
   beforeEach(async () => {
     database = await createDatabase();
-    const entities = [Channel, Device, Instance, Presence, StoredChannelEvent, User];
+    const entities = [Channel, Device, Instance, Presence, StoredAuditEvent, StoredChannelEvent, User];
     dataSource = await new DataSource({
       ...unhurriedOptions(dataSourceOptions(database.url, 4)),
       entities,

@@ -12,17 +12,10 @@ import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
+import { StateService, testState } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
-import {
-  addressOf,
-  clientErrorOf,
-  ErrorForClient,
-  type ClientError,
-  type ClientRequest,
-  withQuery,
-} from './client-request.js';
+import { addressOf, clientErrorOf, ErrorForClient, type ClientError, withQuery } from './client-request.js';
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
@@ -108,53 +101,36 @@ export class ClientCallbackController {
     return provider;
   }
 
-  /** Spends the state of a stock client's sign-in. @returns its redirect URI, with a code */
+  /** Spends the state of a stock client's sign-in. @returns redirect URI of the client, with a code */
   private addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
     const { name } = provider.settings;
+    const { code, ticket, state, iss, error, error_description: description } = params;
     return this.refusals.report(origin, async (attempt) => {
-      const signIn = await this.states.consume(params.state);
-      const { clientRequest: client } = signIn;
+      const { clientRequest: client, redirectUri, memory, ...signIn } = await this.states.consume(state);
       if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
       // Each provider has its own callback, against mix-up (RFC 9700 §4.4.2.2).
       if (signIn.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
       attempt.provider = name;
+      const { publicUrl } = this.settings;
       try {
-        return await this.finish(provider, client, signIn, params);
+        if (error !== undefined) {
+          await provider.checkIssuer(iss);
+          const reason = wordsOf(error, description, [state]);
+          if (isForClient(error)) throw new ErrorForClient(client, publicUrl, error, { reason });
+          provider.warnOfCallback(error, description, [state]);
+          const cause = new ProviderRefusal(error, 'the callback says');
+          throw new ErrorForClient(client, publicUrl, 'server_error', { cause, reason });
+        }
+        const asked = this.clock.now();
+        const request = { code: (code ?? ticket)!, state, redirectUri, iss, memory }; // providerOf found one
+        const identity = await provider.exchange(request, true);
+        const ours = await this.codes.issue(client, { provider: name, identity, asked });
+        return addressOf(client, publicUrl, { code: ours });
       } catch (cause) {
         if (cause instanceof ErrorForClient) throw cause;
-        throw this.refusal(client, clientErrorOf(cause), { cause });
+        throw new ErrorForClient(client, publicUrl, clientErrorOf(cause), { cause });
       }
     });
-  }
-
-  /** @returns redirect URI of the client, with a code */
-  private async finish(
-    provider: Provider,
-    client: ClientRequest,
-    { redirectUri, memory }: PendingSignIn,
-    { code, ticket, state, iss, error, error_description: description }: ClientCallbackDto,
-  ): Promise<string> {
-    if (error !== undefined) {
-      await provider.checkIssuer(iss);
-      const reason = wordsOf(error, description, [state]);
-      if (isForClient(error)) throw this.refusal(client, error, { reason });
-      provider.warnOfCallback(error, description, [state]);
-      const cause = new ProviderRefusal(error, 'the callback says');
-      throw this.refusal(client, 'server_error', { cause, reason });
-    }
-    const asked = this.clock.now();
-    const ownCode = (code ?? ticket)!; // checked before
-    const identity = await provider.exchange({ code: ownCode, state, redirectUri, iss, memory }, true);
-    const ours = await this.codes.issue(client, { provider: provider.settings.name, identity, asked });
-    return addressOf(client, this.settings.publicUrl, { code: ours });
-  }
-
-  private refusal(
-    client: ClientRequest,
-    error: ClientError,
-    options: { readonly cause?: unknown; readonly reason?: string },
-  ): ErrorForClient {
-    return new ErrorForClient(client, this.settings.publicUrl, error, options);
   }
 }
 

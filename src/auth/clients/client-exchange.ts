@@ -27,7 +27,8 @@ export class ClientExchange {
   exchange(
     params: ClientTokenDto,
     call: DpopCall,
-    { authorization, origin }: { readonly authorization: string | undefined; readonly origin: Origin },
+    origin: Origin,
+    authorization?: string,
   ): Promise<IssuedTokens> {
     return this.refusals.report(origin, async (attempt) => {
       const named = basicClientId(authorization);
@@ -57,11 +58,9 @@ function checkBinding(
 }
 
 /**
- * The client's name for itself in `Authorization: Basic` (RFC 6749 §2.3.1). The password is not looked at: clients have no
- * secrets here (contract §4).
- *
- * @returns its spellings: as it was sent, since not every client encodes it, and decoded as a form. Undefined: there is none
- * @throws OAuthError `invalid_request` when the header cannot be read
+ * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the password is ignored.
+ * @returns as it was sent, since not every client encodes it, and decoded as a form
+ * @throws OAuthError `invalid_request` if the header cannot be read
  */
 function basicClientId(authorization = ''): readonly string[] | undefined {
   if (!/^basic(?: |$)/i.test(authorization)) return undefined;

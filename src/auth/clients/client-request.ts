@@ -20,7 +20,6 @@ type Answer = Readonly<Record<string, string | undefined>>;
 
 /**
  * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
- *
  * @param issuer PUBLIC_URL
  */
 export function addressOf({ redirectUri, state }: ClientAddress, issuer: string, answer: Answer): string {

@@ -166,7 +166,6 @@ export class BatchedSignIns extends SignInWriter {
   /**
    * Records sign-ins of different users: all of them, or none. Sign-ins that are refused are left out. The bounds are
    * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
-   *
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
    * @returns result by user id
    */

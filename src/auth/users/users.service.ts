@@ -140,10 +140,8 @@ export class UsersService {
   }
 
   private async endSession(userId: string, sessionId: string, origin: Origin): Promise<number> {
-    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, [
-      userId,
-      sessionId,
-    ]);
+    const values = [userId, sessionId];
+    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, values);
     if (!session) return this.notFound();
     return this.signOuts.signOut('session', { userId, sessionId, ...session }, origin);
   }

@@ -50,7 +50,9 @@ export function enabledProviders(
     if (provider) providers.set(name, provider);
   }
   const mock: Given = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
-  if (!isBuiltIn(mock) || !isSampleEnabled(mock, surroundings.production)) return { providers };
+  // In production, the built-in provider must be enabled by name (contract §2).
+  const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
+  if (!isBuiltIn(mock) || !isOn) return { providers };
   return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
 }
 
@@ -66,11 +68,6 @@ function isEnabled(given: Given): boolean {
 export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' {
   const adapter = variables.get('adapter')?.text ?? providerKeys.adapter.default;
   return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
-}
-
-/** In production, the built-in provider must be enabled by name (contract §2). */
-function isSampleEnabled(given: Given, production: boolean): boolean {
-  return given.variables.has('enabled') ? isEnabled(given) : !production;
 }
 
 /** In production, the built-in provider needs accounts (contract §2). */

@@ -17,13 +17,10 @@ export class SecretKey {
 
 /** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
 export const secretKey = parser('at least 32 bytes, written as hex or base64', (text) => {
-  const key = isHex(text) ? Buffer.from(text, 'hex') : fromBase64(text);
+  const isHex = text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
+  const key = isHex ? Buffer.from(text, 'hex') : fromBase64(text);
   return key !== undefined && key.length >= 32 ? new SecretKey(key) : undefined;
 });
-
-function isHex(text: string): boolean {
-  return text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
-}
 
 /** Strict: Node's decoder skips unknown characters, so a typing error would shorten the key. */
 function fromBase64(text: string): Buffer | undefined {

@@ -59,7 +59,9 @@ export function warningsFor(env: Environment, values: Values, providers: Provide
   if (values.redirectUris === undefined) {
     warnings.push('REDIRECT_URIS is not set. Any absolute http(s) URL is accepted as a redirect URI.');
   }
-  if (values.publicUrl === undefined && (values.nodeEnv === 'production' || !isAtLocalhost(values.host))) {
+  const { nodeEnv, publicUrl, host } = values;
+  const isAtLocalhost = isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
+  if (publicUrl === undefined && (nodeEnv === 'production' || !isAtLocalhost)) {
     warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
   const strangers = values.adminProviders?.filter((name) => name !== SAMPLE_PROVIDER && !providers.has(name));
@@ -74,11 +76,6 @@ export function warningsFor(env: Environment, values: Values, providers: Provide
     ...Object.keys(env).flatMap((variable) => (env[variable] ? unknownOfService(variable) : [])),
     ...[...providers.values()].flatMap(unknownOfProvider),
   ];
-}
-
-/** Whether a service that listens at `host` is reached at `localhost`. */
-function isAtLocalhost(host: string): boolean {
-  return isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
 }
 
 const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];

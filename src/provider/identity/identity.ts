@@ -53,7 +53,7 @@ export function parseIdentity(body: unknown, warn?: (line: string) => void): Ide
     avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
-    authTime: isTime(authTime) ? authTime : null,
+    authTime: typeof authTime === 'number' && authTime >= 0 && authTime <= LATEST ? authTime : null,
     acr: isPlain(acr, MAX_ACR) ? acr : null,
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
@@ -72,10 +72,6 @@ export function isHttpUrl(value: unknown): value is string {
 }
 
 const LATEST = 253_402_300_799; // the end of the year 9999
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= LATEST;
-}
 
 /** Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176, URIs. */
 function isPlain(value: unknown, maxLength: number): value is string {

@@ -25,7 +25,9 @@ export function readLogout(claims: JWTPayload, now: number): Logout {
   const until = exp === undefined ? iat + WITHOUT_EXP_S : Math.min(exp, iat + LONGEST_S);
   if (until <= now) throw new Error('it has expired');
   if (!isName(jti)) throw new Error('jti is missing or unusable');
-  if (!hasEvent(claims['events'])) throw new Error('events does not name a back-channel logout');
+  const { events } = claims;
+  if (!isObject(events) || !Object.hasOwn(events, EVENT) || !isObject(events[EVENT]))
+    throw new Error('events does not name a back-channel logout');
   // §2.4: an ID token must not pass as a logout token.
   if (Object.hasOwn(claims, 'nonce')) throw new Error('it has a nonce');
   if (sub === undefined && sid === undefined) throw new Error('it has neither sub nor sid');
@@ -36,10 +38,6 @@ function nameIn(claim: unknown): string | null {
   if (claim === undefined) return null;
   if (!isName(claim)) throw new Error('sub or sid is unusable');
   return claim;
-}
-
-function hasEvent(events: unknown): boolean {
-  return isObject(events) && Object.hasOwn(events, EVENT) && isObject(events[EVENT]);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

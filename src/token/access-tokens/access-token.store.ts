@@ -84,7 +84,6 @@ export class AccessTokenStore {
    * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
    * key than the proven one, and no token is stored for its proof. Concurrent refreshes are batched into one statement, and
    * signed when it is made. A token with old claims is not stored, but signed again: only then the claims are read.
-   *
    * @returns undefined if nothing was stored
    * @throws DatabaseBusy if the claims change each time
    */

@@ -54,6 +54,14 @@ export interface IssuedAccessToken {
  */
 const PROOF_KEPT_S = 180;
 
+interface TokenContent {
+  readonly authentication?: Authentication | undefined;
+  /** Determines the `jti`, so only one token can be stored for it. */
+  readonly proof?: DpopProof | undefined;
+  /** Effective claims of the user. */
+  readonly claims: Claims;
+}
+
 @Injectable()
 export class AccessTokens {
   constructor(
@@ -64,21 +72,10 @@ export class AccessTokens {
 
   /**
    * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
-   * @param proof determines the `jti`, so only one token can be stored for it
-   * @param authentication absent: the token is silent about it
-   * @param claims effective claims of the user
    */
   issue(
     { userId, sessionId, deviceId }: Session,
-    {
-      authentication,
-      proof,
-      claims,
-    }: {
-      readonly authentication?: Authentication | undefined;
-      readonly proof?: DpopProof | undefined;
-      readonly claims: Claims;
-    },
+    { authentication, proof, claims }: TokenContent,
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
     const { header, privateKey } = this.keys.signing;

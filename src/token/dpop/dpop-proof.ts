@@ -33,7 +33,6 @@ const verifyInPool = promisify(verify);
 
 /**
  * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects replays.
- *
  * @param header Node.js joins repeated headers with a comma, which makes them malformed
  */
 export async function validateProof(header: string, call: ProvenCall): Promise<DpopProof | ProofError> {

@@ -97,7 +97,6 @@ export class EndedSessionStore {
   /**
    * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A user
    * whose claims change meanwhile is read later. `found` counts the changes that were not read before.
-   *
    * @param isWanted whether the claims of a change are read: they are far larger than the change
    */
   async *changedBetween(
@@ -125,7 +124,6 @@ export class EndedSessionStore {
   /**
    * Reads the sessions that have ended before now, and the claims that have changed; EndedSessions finds later commits. Rows of
    * sessions are removed only after the last token of the session (session.sql.ts).
-   *
    * @param lastEventId cursor; without it, and if it is malformed or in the future, everything is read
    * @returns the pages, and the cursor after them
    * @throws OAuthError `server_error` on a standby, and errors of the database

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Events, type EndedSession } from '../../events.js';
-import { EndedSessionStore, timeOf, type Change, type ReadChange } from './ended-sessions.store.js';
+import { Events } from '../../events.js';
+import { EndedSessionStore, timeOf, type Change } from './ended-sessions.store.js';
 
 /** Every instance knows of a sign-out within a second (contract §4), without Redis. */
 const READ_EVERY_MS = 500;
@@ -39,11 +39,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
   async onModuleInit(): Promise<void> {
-    await this.readBack(
-      WIDEST_MS,
-      ({ sessionId }) => void this.remember(sessionId),
-      (change) => this.remember(idOf(change)) && false,
-    );
+    await this.readBack(WIDEST_MS, false);
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -63,16 +59,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     try {
       const nth = this.readings + 1;
       const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
-      const isPrimary = await this.readBack(
-        window,
-        (ended) => {
-          if (this.remember(ended.sessionId)) this.events.emit('session.ended', ended);
-        },
-        (change) => !this.known.has(idOf(change)),
-        (changed) => {
-          if (this.remember(idOf(changed))) this.events.emit('claims.changed', changed);
-        },
-      );
+      const isPrimary = await this.readBack(window, true);
       this.readings = nth;
       this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
     } catch (error) {
@@ -84,17 +71,11 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Reads the sessions and changes around the last reading and the present: the clock may have been set back, or be that of another machine.
-   *
    * @param window milliseconds to both sides
-   * @param isWanted whether the claims of a change are read
+   * @param emits whether new ones are emitted, or only remembered
    * @returns false on a standby, which may lack sessions
    */
-  private async readBack(
-    window: number,
-    take: (ended: EndedSession) => void,
-    isWanted: (change: Change) => boolean,
-    takeChange?: (changed: ReadChange) => void,
-  ): Promise<boolean> {
+  private async readBack(window: number, emits: boolean): Promise<boolean> {
     const time = await this.store.time();
     const { at, isStandby } = time;
     this.readAt ??= at;
@@ -103,12 +84,15 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     let count = 0;
     for await (const page of this.store.between(from, to, time)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      page.forEach(take);
+      for (const ended of page)
+        if (this.remember(ended.sessionId) && emits) this.events.emit('session.ended', ended);
       count += page.length;
     }
+    const isWanted = (change: Change): boolean =>
+      emits ? !this.known.has(idOf(change)) : this.remember(idOf(change)) && false;
     for await (const { found, changed } of this.store.changedBetween(from, to, time, isWanted)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      changed.forEach((one) => takeChange?.(one));
+      for (const one of changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
       count += found;
     }
     if (window === WIDEST_MS) this.isQuiet = count < FEW;

@@ -32,7 +32,6 @@ export function insertRefreshTokens(from: string): string {
 
 /**
  * Inserts several tokens, ordered by key as refreshes do, so that two statements with equal proofs do not deadlock.
- *
  * @param from member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
  * @param after member that is executed before
  */

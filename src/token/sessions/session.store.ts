@@ -48,7 +48,6 @@ const END = ending(`
 /**
  * Ends a slice of sessions, device by device. After the commit their access tokens are rejected, since verification reads the
  * session; EndedSessions notifies the instances that hold their sockets.
- *
  * @returns the ended sessions; fewer than SLICE after the last slice
  */
 export function endSessions(
@@ -98,7 +97,6 @@ export class TooManyUsers extends Error {
 /**
  * Finds the users with sessions that are meant and not signed out, ordered by id. If the provider names only the session, its
  * subjects are added to the names: other sessions of the subject may be meant as well.
- *
  * @throws TooManyUsers
  */
 export async function usersAtProvider(
