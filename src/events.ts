@@ -42,25 +42,19 @@ export interface ChannelEvent {
   readonly sentAt: string;
 }
 
-/** State that modules report for metrics. */
+/** State that modules report for metrics (operations/metrics/state-metrics.ts describes it). */
 export interface ServiceState {
   readonly sockets: number;
   readonly connectedUsers: number;
-  /** Handshakes in the queue, and transports that are not admitted yet. */
   readonly handshakesWaiting: number;
   readonly transportsWaiting: number;
-  /** Pages of histories in the queue. */
   readonly historyReadsWaiting: number;
-  /** Deliveries of events since the start, each socket counted. */
   readonly deliveries: number;
-  /** Users with an unsent notification to other instances. */
   readonly hintsUnsent: number;
-  /** Whether notifications of other instances arrive. */
   readonly hintsArrive: boolean;
   readonly endedSessionStreams: number;
-  /** Seconds by which the slowest webhook of this instance is behind; 0 if another instance sends. */
+  /** Seconds. */
   readonly webhookDelay: number;
-  /** Refusals since the start that were not stored. */
   readonly auditEventsLeftOut: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;

@@ -16,13 +16,6 @@ export interface CountedRow {
 const MOST_ERRORS = 30;
 const OTHER = 'other';
 
-/** Last sign-in and last refusal of a provider; 0: none. */
-export interface Last {
-  successAt: number;
-  failureAt: number;
-  error: string | null;
-}
-
 /** Rows by hour, event, provider and error; its size does not depend on the number of sign-ins. */
 export class SignInTallies {
   private readonly hours = new Map<number, Map<string, CountedRow>>();
@@ -65,8 +58,9 @@ export class SignInTallies {
     return all.toSorted((one, other) => other.count - one.count).slice(0, most);
   }
 
-  last(provider: string): Last {
-    const last: Last = { successAt: 0, failureAt: 0, error: null };
+  /** Returns times of the last sign-in and the last refusal of a provider; 0: none. */
+  last(provider: string): { successAt: number; failureAt: number; error: string | null } {
+    const last = { successAt: 0, failureAt: 0, error: null as string | null };
     for (const row of this.rows()) {
       if (row.provider !== provider) continue;
       if (row.event === 'sign_in') last.successAt = Math.max(last.successAt, row.last);

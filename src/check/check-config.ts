@@ -20,7 +20,7 @@ import { KeyCipher } from '../token/keys/key-cipher.js';
 import { isUsable, KEY_LIVES, type StoredKey } from '../token/keys/key-life.js';
 import type { CheckReport } from './check-report.js';
 
-/** Milliseconds. A start waits longer for a database, and Redis may be away; whoever runs this command wants an answer. */
+/** Milliseconds. A start waits longer for a database; a person waits for this command. */
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 

@@ -190,7 +190,7 @@ function shown(value: unknown): string {
 
 const VERDICTS = { ok: 'pass', warning: 'advice', FAIL: 'fail' } as const;
 
-/** For programs; the members of `results` are those of the report on the contract's rules (docs/provider-contract.md). */
+/** For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md). */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     if (!(verdict in VERDICTS)) return [];

@@ -39,7 +39,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
 /** The demo page: static files, each with a route, so that other requests never look for a file. */
 @Public()
 @Controller()
-export class DemoController {
+class DemoController {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
   /** The page signs in at the sample provider, unless its query names another. */
@@ -81,7 +81,7 @@ class DemoPushDto {
 }
 
 @Controller('demo/push')
-export class DemoPushController {
+class DemoPushController {
   constructor(
     private readonly realtime: RealtimeService,
     @Inject(SETTINGS) private readonly settings: Settings,

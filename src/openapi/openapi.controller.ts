@@ -50,7 +50,7 @@ const Revalidated = () => Header('Cache-Control', 'no-cache');
 /** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
 @Public()
 @Controller('docs')
-export class OpenApiController {
+class OpenApiController {
   private text?: string;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}

@@ -49,21 +49,17 @@ export class MetricsServer implements OnApplicationShutdown {
   }
 
   private async answer({ url = '', method }: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (url.split('?')[0] !== '/metrics') {
-      return refuse(response, new OAuthError('not_found', 'there is nothing at this path'));
-    }
-    if (method !== 'GET' && method !== 'HEAD') {
-      const headers = { Allow: 'GET, HEAD' };
-      return refuse(
-        response,
-        new OAuthError('method_not_allowed', 'this path has other methods', { headers }),
-      );
-    }
+    const headers = { Allow: 'GET, HEAD' };
     try {
+      if (url.split('?')[0] !== '/metrics')
+        throw new OAuthError('not_found', 'there is nothing at this path');
+      if (method !== 'GET' && method !== 'HEAD')
+        throw new OAuthError('method_not_allowed', 'this path has other methods', { headers });
       const text = await this.metrics.text();
-      const headers = { ...ANSWER_HEADERS, 'Content-Type': Metrics.contentType };
-      response.writeHead(200, { ...headers, 'Content-Length': Buffer.byteLength(text) }).end(text);
+      const length = { 'Content-Type': Metrics.contentType, 'Content-Length': Buffer.byteLength(text) };
+      response.writeHead(200, { ...ANSWER_HEADERS, ...length }).end(text);
     } catch (error) {
+      if (error instanceof OAuthError) return refuse(response, error);
       this.logger.error({ err: error, msg: 'metrics could not be read' });
       refuse(response, toServerError(error));
     }
