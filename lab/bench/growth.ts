@@ -211,17 +211,18 @@ async function workOf(
 
 /** Does one call after the other until `end`, which returns how many a second. */
 function beside(call: () => Promise<unknown>): { end(): Promise<number> } {
-  let [isOver, count] = [false, 0];
+  const over = new AbortController();
+  let count = 0;
   const began = performance.now();
   const done = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await call();
       count++;
     }
   })();
   return {
     async end() {
-      isOver = true;
+      over.abort();
       await done;
       return (count * 1000) / (performance.now() - began);
     },

@@ -18,7 +18,8 @@ import type { Options } from './options.js';
 import { medianOf, print, printHeading } from './report.js';
 import { signInUsers, SOCKETS_A_USER } from './sockets.js';
 
-const WARM_UP_MS = 1500;
+/** For each instance. */
+const WARM_UP_MS = 3000;
 const CONNECTIONS = 64;
 const USERS = 100;
 /** `ttl` of a push, in seconds. */
@@ -64,40 +65,38 @@ export async function compareInstances(options: Options, cleanup: Cleanup): Prom
 
   await printHeading(HEADING, options, admin);
   for (const bus of redis ? [undefined, redis] : [undefined]) {
-    const rows = [[bus ? 'with Redis' : 'without Redis', ...FIGURES]];
+    const rows: string[][] = [];
+    const alone = new Map<string, readonly number[]>();
     for (const count of options.instances!)
       await withInstances(count, { ...servers, redis: bus }, options, cleanup, async (ports, measure) => {
+        const add = async (title: string, work: Work): Promise<void> => {
+          const figures = await measure(work);
+          rows.push([String(count), title, ...figures.map((figure) => figure.toFixed(0))]);
+          if (count === 1) alone.set(title, figures);
+          const one = alone.get(title);
+          if (count === 1 || !one || !title.startsWith('push')) return;
+          const more = figures.map((figure, n) => (n === 0 ? '' : (figure - one[n]!).toFixed(0)));
+          rows.push(['', '  more than with 1 instance', ...more]);
+        };
         await admin.query('TRUNCATE access_tokens, authorization_states');
-        const title = `${count} instance${count === 1 ? '' : 's'}:`;
         for (const run of ['refresh', 'sign-in'])
-          rows.push([
-            `${title} ${run}`,
-            ...(await measure((milliseconds) =>
-              load.requests({ run, port: ports, connections: CONNECTIONS, milliseconds }),
-            )),
-          ]);
+          await add(run, (milliseconds) =>
+            load.requests({ run, port: ports, connections: CONNECTIONS, milliseconds }),
+          );
         await openSockets(load, ports, SOCKETS_A_USER);
-        rows.push([
-          `${title} push to 20 sockets`,
-          ...(await measure(pushes(load, ports, SOCKETS_A_USER, NOT_STORED))),
-        ]);
+        await add(
+          `push to ${SOCKETS_A_USER} sockets, ttl 0`,
+          pushes(load, ports, SOCKETS_A_USER, NOT_STORED),
+        );
+        await load.sockets({ do: 'close' });
+        await openSockets(load, ports, 1);
+        // Users are on one instance after the other, and so are pushes: now each push comes to the next instance.
+        const next = [...ports.slice(1), ports[0]!];
+        for (const ttl of [NOT_STORED, STORED])
+          await add(`push to 1 socket, ttl ${ttl}`, pushes(load, next, 1, ttl));
         await load.sockets({ do: 'close' });
       });
-    await withInstances(2, { ...servers, redis: bus }, options, cleanup, async (ports, measure) => {
-      await openSockets(load, ports, 1);
-      for (const ttl of [NOT_STORED, STORED])
-        // Users are on both instances in turn: with the ports reversed, each push reaches the other instance.
-        for (const [place, to] of [
-          ['same', ports],
-          ['other', ports.toReversed()],
-        ] as const)
-          rows.push([
-            `push with ttl ${ttl}, socket on the ${place} instance`,
-            ...(await measure(pushes(load, to, 1, ttl))),
-          ]);
-      await load.sockets({ do: 'close' });
-    });
-    print(rows);
+    print([['instances', bus ? 'with Redis' : 'without Redis', ...FIGURES], ...rows]);
   }
   if (!redis) console.log('\nRedis is left out: redis-server is missing.');
   sizes.push(...(await rowSizes(admin, ['access_tokens', 'audit_events', 'channel_events'])));
@@ -110,7 +109,7 @@ async function withInstances(
   { database: { admin, pid, url }, redis, providerUrl }: Servers,
   { rounds, seconds }: Options,
   cleanup: Cleanup,
-  use: (ports: readonly number[], measure: (work: Work) => Promise<string[]>) => Promise<void>,
+  use: (ports: readonly number[], measure: (work: Work) => Promise<number[]>) => Promise<void>,
 ): Promise<void> {
   const group = new Cleanup();
   cleanup.add(() => group.run());
@@ -125,16 +124,18 @@ async function withInstances(
   await use(
     instances.map(({ port }) => port),
     async (work) => {
+      await admin.query('CHECKPOINT'); // before the warm-up, which then writes most of the full-page images
       await work(WARM_UP_MS * count);
       const turns: number[][] = [];
       while (turns.length < rounds) {
-        await admin.query('CHECKPOINT');
+        const log = await logPosition(admin);
         const before = cpu();
         const { count: done, seconds: took } = await work(seconds * 1000);
         const used = cpu().map((time, n) => (time - before[n]!) / done);
-        turns.push([done / took, ...used, used.reduce((sum, one) => sum + one)]);
+        const logged = ((await logPosition(admin)) - log) / done;
+        turns.push([done / took, ...used, used.reduce((sum, one) => sum + one), logged]);
       }
-      return FIGURES.map((_, n) => medianOf(turns.map((turn) => turn[n]!)).toFixed(0));
+      return FIGURES.map((_, n) => medianOf(turns.map((turn) => turn[n]!)));
     },
   );
   await group.run();
@@ -175,6 +176,14 @@ function pin(pid: number, cores: string): void {
   spawnSync('taskset', ['-acp', cores, String(pid)], { stdio: 'ignore' });
 }
 
+/** Bytes of PostgreSQL's write-ahead log so far. */
+async function logPosition(admin: Client): Promise<number> {
+  const { rows } = await admin.query<{ bytes: string }>(
+    `SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes`,
+  );
+  return Number(rows[0]!.bytes);
+}
+
 async function rowSizes(admin: Client, tables: readonly string[]): Promise<string[][]> {
   const sizes: string[][] = [];
   for (const table of tables) {
@@ -186,7 +195,8 @@ async function rowSizes(admin: Client, tables: readonly string[]): Promise<strin
   return sizes;
 }
 
-const FIGURES = ['a second', 'services µs', 'database µs', 'Redis µs', 'sum µs'];
+const FIGURES = ['a second', 'services µs', 'database µs', 'Redis µs', 'sum µs', 'log bytes'];
 
 const HEADING = `Latchkey, several instances on one database. µs are CPU time a request or push, of all instances in sum.
-The load generator runs on the last core, all servers on the other cores: compare CPU times, not requests a second.`;
+The load generator runs on the last core, all servers on the other cores: compare CPU times, not requests a second.
+A push to 1 socket is sent to the instance after the socket's, so that each push causes a notification.`;

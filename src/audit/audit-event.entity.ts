@@ -7,7 +7,7 @@ import { Expires } from '../database/expires.js';
 @Index('audit_events_at', ['at', 'id'])
 @Index('audit_events_refused', ['at', 'id'], { where: `result = 'refused'` })
 export class StoredAuditEvent {
-  // The properties have the names of the columns, which are those of `GET /audit`.
+  // The properties are named like the columns, and like the members of `GET /audit`.
   @PrimaryColumn('uuid')
   user_id!: string;
 

@@ -33,8 +33,8 @@ const FIRST_START = `
   WHERE datname = current_database() AND usename = session_user AND pid <> pg_backend_pid()
     AND (application_name = current_setting('application_name') OR backend_xid IS NOT NULL)`;
 /**
- * `horizon`: no event before it can still be committed, since each transaction that may write one began later: those of the service,
- * and those of its role that have written something (`backend_xid`), but not those of `pg_dump`.
+ * `horizon`: no event before it can still be committed, since each transaction that may write one began later: transactions of the service,
+ * and transactions of its role that have written something (`backend_xid`), but not of `pg_dump`.
  */
 const HORIZON = `
   SELECT pg_is_in_recovery() AS "isStandby", ${LATEST_PLACE} AS latest,

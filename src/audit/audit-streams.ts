@@ -23,7 +23,7 @@ interface Progress {
   current?: Cursor | undefined;
 }
 
-/** Streams of audit events (contract §9). Those that are up to date share a reading, twice a second; others read a page at a time. */
+/** Streams of audit events (contract §9). Streams without a backlog share a reading, twice a second; others read a page at a time. */
 @Injectable()
 export class AuditStreams implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditStreams.name);

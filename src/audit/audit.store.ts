@@ -24,11 +24,11 @@ import { StoredAuditEvent } from './audit-event.entity.js';
 /** Columns to insert. `at` has its default, the time under the locks of the transaction. */
 const COLUMNS = getMetadataArgsStorage()
   .filterColumns(StoredAuditEvent)
+  .filter(({ propertyName }) => propertyName !== 'at')
   .map(({ propertyName, options }) => ({
     name: propertyName as keyof AuditRow,
     type: options.type as string,
-  }))
-  .filter(({ name }) => String(name) !== 'at');
+  }));
 const INSERT = `INSERT INTO audit_events (${COLUMNS.map(({ name }) => name).join(', ')})`;
 const ARRAYS = COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
 

@@ -11,7 +11,7 @@ export const OWN_EVENTS_TTL = 86_400;
 /**
  * Appends an event to a user's history and trims the history, as three members of a `WITH`. The counter's row stays locked until the
  * transaction ends, so offsets become visible in order. Parameters: user, id, name, data as JSON, device (NULL: all), `ttl`,
- * `Settings.channelHistory`. Nothing is appended if `target`, a member of the same `WITH`, has no row.
+ * `Settings.channelHistory`. Nothing is appended if the member `target` of the `WITH` has no row.
  */
 export const APPEND_TO_TARGET = `
     counter AS (
@@ -33,7 +33,7 @@ export const APPEND_TO_TARGET = `
 /**
  * Appends one event to each of several histories, as APPEND_TO_TARGET does. Counters are locked in the order of `user_id`, so that two
  * statements never deadlock here.
- * @param append SQL expressions that may name columns of `from`, a member of the same `WITH` with distinct `user_id`s
+ * @param append SQL expressions that may name columns of `from`, a member of the `WITH` with distinct `user_id`s
  */
 export function appendToEach({
   event,

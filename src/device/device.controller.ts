@@ -28,8 +28,8 @@ export class DeviceController {
   @Get()
   async listDevices(@Caller() caller: Session, @Query() { cursor }: CursorDto): Promise<OwnDeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
-    const list = await this.devices.list(caller.userId, cursor);
-    return { ...list, devices: list.devices.map((device) => asSeen(device, caller)) };
+    const { devices, ...next } = await this.devices.list(caller.userId, cursor);
+    return { ...next, devices: devices.map((device) => asSeen(device, caller)) };
   }
 
   /**
@@ -69,5 +69,5 @@ export class DeviceController {
 }
 
 function asSeen(device: DeviceView, caller: Session): OwnDevice {
-  return { ...device, current: device.device_id === caller.deviceId };
+  return Object.assign(device, { current: device.device_id === caller.deviceId });
 }

@@ -27,8 +27,8 @@ export async function findDevices(
   userId: string,
   cursor?: string,
 ): Promise<DeviceList> {
-  const { page, next } = await readPage<Row>(manager, DEVICES, userId, cursor);
-  return { devices: page.map(viewOf), ...next };
+  const { page, next } = await readPage(manager, DEVICES, viewOf, userId, cursor);
+  return { devices: page, ...next };
 }
 
 export async function findDevice(

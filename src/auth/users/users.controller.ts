@@ -65,7 +65,7 @@ export class UsersController {
     const { manager } = this.dataSource;
     const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
-    return { ...user, devices, sessions };
+    return Object.assign(user, { devices, sessions });
   }
 
   /**

@@ -56,15 +56,17 @@ export function selectPage(table: string, time: string, id: string, condition = 
 }
 
 /** Reads a page. @param text with the rows and the `cursor` of `selectPage` */
-export async function readPage<Row>(
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name it by their `viewOf`
+export async function readPage<Row, View>(
   manager: EntityManager,
   text: string,
+  viewOf: (row: Row) => View,
   userId: string,
   after?: string,
-): Promise<{ readonly page: readonly Row[]; readonly next: { next_cursor?: string } }> {
+): Promise<{ readonly page: View[]; readonly next: { next_cursor?: string } }> {
   const { place, id } = placeIn(after) ?? {};
   const rows = await manager.query<(Row & { cursor: string })[]>(text, [userId, place, id]);
   const page = rows.slice(0, PAGE);
   const next = rows.length > PAGE ? { next_cursor: page.at(-1)!.cursor } : {};
-  return { page: page.map(({ cursor: _cursor, ...row }) => row as Row), next };
+  return { page: page.map(({ cursor: _cursor, ...row }) => viewOf(row as Row)), next };
 }

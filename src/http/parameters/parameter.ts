@@ -54,7 +54,7 @@ export function RequiredBoolean(): PropertyDecorator {
 /** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
   const isMade = ruleOf('object', (value) => value instanceof dto, 'a JSON object'); // the pipe has made and validated it
-  return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto) as PropertyDecorator);
+  return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto));
 }
 
 export function membersOf(dto: Type, name: string): Type | undefined {

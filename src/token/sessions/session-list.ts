@@ -19,6 +19,7 @@ export async function findSessions(
   cursor?: string,
 ): Promise<SessionList> {
   type Row = Omit<SessionView, 'provider' | 'browser' | 'os'>;
-  const { page, next } = await readPage<Row>(manager, SESSIONS, userId, cursor);
-  return { sessions: page.map((row) => ({ ...row, provider, ...browserOf(row.user_agent) })), ...next };
+  const viewOf = (row: Row): SessionView => ({ ...row, provider, ...browserOf(row.user_agent) });
+  const { page, next } = await readPage(manager, SESSIONS, viewOf, userId, cursor);
+  return { sessions: page, ...next };
 }
