@@ -21,7 +21,7 @@ export class DeviceView {
   /** Name and main version, from the user agent; null if it is unknown. */
   browser!: string | null;
 
-  /** Operating system with its version if the user agent tells it; null if it is unknown. */
+  /** Operating system with its version if the user agent has it; null if it is unknown. */
   os!: string | null;
 
   /** Address of the last sign-in, as far as the service keeps it. */

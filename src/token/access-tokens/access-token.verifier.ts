@@ -22,7 +22,7 @@ export interface VerifiedToken {
 }
 
 // The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. With the
-// session's id, both rows are found by their whole keys. The version tells whether kept claims are current. It
+// session's id, both rows are found by their whole keys. The version shows whether kept claims are current. It
 // uses tables of several modules.
 const IS_LIVE = {
   name: 'access-token-is-live',

@@ -81,7 +81,7 @@ function paddedJson(authentication: Authentication): Buffer {
   return Buffer.from(json.padEnd(Math.ceil((json.length - 1) / UUID_BYTES) * UUID_BYTES + 1));
 }
 
-/** Only the hash tells whether the text is ours: members of another name are left out. */
+/** Only the hash shows whether the text is ours: members of another name are left out. */
 function readAuthentication(json: Buffer): Authentication | undefined {
   try {
     const { auth_time, acr, amr } = JSON.parse(json.toString()) as Authentication;

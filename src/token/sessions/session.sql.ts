@@ -7,12 +7,12 @@ const UNIQUE_VIOLATION = '23505';
 const SESSION =
   'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token, auth_time, address, user_agent';
 
-/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds, `$10` is in seconds since the epoch. */
+/** Inserts a session; the parameters are its columns, `$5` is the lifetime in seconds, `$10` is in seconds since the epoch. */
 export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
       VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9, to_timestamp($10), $11, $12)`;
 
-/** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
+/** Inserts a token; the parameters are its columns, `$4` is its expiry, in seconds since the epoch. */
 export const INSERT_ACCESS_TOKEN = `
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       VALUES ($1, $2, $3, to_timestamp($4), $5)`;
@@ -82,7 +82,7 @@ export function hasMostSessions(userId: string): string {
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
 }
 
-/** Number of live sessions of a user, as an SQL expression. @param most where the count ends */
+/** Number of live sessions of a user, as an SQL expression. @param most limit of the count */
 export function countLiving(userId: string, most = MOST_SESSIONS): string {
   return `(SELECT count(*)::int FROM (
       SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${most}

@@ -33,7 +33,7 @@ export class SessionView {
   /** Name and main version, from the user agent; null if it is unknown. */
   browser!: string | null;
 
-  /** Operating system with its version if the user agent tells it; null if it is unknown. */
+  /** Operating system with its version if the user agent has it; null if it is unknown. */
   os!: string | null;
 
   /** Whether its device has an open socket on some instance; advisory (contract §7). */

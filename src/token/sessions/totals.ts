@@ -8,7 +8,7 @@ import { LIVING } from './session.sql.js';
 const LIVE = `refresh_tokens WHERE ${LIVING}`;
 const FRESH_MS = 60_000;
 
-/** Numbers of users and of live sessions: counted at most once a minute, and only if somebody asks. */
+/** Numbers of users and of live sessions: counted at most once a minute, and only on demand. */
 @Injectable()
 export class Totals {
   readonly users: KeptReading<number>;
