@@ -1,10 +1,11 @@
 import type { EntityManager } from 'typeorm';
+import { answer } from '../http/answer.js';
 import { readPage, selectPage } from '../http/parameters/cursor.js';
 import { browserOf } from '../http/user-agent.js';
 import { isOnline } from '../channel/presence.sql.js';
 import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
 import { Device } from './device.entity.js';
-import type { DeviceList, DeviceView } from './devices.dto.js';
+import { DeviceView, type DeviceList } from './devices.dto.js';
 
 // Each part names the user, so that Citus sends it to the user's node.
 const known = (from: string, more = ''): string => `
@@ -19,7 +20,7 @@ const DEVICES = `${known(selectPage('devices', 'last_seen_at', 'device_id'), ', 
   ORDER BY last_seen_at DESC, device_id`;
 
 type Row = Omit<DeviceView, 'browser' | 'os'>;
-const viewOf = (row: Row): DeviceView => ({ ...row, ...browserOf(row.user_agent) });
+const viewOf = (row: Row): DeviceView => answer(DeviceView, { ...row, ...browserOf(row.user_agent) });
 
 /** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
 export async function findDevices(

@@ -9,7 +9,6 @@ import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
-import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
@@ -20,6 +19,7 @@ import type {
   ProviderAdapter,
 } from './provider-adapter.js';
 import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
+import { within } from './transport/provider-http.js';
 
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');

@@ -2,7 +2,8 @@ const { SyntheticModule } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
 /** Packages that a service in the test's process loads, and that take the most time to load. */
-const SHARED = /^(?:@nestjs\/[\w-]+|class-validator|express|pg|rxjs|socket\.io|typeorm)(?:\/|$)/;
+const SHARED =
+  /^(?:@nestjs\/[\w-]+|class-transformer|class-validator|express|pg|rxjs|socket\.io|typeorm)(?:\/|$)/;
 
 /**
  * Loads these packages once per worker, by Node.js itself; Jest would load them again for each spec file, which costs half a second

@@ -11,6 +11,7 @@ import { Events, type Session } from '../../src/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
 import { AccessTokenStore, type Refresh } from '../../src/token/access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
+import type { KeyRing } from '../../src/token/keys/key-ring.js';
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
@@ -43,9 +44,9 @@ describe('stored access tokens', () => {
   afterAll(() => database.drop());
 
   const clock = { now: () => Date.now() } as Clock;
+  const ring = { signer: { kid: 'k', header, privateKey } } as unknown as KeyRing;
   const keys = (): KeyService =>
     ({
-      signing: { kid: 'k', header, privateKey },
       learn: (token: string) => {
         learned.push(token);
         const isNew = !known;
@@ -58,7 +59,7 @@ describe('stored access tokens', () => {
     const history = new ChannelHistory(dataSource, sql, events, settings);
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const claims = new ClaimsStore(sql, history, clock, audit, settings);
-    return new AccessTokenStore(sql, new AccessTokens(keys(), clock, settings), claims);
+    return new AccessTokenStore(sql, new AccessTokens(ring, clock, settings), claims);
   }
   function verifier(): AccessTokenVerifier {
     const jwt = new JwtService({ secretOrKeyProvider: () => (known ? publicKey : '') });
@@ -201,7 +202,7 @@ describe('stored access tokens', () => {
   describe('are judged', () => {
     /** Signed by our key, and stored nowhere. */
     const unstored = (): string =>
-      new AccessTokens(keys(), clock, settings).issue(
+      new AccessTokens(ring, clock, settings).issue(
         { userId: randomUUID(), sessionId: randomUUID(), deviceId: null },
         { claims: {} },
       ).token;

@@ -140,3 +140,7 @@ function readError(error: unknown): unknown {
   const reason = type === 'encoding.unsupported' ? 'this Content-Encoding is not supported' : UNREADABLE;
   return new OAuthError('invalid_request', reason);
 }
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,5 +1,6 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
+import { isObject } from './body.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const MEMBERS = 'latchkey:members';
@@ -69,10 +70,6 @@ export function AnyObject(): PropertyDecorator {
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
   return ruleOf(ANY_JSON, () => true, 'any JSON');
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function ruleOf(

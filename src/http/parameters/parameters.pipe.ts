@@ -1,8 +1,8 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Form, neitherJsonNorForm } from './body.js';
-import { ANY_JSON, isObject, membersOf, speaksOAuth } from './parameter.js';
+import { Form, isObject, neitherJsonNorForm } from './body.js';
+import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;

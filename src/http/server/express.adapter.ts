@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express, type Response } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
 import { ignoreForeignUpgrades } from './foreign-upgrades.js';
 import { boundUnreadAnswers } from './unread-answers.js';
 
@@ -121,4 +121,13 @@ function classesFor(app: Express): Pick<http.ServerOptions, 'IncomingMessage' | 
     Object.assign(app, { [name]: type.prototype });
   }
   return { IncomingMessage, ServerResponse };
+}
+
+/** Joins middlewares into one layer: Express's router takes half a microsecond for each. */
+export function inOrder(...handlers: RequestHandler[]): RequestHandler {
+  return handlers.reduceRight((rest, handler) => (request, response, next) => {
+    void handler(request, response, (error?: unknown) =>
+      error ? next(error) : void rest(request, response, next),
+    );
+  });
 }

@@ -4,9 +4,9 @@ import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import { errorLine, InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
-import { within } from '../deadline.js';
 import { oneLine } from '../log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
+import { within } from '../transport/provider-http.js';
 
 const TIMES = { load: 30_000, check: 5000 }; // milliseconds; `check` by contract §6
 

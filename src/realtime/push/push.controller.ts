@@ -1,5 +1,6 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { answer } from '../../http/answer.js';
 import { ServiceKeyOnly } from '../../token/guard/access.js';
 import { PushDto, Pushed } from './push.dto.js';
 import { RealtimeService } from './realtime.service.js';
@@ -33,10 +34,11 @@ export class PushController {
     }
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
     const [, caller] = serviceKey.split(/ +/); // idempotency keys belong to the service key
-    return this.realtime.push(userId.toLowerCase(), event, data, {
+    const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
       deviceId: deviceId?.toLowerCase(),
       ttl,
       idempotencyKey: key === undefined ? undefined : `${caller} ${key}`,
     });
+    return answer(Pushed, pushed);
   }
 }

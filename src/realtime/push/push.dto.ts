@@ -1,3 +1,4 @@
+import { Expose } from 'class-transformer';
 import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
 
@@ -8,12 +9,15 @@ const RESERVED =
 /** Answer of POST /push (contract §4). */
 export class Pushed {
   /** The event's own id: a UUID. */
+  @Expose()
   id!: string;
 
   /** The event's number in the user's history; null with a `ttl` of 0. */
+  @Expose()
   offset!: number | null;
 
   /** Whether the target has an open socket on some instance; advisory. */
+  @Expose()
   online!: boolean;
 }
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings/settings.js';
 import type { Clock } from '../../database/clock.js';
 import { AccessTokens, readClaims } from './access-token.js';
-import type { KeyService } from '../keys/key.service.js';
+import type { KeyRing } from '../keys/key-ring.js';
 
 const NOW = 1_800_000_000;
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -12,7 +12,7 @@ const proof = { jkt: Buffer.alloc(32, 1), jti: 'p' };
 describe('an access token', () => {
   const issuer = (accessTokenTtl: number): AccessTokens =>
     new AccessTokens(
-      { signing: { header: 'h', privateKey } } as KeyService,
+      { signer: { header: 'h', privateKey } } as unknown as KeyRing,
       { now: () => NOW * 1000 + 999 } as Clock,
       { publicUrl: 'https://id.example', accessTokenTtl } as Settings,
     );

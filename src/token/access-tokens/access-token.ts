@@ -6,7 +6,7 @@ import type { Session } from '../../events.js';
 import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { Authentication } from '../refresh/refresh-token.js';
-import { KeyService } from '../keys/key.service.js';
+import { KeyRing } from '../keys/key-ring.js';
 import { signJwt } from '../keys/sign-jwt.js';
 import { tokenMembers, type Claims } from '../../user/claims.js';
 
@@ -65,7 +65,7 @@ interface TokenContent {
 @Injectable()
 export class AccessTokens {
   constructor(
-    private readonly keys: KeyService,
+    private readonly keys: KeyRing,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -78,7 +78,7 @@ export class AccessTokens {
     { authentication, proof, claims }: TokenContent,
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
-    const { header, privateKey } = this.keys.signing;
+    const { header, privateKey } = this.keys.signer!; // KeyService sets it before the first request
     const jti = proof ? jtiFor(proof) : randomUUID();
     const iat = Math.floor(this.clock.now() / 1000);
     const exp = iat + expiresIn;

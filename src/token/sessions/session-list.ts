@@ -1,9 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { isOnline, NO_DEVICE } from '../../channel/presence.sql.js';
+import { answer } from '../../http/answer.js';
 import { readPage, selectPage } from '../../http/parameters/cursor.js';
 import { browserOf } from '../../http/user-agent.js';
 import { LIVING } from './session.sql.js';
-import type { SessionList, SessionView } from './sessions.dto.js';
+import { SessionView, type SessionList } from './sessions.dto.js';
 
 // The page is selected first, so that sockets of its devices only are read. It uses tables of several modules.
 const SESSIONS = `
@@ -19,7 +20,8 @@ export async function findSessions(
   cursor?: string,
 ): Promise<SessionList> {
   type Row = Omit<SessionView, 'provider' | 'browser' | 'os'>;
-  const viewOf = (row: Row): SessionView => ({ ...row, provider, ...browserOf(row.user_agent) });
+  const viewOf = (row: Row): SessionView =>
+    answer(SessionView, { ...row, provider, ...browserOf(row.user_agent) });
   const { page, next } = await readPage(manager, SESSIONS, viewOf, userId, cursor);
   return { sessions: page, ...next };
 }
