@@ -18,7 +18,8 @@ export async function hydra({ databaseUrl, cleanup }: Surroundings): Promise<Pee
   const issuer = `http://localhost:${port}`;
   const env = {
     ...process.env,
-    DSN: `${databaseUrl.href}?sslmode=disable&max_conns=20`,
+    // A request with a transaction takes a second connection: with fewer than there are requests, all wait for ever.
+    DSN: `${databaseUrl.href}?sslmode=disable&max_conns=72&max_idle_conns=72`,
     LOG_LEVEL: 'error',
     SECRETS_SYSTEM: randomBytes(32).toString('hex'),
     SERVE_ADMIN_HOST: '127.0.0.1',
