@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
+import { ProviderHttp } from '../../src/provider/transport/provider-http.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
@@ -70,7 +71,8 @@ describe('a proxy in the environment', () => {
     const own = { ...settings, internalUrl: 'http://own-address.invalid' };
     const signal = AbortSignal.timeout(5000);
     const asked = { code: 'c', state: 's', redirectUri: 'https://app.example/cb', signal };
-    await expect(service.app.get(ContractAdapter).exchange(own, asked)).rejects.toThrow();
+    const adapter = new ContractAdapter(service.app.get(ProviderHttp));
+    await expect(adapter.exchange(own, asked)).rejects.toThrow();
     expect(proxy.sockets).toEqual([]);
   });
 
