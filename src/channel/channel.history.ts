@@ -216,10 +216,11 @@ export class ChannelHistory {
   }
 }
 
-function eventOf(userId: string, { at, data: json, ...row }: Row): ChannelEvent {
-  let data: unknown;
+/** Neither JSON that cannot be parsed nor a time of `infinity` may keep a reader from the events after it. */
+function eventOf(userId: string, { at, data, ...row }: Row): ChannelEvent {
   try {
-    data = JSON.parse(json);
-  } catch {} // undeliverable
-  return { ...row, userId, data, sentAt: at.toISOString() };
+    return { ...row, userId, data: JSON.parse(data) as unknown, sentAt: at.toISOString() };
+  } catch {
+    return { ...row, userId, data: undefined, sentAt: '' };
+  }
 }
