@@ -2,7 +2,9 @@ import { createPublicKey, randomUUID } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { signJwt } from '../../src/token/keys/sign-jwt.js';
+import { query } from '../support/database.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { routes as documented } from '../openapi/document.js';
 import { mutantsOf } from '../support/forged-tokens.js';
 import { RawSocket } from '../support/socket-client.js';
@@ -230,6 +232,32 @@ describe('who may call what', () => {
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
   }, 120_000);
+
+  it('introspection refuses a stored token that has expired, or is for another issuer or audience (contract §5)', async () => {
+    const { header, privateKey } = service.app.get(KeyService).signing;
+    const own = claimsOf(tokens.access_token);
+    const changes = [
+      {},
+      { exp: Number(own['iat']) - 1 },
+      { iss: 'https://x.example' },
+      { aud: 'https://x.example' },
+    ];
+    const active: unknown[] = [];
+    for (const change of changes) {
+      const jti = randomUUID();
+      const token = signJwt(header, { ...own, jti, ...change }, privateKey);
+      await query(
+        service.databaseUrl,
+        `INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token) VALUES ($1, $2, $3, now() + interval '1 hour', $4)`,
+        [own['sub'], own['sid'], jti, token],
+      );
+      const { body } = await bearer(service.url, SERVICE_KEY)
+        .post('/oauth2/introspect', { token })
+        .expect(200);
+      active.push((body as { active: unknown }).active);
+    }
+    expect(active).toEqual([true, false, false, false]);
+  });
 
   /** Answer to a socket with this token: `40…` it is let in, `44…` an error. */
   async function answerToHandshake(token: string): Promise<string> {
