@@ -52,11 +52,12 @@ AsyncLocalStorage.prototype.run = function (...parameters) {
 };
 
 /**
- * Makes the shared packages (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
- * metadata, and `instanceof Date` or `Error` holds for objects of either realm.
+ * Makes the shared packages and sources (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
+ * metadata, one environment, and `instanceof Date` or `Error` holds for objects of either realm.
  */
 function joinRealms(global) {
   global.Reflect = Reflect;
+  global.process.env = process.env;
   const isInstance = Function.prototype[Symbol.hasInstance];
   for (const Class of [Date, Error, RangeError, SyntaxError, TypeError]) {
     const own = global[Class.name];
