@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { check as checkHere, runChecker, type Checked } from '../../packages/check-provider/test/support/checker.js';
+import {
+  check as checkHere,
+  runChecker,
+  type Checked,
+} from '../../packages/check-provider/test/support/checker.js';
 import { signInFrom } from '../../packages/check-provider/test/support/person.js';
 import { checkIssuer, checkNamed } from '../../src/check/check-provider.js';
 import { OpenIdStub } from '../support/openid-stub.js';
@@ -42,7 +46,7 @@ describe('check-provider of a configured provider', () => {
   });
   beforeEach(() => {
     jest.spyOn(process, 'cwd').mockReturnValue(cwd);
-    jest.spyOn(Logger, 'overrideLogger').mockReturnValue(); // other spec files share it
+    jest.spyOn(Logger, 'overrideLogger').mockReturnValue(undefined); // other spec files share it
     issuer.reset();
     issuer.callback = { code: CODE };
   });
