@@ -1,9 +1,11 @@
 import request from 'supertest';
+import { createDatabase, unhurried, type TestDatabase } from '../support/database.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+const REDIRECT_URI = 'https://app.example/cb';
 
 /** What a person may do on the administration page (contract §9). */
 describe('GET /admin/session', () => {
@@ -17,6 +19,12 @@ describe('GET /admin/session', () => {
       ADMIN_ROLE: 'boss',
       SUPPORT_ROLE: 'desk',
       SERVICE_KEYS: SERVICE_KEY,
+      PROVIDERS_CORP_ADAPTER: 'oidc',
+      PROVIDERS_CORP_URL: 'https://login.corp.example',
+      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+      PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
+      PROVIDERS_CORP_LABEL: 'Corp',
+      REDIRECT_URIS: REDIRECT_URI,
     });
   });
   afterAll(async () => {
@@ -83,15 +91,22 @@ describe('GET /admin/session', () => {
     await call(SERVICE_KEY).expect(200);
   });
 
-  it('is not there without the page', async () => {
-    const { databaseUrl: DATABASE_URL } = service;
-    const other = await startTestService({ DATABASE_URL, ADMIN_ENABLED: 'false', SERVICE_KEYS: SERVICE_KEY });
-    try {
-      for (const path of ['/admin/overview', '/admin/providers', '/admin/session'])
-        await bearer(other.url, SERVICE_KEY).get(path).expect(404);
-    } finally {
-      await other.close();
-    }
+  it('lists providers with what to register there', async () => {
+    const { body, text } = await bearer(service.url, SERVICE_KEY).get('/admin/providers').expect(200);
+    const { providers } = body as { providers: { name: string }[] };
+    const sample = { label: 'Sample provider', adapter: 'contract', mode: 'iframe', is_sample: true };
+    const corp = { label: 'Corp', adapter: 'oidc', mode: 'popup', is_sample: false };
+    const { url } = service;
+    expect(providers.filter(({ name }) => name !== 'stub')).toMatchObject([
+      { name: 'mock', ...sample, url: `${url}/providers/mock` },
+      {
+        name: 'corp',
+        ...corp,
+        url: 'https://login.corp.example',
+        redirect_uris: [REDIRECT_URI, `${url}/admin/callback`, `${url}/providers/corp/callback`],
+      },
+    ]);
+    expect(text).not.toContain('secret');
   });
 });
 
@@ -99,20 +114,20 @@ describe('GET /admin/session', () => {
 describe('a role of administrators', () => {
   const PRODUCTION = {
     NODE_ENV: 'production',
-    REDIRECT_URIS: 'https://app.example/cb',
+    REDIRECT_URIS: REDIRECT_URI,
     TRUST_PROXY: 'false',
   };
   const ON = { ...PRODUCTION, ADMIN_ENABLED: 'true' };
   let provider: StubProvider;
-  let first: TestService;
+  let database: TestDatabase;
 
   beforeAll(async () => {
     provider = await StubProvider.start();
     provider.claims.set('a boss', { roles: ['latchkey-admin'] });
-    first = await startTestService();
+    database = await createDatabase();
   });
   afterAll(async () => {
-    await first?.close();
+    await database?.drop();
     await provider?.close();
   });
 
@@ -128,7 +143,7 @@ describe('a role of administrators', () => {
       ...provider.env(),
       ...provider.env('COMMUNITY'),
       SERVICE_KEYS: SERVICE_KEY,
-      DATABASE_URL: first.databaseUrl,
+      DATABASE_URL: unhurried(database.url),
       ...env,
     });
     try {
@@ -147,46 +162,12 @@ describe('a role of administrators', () => {
         community: await status(community.body as Tokens),
         application: await status(user),
       }).toEqual(expected);
+      const calls = expected.application === 200 ? 200 : 404; // without the page they are not there
+      for (const path of ['/admin/overview', '/admin/providers'])
+        await bearer(on.url, SERVICE_KEY).get(path).expect(calls);
+      await bearer(on.url, user.access_token).get('/admin/session').expect(calls);
     } finally {
       await on.close();
     }
   });
-});
-
-it('lists providers with what to register there', async () => {
-  const service = await startTestService({
-    PROVIDERS_CORP_ADAPTER: 'oidc',
-    PROVIDERS_CORP_URL: 'https://login.corp.example',
-    PROVIDERS_CORP_CLIENT_ID: 'latchkey',
-    PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
-    PROVIDERS_CORP_LABEL: 'Corp',
-    REDIRECT_URIS: 'https://app.example/cb',
-    SERVICE_KEYS: SERVICE_KEY,
-  });
-  try {
-    const { body, text } = await bearer(service.url, SERVICE_KEY).get('/admin/providers').expect(200);
-    const sample = {
-      name: 'mock',
-      label: 'Sample provider',
-      adapter: 'contract',
-      mode: 'iframe',
-      is_sample: true,
-    };
-    const corp = { name: 'corp', label: 'Corp', adapter: 'oidc', mode: 'popup', is_sample: false };
-    expect(body.providers).toMatchObject([
-      { ...sample, url: `${service.url}/providers/mock` },
-      {
-        ...corp,
-        url: 'https://login.corp.example',
-        redirect_uris: [
-          'https://app.example/cb',
-          `${service.url}/admin/callback`,
-          `${service.url}/providers/corp/callback`,
-        ],
-      },
-    ]);
-    expect(text).not.toContain('secret');
-  } finally {
-    await service.close();
-  }
 });

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { HOURS, SignInCounts } from '../../src/audit/sign-in-counts.js';
 import { Clock } from '../../src/database/clock.js';
 import request from 'supertest';
+import { DataSource } from 'typeorm';
 import { eventsOf } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
@@ -45,8 +46,7 @@ describe('the overview', () => {
   /** Inserts events of a time before HOUR, in which the service then is. */
   const insert = (ago: string, event: string, error: string | null, count: number, name = 'stub') => {
     jest.spyOn(service.app.get(Clock), 'now').mockReturnValue(HOUR + HOUR_MS / 2);
-    return query(
-      service.databaseUrl,
+    return service.app.get(DataSource).query(
       `INSERT INTO audit_events (user_id, at, id, event, result, error, provider, actor_type)
        SELECT gen_random_uuid(), to_timestamp($6::float8 / 1000) - $1::interval, gen_random_uuid(), $2,
          CASE WHEN $3::text IS NULL THEN 'ok' ELSE 'refused' END, $3, $5, 'user' FROM generate_series(1, $4)`,

@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -145,7 +146,7 @@ needs({ Linux: onLinux }).describe('the embedded database', () => {
   });
 
   it('a file of 100 MB at postmaster.pid is not read', async () => {
-    const huge = (path: string): void => writeFileSync(path, Buffer.alloc(100 << 20, '1'));
+    const huge = (path: string): void => (writeFileSync(path, ''), truncateSync(path, 100 << 20));
     await instead('postmaster.pid', huge, () => expect(start()).rejects.toThrow('is not a file'));
   });
 

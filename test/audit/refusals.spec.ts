@@ -77,7 +77,8 @@ describe('refusals in the audit trail (contract §9)', () => {
   it('the next second has its own thousand', async () => {
     const { trail } = trailOf();
     for (let i = 0; i < 900; i++) trail.refused(refusal('refresh_refused'));
-    await until(async () => counts(await stored(), 'refresh_refused')[1] === 100, 'the rest is counted');
+    const leftOut = `SELECT FROM audit_events WHERE reason LIKE '%left out'`;
+    await until(async () => (await query(service.databaseUrl, leftOut)).length > 0, 'the rest is counted');
     trail.refused(refusal('refresh_refused'));
     await trail.beforeApplicationShutdown();
     expect(counts(await stored(), 'refresh_refused')).toEqual([801, 100]);
@@ -111,7 +112,7 @@ describe('refusals in the audit trail (contract §9)', () => {
     const body = 'refresh_token=x';
     const form = `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}`;
     const one = `POST /oauth2/refresh HTTP/1.1\r\nHost: a\r\n${form}\r\n\r\n${body}`;
-    const sockets = Array.from({ length: 40 }, () =>
+    const sockets = Array.from({ length: 12 }, () =>
       connect(Number(new URL(service.url).port), 'localhost').resume(),
     );
     let sent = 0;

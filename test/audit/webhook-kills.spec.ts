@@ -124,6 +124,7 @@ describe('webhooks of instances that end', () => {
     return new Promise((resolve) => {
       step(instance, () => {
         instance.service.child.kill(signal);
+        for (const { watches } of [instance.proxy.toServer, instance.proxy.toClient]) watches.clear();
         Object.assign(receiver, { answer, onConnection: () => undefined });
         resolve();
       });
@@ -140,21 +141,22 @@ describe('webhooks of instances that end', () => {
     await looks;
   }
 
-  it('SIGKILL at each step: nothing is left out, the order is kept, and each kill repeats one event at most', async () => {
+  it('SIGKILL: nothing is left out, the order is kept, and each kill repeats one event at most', async () => {
     let instance = await start();
     await write(3);
     await expectAll(0);
     await settled();
-    for (const [kills, [, step]] of STEPS.entries()) {
+    // Without a request, a process that is killed leaves no more behind than one that is stopped.
+    const kills = STEPS.slice(STEPS.findIndex(([name]) => name === 'with a request'));
+    for (const [before, [, step]] of kills.entries()) {
       const killed = signalAt(step, instance, 'SIGKILL');
       await write(5);
       await killed;
       await instance.service.end('SIGKILL');
       await expire();
       instance = await start();
-      await expectAll(kills + 1);
+      await expectAll(before + 1);
     }
-    process.stdout.write(`${STEPS.length} kills repeated ${receiver.repeats} of ${ids.length} events\n`);
     await settled();
   });
 
@@ -163,42 +165,36 @@ describe('webhooks of instances that end', () => {
     await write(3);
     await expectAll(0);
     await settled();
+    let other = await start();
     for (const [stops, [, step]] of STEPS.entries()) {
       const stopped = signalAt(step, sender, 'SIGSTOP');
       await write(5);
       await stopped;
       await expire();
-      const other = await start();
       await expectAll(stops + 1);
       await settled();
       const [before] = await sql('SELECT position, holder FROM webhooks');
       await resume(sender);
       expect((await sql('SELECT position, holder FROM webhooks'))[0]).toEqual(before);
-      expect(await sender.service.end('SIGTERM')).toBe(0);
+      [sender, other] = [other, sender];
       await write(1);
       await expectAll(stops + 1);
-      sender = other;
+      await settled();
     }
-    process.stdout.write(`${STEPS.length} stops repeated ${receiver.repeats} of ${ids.length} events\n`);
-  });
 
-  it('an instance that was stopped for longer than its lease sends no event that it has read before', async () => {
-    const sender = await start();
-    const other = await start();
-    await write(3);
-    await expectAll(0);
-    await settled();
+    // Stopped for longer than its lease, an instance sends no event that it has read before.
+    const { repeats } = receiver;
     const stopped = signalAt(answered(STORE), sender, 'SIGSTOP');
     await write(5);
     await stopped;
-    await expectAll(0); // after 15 s
+    await expectAll(repeats); // after 15 s
     await settled();
     await resume(sender);
-    await expectAll(0);
+    await expectAll(repeats);
     await write(1);
-    await expectAll(0);
+    await expectAll(repeats);
     expect(await other.service.end('SIGTERM')).toBe(0);
     await write(1); // at SIGTERM, the lease ends at once
-    await expectAll(0);
+    await expectAll(repeats);
   });
 });

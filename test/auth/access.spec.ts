@@ -3,6 +3,7 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { signJwt } from '../../src/token/keys/sign-jwt.js';
+import { manyAtOnce } from '../support/crowd.js';
 import { query } from '../support/database.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { routes as documented } from '../openapi/document.js';
@@ -215,23 +216,24 @@ describe('who may call what', () => {
     const keys = service.app.get(KeyService);
     const { privateKey } = keys.signing;
     const genuine = { token: tokens.access_token, privateKey, publicKey: createPublicKey(privateKey) };
+    const forged = [...mutantsOf(genuine)];
+    expect(forged.length).toBeGreaterThanOrEqual(500);
     const answers: Record<string, unknown> = {};
-    let count = 0;
-    for (const [name, token] of mutantsOf(genuine)) {
-      count++;
+    await manyAtOnce(forged.length, 8, async (i) => {
+      const [name, token] = forged[i]!;
       if (token === tokens.access_token) throw new Error(`${name} is not a mutant`);
-      const { status } = await bearer(service.url, token).get('/me');
-      if (status !== 401) answers[name] = status;
-      if (count % 5) continue; // each in a request, and every fifth at a socket as well
+      const answer = await fetch(`${service.url}/me`, { headers: { Authorization: `Bearer ${token}` } });
+      await answer.text(); // the next one uses the connection again
+      if (answer.status !== 401) answers[name] = answer.status;
+      if (i % 5) return; // each in a request, and every fifth at a socket as well
       const packet = await answerToHandshake(token);
       if (!packet.startsWith('44') || !packet.includes('"invalid_token"'))
         answers[`${name}, socket`] = packet;
-    }
+    });
     expect(answers).toEqual({});
-    expect(count).toBeGreaterThanOrEqual(500);
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
-  }, 120_000);
+  });
 
   it('introspection refuses a stored token that has expired, or is for another issuer or audience (contract §5)', async () => {
     const { header, privateKey } = service.app.get(KeyService).signing;

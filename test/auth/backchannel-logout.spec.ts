@@ -6,6 +6,7 @@ import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
+import { manyAtOnce } from '../support/crowd.js';
 import { Endings } from '../support/endings.js';
 import { logoutMutants, makeLogoutToken } from '../support/forged-tokens.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
@@ -144,18 +145,19 @@ describe('logout by the provider', () => {
     const tokens = await signIn(new Person('hedy'));
     const sid = sidOf();
     await writesNothing(async () => {
+      const forged = [...logoutMutants(issuer.key, issuer.issuer, 'hedy', sid)];
+      expect(forged.length).toBeGreaterThanOrEqual(500);
       const answers: Record<string, unknown> = {};
-      let count = 0;
-      for (const [name, token] of logoutMutants(issuer.key, issuer.issuer, 'hedy', sid)) {
-        count++;
-        const { status, body } = await send(token);
+      await manyAtOnce(forged.length, 8, async (i) => {
+        const [name, token] = forged[i]!;
+        const body = new URLSearchParams({ logout_token: token });
+        const answer = await fetch(here.url + PATH, { method: 'POST', body });
+        const { error } = (await answer.json()) as { error: string };
         // A key that is not known may be new: within 30 s of a fetch that cannot be said (contract §6).
-        if (status === 503 && isOfUnknownKey(token)) continue;
-        if (status !== 400 || (body as { error: string }).error !== 'invalid_request') answers[name] = status;
-      }
+        if (answer.status === 503 && isOfUnknownKey(token)) return;
+        if (answer.status !== 400 || error !== 'invalid_request') answers[name] = answer.status;
+      });
       expect(answers).toEqual({});
-      expect(count).toBeGreaterThanOrEqual(500);
-      process.stdout.write(`${count} forged logout tokens: 0 obeyed\n`);
     });
     expect(await isAlive(tokens)).toBe(true);
     await send(tokenFor({ sub: 'hedy', sid })).expect(200); // the one that all were made from
@@ -229,9 +231,9 @@ describe('logout by the provider', () => {
     const tokens = await signIn(new Person('jane'));
     for (let round = 0; round < 2; round++) {
       const token = tokenFor({ sub: 'jane' });
-      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send(token, instances[i % 2])));
+      const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => send(token, instances[i % 2])));
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      expect(statuses).toEqual([200, ...Array<number>(11).fill(400)]);
+      expect(statuses).toEqual([200, ...Array<number>(5).fill(400)]);
       await writesNothing(async () => void (await send(token).expect(400)));
     }
     expect(await isAlive(tokens)).toBe(false);
@@ -280,9 +282,9 @@ describe('logout by the provider', () => {
     expect(await isAlive(await signIn(new Person('olga')))).toBe(true); // the next one is another
   });
 
-  it('4 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
+  it('2 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
     const device_id = randomUUID();
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 2; round++) {
       const one = new Person('mary');
       const session = await signIn(one, { device_id });
       const on = instances[round % 2]!;

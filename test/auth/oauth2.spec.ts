@@ -4,8 +4,6 @@ import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** Of twenty sign-ins with a random pair of providers. */
-const ROUNDS = 10;
 const SECRET = 'a client secret of the stub';
 const TOKEN = 'gho_a secret access token';
 
@@ -202,20 +200,16 @@ describe('the adapter oauth2', () => {
   it('sends a code or secret only to the provider for which the state was made (P2)', async () => {
     const names = ['hub', 'discord', 'plain', 'contract'];
     const paths: Record<string, string> = { contract: '/oauth2/token/exchange' };
-    for (let round = 0; round < ROUNDS; round++) {
-      await Promise.all(
-        Array.from({ length: 20 }, async () => {
-          const [begun, claimed] = [0, 0].map(() => names[Math.floor(Math.random() * names.length)]!);
-          const { state } = await begin(begun!);
-          await request(service.url)
-            .post('/oauth2/token')
-            .send({ code: `for-${begun}`, state, provider: claimed })
-            .expect(200);
-        }),
-      );
-    }
+    const pairs = names.flatMap((begun) => names.map((claimed) => [begun, claimed] as const));
+    await Promise.all(
+      pairs.map(async ([begun, claimed]) => {
+        const { state } = await begin(begun);
+        const body = { code: `for-${begun}`, state, provider: claimed };
+        await request(service.url).post('/oauth2/token').send(body).expect(200);
+      }),
+    );
     const exchanges = provider.requests.filter(({ method }) => method === 'POST');
-    expect(exchanges).toHaveLength(20 * ROUNDS);
+    expect(exchanges).toHaveLength(pairs.length);
     for (const { path, body } of exchanges) {
       const name = new URLSearchParams(body).get('code')?.replace('for-', '') ?? '';
       expect(path).toBe(paths[name] ?? `/${name}/token`);

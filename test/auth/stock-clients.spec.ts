@@ -453,14 +453,14 @@ describe('a stock OAuth client', () => {
       await refresh().set('DPoP', proof()).expect(200);
     });
 
-    it('20 racers for one code, on two instances: one 200, the rest 401', async () => {
-      for (let round = 0; round < 3; round++) {
+    it('8 racers for one code, on two instances: one 200, the rest 401', async () => {
+      for (let round = 0; round < 2; round++) {
         const user = randomUUID();
         const code = await client.codeFrom(here.url, { code: user });
         const at = (i: number) => (i % 2 ? here : there).url;
-        const racers = Array.from({ length: 20 }, (_, i) => client.token(at(i), code));
+        const racers = Array.from({ length: 8 }, (_, i) => client.token(at(i), code));
         const statuses = (await Promise.all(racers)).map(({ status }) => status).toSorted((a, b) => a - b);
-        expect(statuses).toEqual([200, ...Array<number>(19).fill(401)]);
+        expect(statuses).toEqual([200, ...Array<number>(7).fill(401)]);
         const count = `SELECT FROM refresh_tokens JOIN users USING (user_id) WHERE provider_user_id = $1`;
         expect(await sql(count, [user])).toHaveLength(1);
       }

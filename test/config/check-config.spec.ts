@@ -4,6 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { runCheckConfig } from '../../src/check/check-config.command.js';
 import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
@@ -16,12 +19,14 @@ const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.
   format: 'pem',
 }) as string;
 
-/** `latchkey check-config` as a process (contract §1). */
+/** `latchkey check-config` (contract §1): once as a process, else in this one. */
 describe('check-config', () => {
   let cwd: string;
+  let DATA_DIR: string;
   let database: TestDatabase;
   beforeAll(async () => {
     cwd = mkdtempSync(join(tmpdir(), 'latchkey-check-'));
+    DATA_DIR = join(cwd, 'data');
     database = await createDatabase();
   });
   afterAll(async () => {
@@ -29,21 +34,29 @@ describe('check-config', () => {
     await database.drop();
   });
 
-  async function check(env: Record<string, string>): Promise<CommandResult> {
-    const usual = { PORT: String(await freePort()), DATA_DIR: join(cwd, 'data') };
-    const result = await latchkeyCommand({ ...usual, ...env }, cwd, 'check-config');
-    expect(result.stdout + result.stderr).not.toMatch(/a client secret|pass-word/);
-    return result;
+  afterEach(() => jest.restoreAllMocks());
+
+  async function check(env: Record<string, string>): Promise<Pick<CommandResult, 'code' | 'stdout'>> {
+    jest.replaceProperty(process, 'env', { PORT: String(await freePort()), DATA_DIR, ...env });
+    jest.spyOn(process, 'cwd').mockReturnValue(cwd);
+    jest.spyOn(Logger, 'overrideLogger').mockReturnValue(undefined); // other spec files share it
+    let stdout = '';
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => (stdout += String(text)) !== '');
+    const code = await runCheckConfig();
+    jest.restoreAllMocks();
+    expect(stdout).not.toMatch(/a client secret|pass-word/);
+    return { code, stdout };
   }
 
   it('without settings: valid, and nothing is created', async () => {
-    const { code, stdout } = await check({});
+    const env = { PORT: String(await freePort()), DATA_DIR };
+    const { code, stdout, stderr } = await latchkeyCommand(env, cwd, 'check-config');
     expect(stdout).toMatch(/^ok .*embedded PostgreSQL and creates it in .*data\/postgres$/m);
     expect(stdout).toMatch(
       /^warning .*SECRET_KEY is not set\. A start generates a key: .*data\/secret-key\.$/m,
     );
     expect(stdout).toMatch(/\nValid: 0 errors, 3 warnings\./);
-    expect(code).toBe(0);
+    expect([code, stderr]).toEqual([0, '']);
     expect(readdirSync(cwd)).toEqual([]);
   });
 

@@ -10,6 +10,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 /**
  * `<NAME>_FILE` of secrets that are sent to others (contract §2): rotated while the service runs, without a restart. A file that is
@@ -19,6 +20,7 @@ describe('a secret in a file', () => {
   let directory: string;
   let database: TestDatabase;
   let provider: StubProvider;
+  let receiver: WebhookReceiver;
   let redis: RedisServer | undefined;
   let admin: Redis | undefined;
   let service: ServiceProcess | undefined;
@@ -29,6 +31,10 @@ describe('a secret in a file', () => {
     const text = randomBytes(12).toString('hex');
     secrets.push(text);
     return text;
+  };
+  const webhookSecret = (): string => {
+    secrets.push(`whsec_${randomBytes(24).toString('base64')}`);
+    return secrets.at(-1)!;
   };
   const path = (name: string): string => join(directory, name);
   /** As Kubernetes does it: the name is a symbolic link, which is swapped. */
@@ -62,6 +68,7 @@ describe('a secret in a file', () => {
     directory = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'));
     database = await createDatabase();
     provider = await StubProvider.start();
+    receiver = await WebhookReceiver.start();
     if (!hasRedis) return;
     redis = await RedisServer.start();
     admin = new Redis(redis.url);
@@ -71,27 +78,37 @@ describe('a secret in a file', () => {
     admin?.disconnect();
     await redis?.kill();
     await provider?.close();
+    await receiver?.close();
     await query(database.url, `DROP ROLE ${roles.join(', ')}`);
     await database.drop();
     await rm(directory, { recursive: true });
   });
 
-  it('is read again for each new connection to PostgreSQL and Redis, and for sign-ins, and is in no line of the log', async () => {
+  it('is read again for each new connection to PostgreSQL and Redis, for sign-ins and webhooks, and is in no line of the log', async () => {
     const role = await makeRole();
-    const [first, forRedis, forProvider] = [secret(), secret(), secret()];
+    const [first, forRedis, forProvider, forWebhook] = [secret(), secret(), secret(), webhookSecret()];
     await setPassword(role.name, first);
     await admin?.acl('SETUSER', 'app', 'on', `>${forRedis}`, '~*', '&*', '+@all');
     await put('database', role.url(first));
     if (redis) await put('redis', `redis://app:${forRedis}@127.0.0.1:${redis.port}`);
     await put('provider', forProvider);
+    await put('webhook', forWebhook);
+    receiver.secret = forWebhook;
     const { PROVIDERS_STUB_CLIENT_SECRET: _, ...stub } = provider.env();
     service = await startServiceProcess({
       ...stub,
       PROVIDERS_STUB_CLIENT_SECRET_FILE: path('provider'),
       DATABASE_URL_FILE: path('database'),
+      WEBHOOK_URLS: receiver.url,
+      WEBHOOK_SECRET_FILE: path('webhook'),
+      WEBHOOK_EVENTS: 'sign_in',
       ...(redis && { REDIS_URL_FILE: path('redis') }),
     });
     await signIn(service.url);
+    await until(() => receiver.ids.length === 1);
+    const agreedUpon = webhookSecret();
+    await put('webhook', agreedUpon);
+    receiver.secret = agreedUpon;
 
     // PostgreSQL: another password, then another user.
     const second = secret();
@@ -108,6 +125,7 @@ describe('a secret in a file', () => {
     await setPassword(role.name, secret());
     await until(isReady);
     await signIn(service.url);
+    await until(() => receiver.ids.length === 2);
 
     if (admin) {
       const next = secret();

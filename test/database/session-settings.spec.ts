@@ -55,9 +55,8 @@ describe('settings that a role or a database has for other applications', () => 
   const serverOf = ({ url }: TestDatabase): string => url.replace(/[^/]*$/, 'postgres');
   const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);
   const set = async (whose: string, settings: Readonly<Record<string, string>>): Promise<void> => {
-    const url = serverOf(database);
-    for (const [name, value] of Object.entries(settings))
-      await query(url, `ALTER ${whose} SET ${name} = '${value}'`);
+    const all = Object.entries(settings).map(([name, value]) => `ALTER ${whose} SET ${name} = '${value}'`);
+    await query(serverOf(database), all.join('; '));
   };
   const onDatabase = (settings: Readonly<Record<string, string>>): Promise<void> =>
     set(`DATABASE ${nameOf(database)}`, settings);

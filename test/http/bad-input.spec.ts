@@ -29,11 +29,10 @@ describe('bad input', () => {
     provider.reset();
   });
   afterAll(async () => {
+    const after = service && (await dump(service.databaseUrl));
     await service?.close();
     await provider?.close();
-  });
-  afterEach(async () => {
-    expect(await dump(service.databaseUrl)).toBe(before);
+    expect(after).toBe(before);
     expect(provider.requests).toHaveLength(0);
   });
 

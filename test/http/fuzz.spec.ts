@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const INPUTS = 150;
+const INPUTS = 60;
 const SEED = 1;
 const TIMEOUT_MS = 2000;
 

@@ -17,7 +17,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
 /** Of ten different requests. */
-const ROUNDS = 40;
+const ROUNDS = 8;
 const READ = 'the-key-of-the-right-to-read-and-no-other';
 const PUSH = 'the-key-of-the-right-to-push-and-no-other';
 const DURATION = 'latchkey_http_request_duration_seconds';

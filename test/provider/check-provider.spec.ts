@@ -2,8 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runChecker, type Checked } from '../../packages/check-provider/test/support/checker.js';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import {
+  check as checkHere,
+  runChecker,
+  type Checked,
+} from '../../packages/check-provider/test/support/checker.js';
 import { signInFrom } from '../../packages/check-provider/test/support/person.js';
+import { checkIssuer, checkNamed } from '../../src/check/check-provider.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -25,7 +32,7 @@ interface Report {
   }[];
 }
 
-/** `latchkey check-provider <name>` as a process (contract §1). */
+/** `latchkey check-provider <name>` (contract §1), in this process unless it asks for a browser. */
 describe('check-provider of a configured provider', () => {
   let cwd: string;
   let issuer: OpenIdStub;
@@ -38,9 +45,13 @@ describe('check-provider of a configured provider', () => {
     await issuer.close();
   });
   beforeEach(() => {
+    jest.spyOn(process, 'cwd').mockReturnValue(cwd);
+    jest.spyOn(Logger, 'overrideLogger').mockReturnValue(undefined); // other spec files share it
     issuer.reset();
     issuer.callback = { code: CODE };
   });
+
+  afterEach(() => jest.restoreAllMocks());
 
   const corp = (more: Record<string, string> = {}): Record<string, string> => ({
     adapter: 'oidc',
@@ -53,7 +64,7 @@ describe('check-provider of a configured provider', () => {
   async function check(settings: Record<string, string>, ...args: string[]): Promise<Checked> {
     const lines = Object.entries(settings).map(([key, value]) => `providers.corp.${key}=${value}`);
     writeFileSync(join(cwd, '.env'), ['PUBLIC_URL=https://id.example', ...lines].join('\n'));
-    const checked = await runChecker(['check-provider', ...args], () => undefined, { cwd });
+    const checked = await checkHere(args, { named: checkNamed, issuer: checkIssuer });
     for (const secret of [SECRET, 'an access token', CODE]) {
       expect(checked.stdout + checked.stderr).not.toContain(secret);
     }

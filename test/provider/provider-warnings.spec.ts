@@ -113,15 +113,14 @@ describe('warnings of a provider', () => {
 
   // Anyone can cause them: 100 lines a second, which hide no other warning.
   it('are bounded for bad codes', async () => {
-    const states = await Promise.all(Array.from({ length: 260 }, () => begin('contract')));
+    const provider = service.app.get(ProviderRegistry).get('contract');
+    const callback = { code: CODE, state: 'a state', redirectUri: 'https://app.example/contract' };
     stub.answerWith(400, { error: 'invalid_grant' });
     const seen = service.log.length;
     const began = performance.now();
-    await Promise.all(
-      states.map((state) =>
-        request(service.url).post('/oauth2/token').send({ code: CODE, state }).expect(401),
-      ),
-    );
+    const exchanges = Array.from({ length: 260 }, () => provider.exchange(callback));
+    const ended = await Promise.allSettled(exchanges);
+    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['rejected']));
     stub.answerWith(401, { error: 'invalid_client' });
     const { warnings } = await failed('contract');
     // A line that counts the lines left out, each second, has no message.

@@ -177,11 +177,11 @@ describe('the user’s own channel', () => {
       const pushAll = async (from: number, to: number): Promise<void> => {
         for (let n = from; n < to; n++) await realtime.push(tokens.user_id, 'n', n);
       };
-      await pushAll(0, 400);
-      const pushing = pushAll(400, 600);
+      await pushAll(0, 150); // more than a page of the history
+      const pushing = pushAll(150, 250);
       const all = await connectAll(tokens, { auth: { token: tokens.access_token, offset: 0 } });
       await pushing;
-      const expected = Array.from({ length: 600 }, (_, n) => [n, n + 1]);
+      const expected = Array.from({ length: 250 }, (_, n) => [n, n + 1]);
       for (const client of all) {
         const events = () => client.of('n').map(({ data, meta }) => [data, meta!.offset]);
         await client.until(() => events().length >= expected.length);

@@ -409,16 +409,14 @@ describe('its accounts (contract §2)', () => {
     await exchange({ code: removed }).expect(400);
   });
 
-  it.each([
-    ['missing', 'none.json', 'providers.mock.accounts cannot be read'],
-    ['wrong', 'wrong.json', 'providers.mock.accounts: entry 1, password_hash'],
-  ])('are checked before anything is started: a %s file', async (_what, name, fault) => {
+  it('are checked before anything is started', async () => {
     const account = { provider_user_id: '7', login: 'z', password_hash: 'plain-password' };
-    writeFileSync(join(directory, 'wrong.json'), JSON.stringify([account]));
+    const file = join(directory, 'wrong.json');
+    writeFileSync(file, JSON.stringify([account]));
     const dataDir = mkdtempSync(join(directory, 'data-'));
-    const env = { 'providers.mock.accounts': join(directory, name), DATA_DIR: dataDir };
+    const env = { 'providers.mock.accounts': file, DATA_DIR: dataDir };
     const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
-    expect(message).toContain(fault);
+    expect(message).toContain('providers.mock.accounts: entry 1, password_hash');
     expect(message).toMatch(/code 1:[^]*invalid settings, nothing was started:/);
     expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"|\n +at |plain-password/);
     expect(readdirSync(dataDir)).toEqual([]);

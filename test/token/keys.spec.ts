@@ -84,7 +84,7 @@ describe('signing keys', () => {
         const statuses = await Promise.all(instances.map((instance) => statusOf(instance, token)));
         slowest = Math.max(slowest, performance.now() - began);
         seen.push({ token, kid: kidOf(token), rejected: statuses.some((status) => status !== 200) });
-        await delay(20);
+        await delay(50);
       }
     });
     const stop = async (): Promise<void> => {

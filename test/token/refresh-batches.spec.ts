@@ -24,10 +24,13 @@ describe('refreshes that wait for their statement', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-  });
-  afterAll(() => provider.close());
-  beforeEach(async () => {
     service = await startTestService(provider.env());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(async () => {
     tokens = await signIn(service.url);
     lock = new Client(service.databaseUrl);
     await lock.connect();
@@ -35,7 +38,6 @@ describe('refreshes that wait for their statement', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     await lock.end();
-    await service.close();
   });
 
   const release = () => lock.query('COMMIT');

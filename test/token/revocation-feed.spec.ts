@@ -106,9 +106,9 @@ describe('GET /sessions/ended', () => {
     await until(() => head.complete);
   });
 
-  it('a sign-out on one instance is sent by the others within a second: the worst of 20', async () => {
+  it('a sign-out on one instance is sent by the others within a second: the worst of 8', async () => {
     const others = [await read(1), await read(2)];
-    const all = await Promise.all(Array.from({ length: 20 }, () => signIn(urlOf(0))));
+    const all = await Promise.all(Array.from({ length: 8 }, () => signIn(urlOf(0))));
     const signedOut = new Map<string, number>();
     let slowest = 0;
     for (const tokens of all) {
@@ -116,7 +116,7 @@ describe('GET /sessions/ended', () => {
       await end(tokens);
       signedOut.set(sidOf(tokens), performance.now());
       slowest = Math.max(slowest, performance.now() - began);
-      await delay(10); // to meet all moments between two readings
+      await delay(25); // to meet all moments between two readings
     }
     const late: number[] = [];
     for (const reader of others) {
@@ -126,9 +126,9 @@ describe('GET /sessions/ended', () => {
         if (ended !== undefined) late.push(at - ended);
       }
     }
-    expect(late).toHaveLength(40); // once by each instance
+    expect(late).toHaveLength(16); // once by each instance
     const worst = Math.max(...late);
-    process.stdout.write(`sent by another instance after ${worst.toFixed(0)} ms at worst, of 20 sign-outs\n`);
+    process.stdout.write(`sent by another instance after ${worst.toFixed(0)} ms at worst, of 8 sign-outs\n`);
     expect(worst).toBeLessThan(1000 + 5 * slowest);
   });
 
@@ -213,7 +213,7 @@ describe('GET /sessions/ended', () => {
         return [sidOf(tokens), Math.max(...expiries)];
       };
       const rounds: [sid: string, exp: number][] = [];
-      for (let round = 0; round < 10; round++) rounds.push(await race());
+      for (let round = 0; round < 4; round++) rounds.push(await race());
       for (const reader of both) {
         await until(() => rounds.every(([sid]) => reader.sessions.includes(sid)));
         for (const [sid, exp] of rounds) expect(Math.min(...tolds(reader, sid))).toBeGreaterThanOrEqual(exp);

@@ -53,15 +53,15 @@ describe('stored signing keys', () => {
       ...unhurriedOptions(dataSourceOptions(database.url, 6)),
       entities: [SigningKey, StoredAuditEvent],
     };
-    dataSource = await new DataSource(options).initialize();
+    if (!dataSource?.isInitialized) dataSource = await new DataSource(options).initialize();
     sql = new CountingSql(dataSource);
     audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
     await dataSource.query('DELETE FROM signing_keys');
   });
-  afterEach(async () => {
+  afterAll(async () => {
     if (dataSource.isInitialized) await dataSource.destroy();
+    await database.drop();
   });
-  afterAll(() => database.drop());
 
   const storeOf = (secretKey = SECRET, accessTokenTtl = 3600): KeyStore =>
     new KeyStore(dataSource, audit, { secretKey, accessTokenTtl });

@@ -158,19 +158,19 @@ describe('a user, by service key', () => {
     },
   );
 
-  it('with 10,000 sessions and 2,000 devices comes in pages, each once, newest use first', async () => {
+  it('with 450 sessions and 250 devices comes in pages, each once, newest use first', async () => {
     const tokens = await signIn(service.url, user);
     const { user_id: userId } = tokens;
     await query(
       service.databaseUrl,
       `INSERT INTO devices (user_id, device_id, last_seen_at)
-       SELECT $1, gen_random_uuid(), now() - n / 2 * interval '1 minute' FROM generate_series(1, 2000) AS n`,
+       SELECT $1, gen_random_uuid(), now() - n / 2 * interval '1 minute' FROM generate_series(1, 250) AS n`,
       [userId],
     );
     await query(
       service.databaseUrl,
       `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, last_used_at)
-       SELECT $1, gen_random_uuid(), '', now() + interval '1 day', now() - n / 2 * interval '1 minute' FROM generate_series(1, 9999) AS n`,
+       SELECT $1, gen_random_uuid(), '', now() + interval '1 day', now() - n / 2 * interval '1 minute' FROM generate_series(1, 449) AS n`,
       [userId],
     );
     // Neither is live, so neither is listed.
@@ -181,7 +181,7 @@ describe('a user, by service key', () => {
       [userId],
     );
     const { live_sessions, devices, sessions } = await detail(tokens);
-    expect([live_sessions, devices.length, sessions.length]).toEqual([10_000, 100, 100]);
+    expect([live_sessions, devices.length, sessions.length]).toEqual([450, 100, 100]);
     const times = { devices: 'last_seen_at', sessions: 'last_used_at' } as const;
     for (const part of ['devices', 'sessions'] as const) {
       const all: Record<string, unknown>[] = [];
@@ -194,9 +194,9 @@ describe('a user, by service key', () => {
         cursor = page.next_cursor ?? '';
       } while (cursor !== '');
       const ids = all.map((one) => one[part === 'devices' ? 'device_id' : 'session_id']);
-      expect([ids.length, new Set(ids).size]).toEqual(part === 'devices' ? [2000, 2000] : [10_000, 10_000]);
+      expect([ids.length, new Set(ids).size]).toEqual(part === 'devices' ? [250, 250] : [450, 450]);
       const seen = all.map((one) => one[times[part]] as string);
       expect(seen).toEqual(seen.toSorted().toReversed());
     }
-  }, 60_000);
+  });
 });

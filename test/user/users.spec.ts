@@ -281,7 +281,7 @@ describe('users, by service key', () => {
       tokens = await signIn(here.url, 'ada', { device_id: randomUUID() });
       before = await dump(here.databaseUrl);
     });
-    afterEach(async () => {
+    afterAll(async () => {
       expect(await dump(here.databaseUrl)).toBe(before);
     });
 

@@ -8,7 +8,7 @@ import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.
 import { APIS, serve, type Api } from './support/apis.js';
 import { SERVICE_KEY } from './support/fake-service.js';
 
-const SIGN_OUTS = 10;
+const SIGN_OUTS = 5;
 
 /** An API in each framework, with the real service (contract §8). */
 describe('an API', () => {
@@ -88,7 +88,7 @@ describe('an API', () => {
       });
       await Promise.all(lastAccepted);
     };
-    for (let done = 0; done < SIGN_OUTS; done += 5) await Promise.all(Array.from({ length: 5 }, one));
+    await Promise.all(Array.from({ length: SIGN_OUTS }, one));
     for (const [name, ms] of late) expect([name, ms < 1000 + 3 * slowest]).toEqual([name, true]);
     expect(asked()).toBe(before);
   });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
@@ -157,6 +158,7 @@ describe('users and audit', () => {
     const device = randomUUID();
     await until(async () => {
       await signedIn('katherine', device); // the stream begins when it is open
+      await delay(250);
       return seen.length > 0;
     });
     end.abort();

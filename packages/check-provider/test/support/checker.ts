@@ -6,7 +6,7 @@ import {
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
-import { runCommand } from '../../src/command.js';
+import { runCommand, type ServiceChecks } from '../../src/command.js';
 
 const MAIN = fileURLToPath(new URL('../../../../dist/src/latchkey.js', import.meta.url));
 
@@ -56,7 +56,7 @@ export async function runChecker(
 }
 
 /** Does what `latchkey check-provider <args>` does, in this process: faster, for tests without input. */
-export async function check(args: readonly string[]): Promise<Checked> {
+export async function check(args: readonly string[], service?: ServiceChecks): Promise<Checked> {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
     jest.spyOn(process[name], 'write').mockImplementation((text) => {
@@ -65,7 +65,7 @@ export async function check(args: readonly string[]): Promise<Checked> {
     }),
   );
   try {
-    const code = await runCommand('latchkey check-provider', args);
+    const code = await runCommand('latchkey check-provider', args, service);
     return { code, ...output };
   } finally {
     for (const spy of spies) spy.mockRestore();
