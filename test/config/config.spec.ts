@@ -267,7 +267,7 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one for processes that start at once', async () => {
-    const source = new URL('../../src/config/secrets/kept-secret.ts', import.meta.url).href;
+    const source = new URL('../../dist/src/config/secrets/kept-secret.js', import.meta.url).href;
     const script = `
       const { keptSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');
@@ -275,7 +275,7 @@ describe('the generated SECRET_KEY', () => {
         const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
         process.stdout.write(keys.join(), () => process.exit());
       });`;
-    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const args = ['--input-type=module', '-e', script];
     const children = [1, 2, 3].map(() =>
       spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
     );

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../support/database.js';
+import { startTestService } from '../support/service.js';
 import { spawnService, type ServiceChild } from '../support/service-process.js';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -56,23 +57,22 @@ describe('the first minute', () => {
     expect(service.output()).not.toMatch(/[{}\u001b]|Nest/); // oxlint-disable-line no-control-regex
   });
 
-  it.each(['127.0.0.1', '::1'])('a port that is taken at %s: one line, which says what to do', async (at) => {
-    const taken = createServer().listen(0, at);
-    await once(taken, 'listening');
+  it('a port that is taken at 127.0.0.1 or ::1: one line, which says what to do', async () => {
+    const sentence = (port: string): string =>
+      `Port ${port} is taken by another program. Stop that program, or set PORT to another port.`;
+    const hidden = createServer().listen(0, '::1');
+    await once(hidden, 'listening');
     try {
-      const { port } = taken.address() as AddressInfo;
-      const other = await spawnService(as({ PORT: String(port) }));
+      const other = await spawnService(as({ PORT: new URL(service.url).port }));
       expect(await other.ended).toBe(1);
-      const [, ...said] = other
-        .output()
-        .trim()
-        .split('\n')
-        .filter((line) => !line.includes('key_made'));
-      expect(said).toEqual([
-        `Port ${port} is taken by another program. Stop that program, or set PORT to another port.`,
-      ]);
+      const [, ...said] = other.output().trim().split('\n');
+      expect(said).toEqual([sentence(new URL(service.url).port)]);
+      const PORT = String((hidden.address() as AddressInfo).port);
+      await expect(startTestService({ PORT, HOST: '127.0.0.1', DATABASE_URL: database.url })).rejects.toThrow(
+        sentence(PORT),
+      );
     } finally {
-      taken.close();
+      hidden.close();
     }
   });
 

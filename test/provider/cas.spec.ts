@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
 import { query } from '../support/database.js';
@@ -128,10 +128,12 @@ describe('CAS', () => {
   inChromium('by the SDK', () => {
     let app: ClientApp;
     let browser: Browser;
+    let page: Page;
     beforeAll(async () => {
       app = await ClientApp.start();
       app.service = service.url;
       browser = await launchChromium();
+      page = await browser.newPage();
     });
     afterAll(async () => {
       await browser?.close();
@@ -141,7 +143,6 @@ describe('CAS', () => {
     const options = { provider: 'campus', mode: 'popup', redirectUri: '/callback?ticket_of=campus' };
 
     it('signs in: the ticket comes through the callback page', async () => {
-      const page = await browser.newPage();
       page.setDefaultTimeout(60_000);
       await page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
       const [sent] = await Promise.all([
@@ -153,18 +154,15 @@ describe('CAS', () => {
         code: expect.stringMatching(/^ST-/),
         redirect_uri: `${app.url}/callback?ticket_of=campus`,
       });
-      await page.close();
     });
 
     it.each([
       ['taken where there is no code', '?ticket=ST-1&state=5e', '/callback'],
       ['left where there is a code', '?ticket=ST-1&code=c&state=5e', '/callback?ticket=ST-1'],
     ])('a ticket is %s', async (_name, came, left) => {
-      const page = await browser.newPage();
       await page.goto(`${app.url}/callback${came}`);
       await page.getByText('invalid_state').waitFor(); // it was not begun here
       expect(page.url()).toBe(app.url + left);
-      await page.close();
     });
   });
 });

@@ -33,15 +33,19 @@ describe('connections to a provider', () => {
   let provider: RawProvider;
   let http: ProviderHttp;
   const saved = { ...process.env };
-  beforeEach(async () => {
+  const removeProxies = (): void => {
     for (const name of PROXIES) for (const spelled of [name, name.toUpperCase()]) delete process.env[spelled];
+  };
+  beforeEach(async () => {
+    removeProxies();
     provider = await RawProvider.start();
     http = new ProviderHttp();
   });
   afterEach(async () => {
     await http.onApplicationShutdown();
     await provider.close();
-    process.env = { ...saved };
+    removeProxies();
+    Object.assign(process.env, saved);
   });
 
   const send = (url = provider.url, more: Partial<ProviderRequest> = {}): Promise<ProviderResponse> =>

@@ -1,3 +1,6 @@
+const { readdirSync, readFileSync, statSync } = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
 const { SyntheticModule } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
@@ -7,12 +10,17 @@ const SHARED =
 
 /**
  * Loads these packages once per worker, by Node.js itself; Jest would load them again for each spec file, which costs half a second
- * of CPU time. They belong to the realm of Jest, not to that of the spec file: see `environment.mjs`. Timers of these packages
- * are not replaced by `jest.useFakeTimers()`.
+ * of CPU time. So it does with the compiled sources, unless the spec file is among the sources or replaces timers: another second.
+ * They belong to the realm of Jest, not to that of the spec file: see `environment.mjs`. Their timers are not replaced by
+ * `jest.useFakeTimers()`; mocks of their methods are restored by Jest at the end of each spec file.
  */
 module.exports = class SharingRuntime extends Runtime {
   constructor(...parameters) {
     super(...parameters);
+    const [{ rootDir }, , , , , , testPath] = parameters;
+    const sources = path.join(rootDir, 'src') + path.sep;
+    const sharesSources =
+      !testPath.startsWith(sources) && !readFileSync(testPath, 'utf8').includes('useFakeTimers');
     const modules = new Map(); // of this spec file
     const { esmLoader } = this;
     if (typeof esmLoader?.resolveModule !== 'function') {
@@ -24,14 +32,34 @@ module.exports = class SharingRuntime extends Runtime {
     esmLoader.resolution.hasDistinctAsyncResolver = () => true;
     const resolveModule = esmLoader.resolveModule.bind(esmLoader);
     esmLoader.resolveModule = async (specifier, from, context) => {
-      if (!SHARED.test(specifier)) return resolveModule(specifier, from, context);
-      if (!modules.has(specifier)) modules.set(specifier, shared(specifier, context));
-      return modules.get(specifier);
+      const file = specifier.startsWith('.') ? path.join(from, '..', specifier) : '';
+      const isSource = sharesSources && file.startsWith(sources);
+      if (!isSource && !SHARED.test(specifier)) return resolveModule(specifier, from, context);
+      const module = isSource ? compiledOf(rootDir, file.slice(sources.length)) : specifier;
+      if (!modules.has(module)) modules.set(module, shared(module, context));
+      return modules.get(module);
     };
   }
 };
 
-/** A module of the spec file's realm with the exports of a shared package. */
+let isBuilt; // whether dist/ is as new as src/; looked up once per worker
+
+/** @returns the URL of a compiled source */
+function compiledOf(rootDir, file) {
+  const compiled = path.join(rootDir, 'dist/src');
+  isBuilt ??= newest(path.join(rootDir, 'src')) <= newest(compiled);
+  if (!isBuilt) throw new Error('dist/ is older than src/: `npm run build`');
+  return pathToFileURL(path.join(compiled, file)).href;
+}
+
+function newest(directory) {
+  const files = readdirSync(directory, { recursive: true }).filter((file) =>
+    /(?<!\.spec)\.[jt]s$/.test(file),
+  );
+  return Math.max(...files.map((file) => statSync(path.join(directory, file)).mtimeMs));
+}
+
+/** A module of the spec file's realm with the exports of a shared module. */
 async function shared(specifier, context) {
   const exported = Object.entries(await import(specifier));
   const names = exported.map(([name]) => name);
