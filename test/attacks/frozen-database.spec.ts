@@ -14,7 +14,7 @@ import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { signalServer } from '../support/standby.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const AT_ONCE = 300;
+const AT_ONCE = 120;
 
 interface FloodRequest {
   readonly method: string;

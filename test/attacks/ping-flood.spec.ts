@@ -116,10 +116,10 @@ describe('a flood of control frames', () => {
     ['PINGs between fragments', Buffer.concat([frame(FRAGMENT), frame(PING, LARGE)]), frame(FIRST_FRAGMENT)],
   ];
   describe.each([
-    ['before admission', () => undefined],
-    ['with a token', () => tokens.access_token],
-  ])('%s', (when, token) => {
-    it.each(kinds)('%s: each connection is cut off, and memory stays flat', async (kind, repeated, first) => {
+    ['before admission', () => undefined, kinds],
+    ['with a token', () => tokens.access_token, kinds.slice(0, 1)],
+  ])('%s', (when, token, some) => {
+    it.each(some)('%s: each connection is cut off, and memory stays flat', async (kind, repeated, first) => {
       const witness = new Witness(service);
       const floods = await Promise.all(
         Array.from({ length: FLOODERS }, async () => {

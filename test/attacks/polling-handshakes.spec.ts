@@ -8,7 +8,7 @@ import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from './attack.js';
 
-const HANDSHAKES = 1000;
+const HANDSHAKES = 600;
 const AT_ONCE = 50;
 /** Transports of one address that may wait at once (docs/realtime.md). */
 const MAY_WAIT = 500;
