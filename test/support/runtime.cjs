@@ -8,19 +8,21 @@ const { default: Runtime } = require('jest-runtime');
 const SHARED =
   /^(?:@nestjs\/[\w-]+|class-transformer|class-validator|express|pg|rxjs|socket\.io|typeorm)(?:\/|$)/;
 
+/** In a spec file: it replaces what the shared sources would not see. */
+const REPLACES = /useFakeTimers|jest\.(?:replaceProperty|spyOn)\(process\b/;
+
 /**
  * Loads these packages once per worker, by Node.js itself; Jest would load them again for each spec file, which costs half a second
- * of CPU time. So it does with the compiled sources, unless the spec file is among the sources or replaces timers: another second.
- * They belong to the realm of Jest, not to that of the spec file: see `environment.mjs`. Their timers are not replaced by
- * `jest.useFakeTimers()`; mocks of their methods are restored by Jest at the end of each spec file.
+ * of CPU time. So it does with the compiled sources, unless the spec file is among the sources or replaces timers or parts of
+ * `process`: another second. They belong to the realm of Jest, not to that of the spec file: see `environment.mjs`. Their timers
+ * are not replaced by `jest.useFakeTimers()`; mocks of their methods are restored by Jest at the end of each spec file.
  */
 module.exports = class SharingRuntime extends Runtime {
   constructor(...parameters) {
     super(...parameters);
     const [{ rootDir }, , , , , , testPath] = parameters;
     const sources = path.join(rootDir, 'src') + path.sep;
-    const sharesSources =
-      !testPath.startsWith(sources) && !readFileSync(testPath, 'utf8').includes('useFakeTimers');
+    const sharesSources = !testPath.startsWith(sources) && !REPLACES.test(readFileSync(testPath, 'utf8'));
     const modules = new Map(); // of this spec file
     const { esmLoader } = this;
     if (typeof esmLoader?.resolveModule !== 'function') {

@@ -12,7 +12,7 @@ process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this proc
 const server = await startTemporaryPostgres({
   dataDir: mkdtempSync(join(directory, 'postgres-')),
   settings: SETTINGS,
-  initdb: ['--no-sync'],
+  initdb: ['--no-sync', '--auth=password', '--set=scram_iterations=1'], // a connection in 6 ms of CPU time, not 8
 });
 
 process.once('disconnect', () => void end());
