@@ -78,23 +78,19 @@ describe('the build of npm start', () => {
     expect(served.toSorted()).toEqual(sdk.filter((name) => !/^(?:development|react)/.test(name)).toSorted());
   });
 
-  it('reports a changed source that cannot be compiled, and compiles the next one', () => {
+  it('reports a source that cannot be compiled, compiles changed and renamed ones, and removes former output', () => {
+    expect(read('dist/src/new.js')).toContain('42');
     replace('src/serve.ts', 'import', 'import import');
     expect(compiles).toThrow(/serve\.ts/);
     replace('src/serve.ts', 'import import', 'import');
     replace('src/serve.ts', ': stopping', ': slowing!');
     replace('packages/client/src/texts/fr.ts', 'Se connecter', 'Se rattacher');
     replace('admin/src/callback.ts', 'You can close', 'You may close');
+    renameSync(at('src/new.ts'), at('src/other.ts'));
     expect(compiles()).toBe(true);
     expect(read('dist/src/serve.js')).toContain(': slowing!');
     expect(read('dist/packages/client/dist/fr.js')).toContain('Se rattacher');
     expect(read('admin/dist/callback.js')).toContain('You may close');
-  });
-
-  it('compiles a renamed source, and removes the former output', () => {
-    expect(read('dist/src/new.js')).toContain('42');
-    renameSync(at('src/new.ts'), at('src/other.ts'));
-    expect(compiles()).toBe(true);
     expect(existsSync(at('dist/src/new.js'))).toBe(false);
     expect(read('dist/src/other.js')).toContain('42');
   });

@@ -330,7 +330,7 @@ describe('a login page', () => {
   });
 
   it('at which nobody signs in gives no verdict: exit code 2', async () => {
-    const loopback = await runChecker(argsFor(service, '--wait', '1'));
+    const loopback = await check(argsFor(service, '--wait', '1').slice(1));
     expect(loopback.code).toBe(2);
     expect(loopback.stderr).toContain('nobody came back from the login page within 1 s');
     const ended = await runChecker(
@@ -446,19 +446,15 @@ describe('the command line', () => {
   }
 
   it('shows its usage', async () => {
-    for (const args of [
-      ['check-provider', '--help'],
-      ['check-provider', '-h'],
-    ]) {
-      const { code, stdout } = await runChecker(args);
+    for (const { code, stdout } of [await runChecker(['check-provider', '--help']), await check(['-h'])]) {
       expect(code).toBe(0);
       expect(stdout).toMatch(/^Usage: /);
     }
   });
 
   it('with an unreachable provider: exit code 2, in JSON, too', async () => {
-    const away = ['check-provider', `http://127.0.0.1:${await freePort()}`, ...credentials];
-    const { code, stdout, stderr } = await runChecker([...away, '--json']);
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const { code, stdout, stderr } = await check([away, ...credentials, '--json']);
     expect(code).toBe(2);
     expect(stderr).toBe('check-provider: the provider cannot be reached: no answer (ECONNREFUSED)\n');
     expect(JSON.parse(stdout)).toEqual({
