@@ -84,7 +84,7 @@ function statementOf(milliseconds: number, { 'Query Text': text, Plan }: Explain
 const SESSIONS = 10_000;
 const DEVICES = 2000;
 const EVENTS = 1000;
-const OTHERS = 100_000;
+const OTHERS = 50_000;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** Tables with a row or more for each user, device, session or event. */

@@ -82,10 +82,12 @@ const isMeant = (session: string, subjects: string): string => `
 const SUBJECTS = `
   SELECT DISTINCT provider_subject AS subject FROM refresh_tokens
   WHERE provider_session = $1 AND provider_subject IS NOT NULL LIMIT ${MOST_USERS}`;
+// MATERIALIZED: else PostgreSQL may read all sessions by user_id until it has found as many users as LIMIT says.
 const USERS = `
-  SELECT DISTINCT user_id AS "userId" FROM refresh_tokens
-  WHERE signed_out_at IS NULL AND (${isMeant('$1', '$2')})
-  ORDER BY user_id LIMIT ${MOST_USERS + 1}`;
+  WITH meant AS MATERIALIZED (
+    SELECT user_id FROM refresh_tokens WHERE signed_out_at IS NULL AND (${isMeant('$1', '$2')})
+  )
+  SELECT DISTINCT user_id AS "userId" FROM meant ORDER BY user_id LIMIT ${MOST_USERS + 1}`;
 
 const END_AT_PROVIDER = ending(isMeant('$2', '$3'));
 
