@@ -296,6 +296,9 @@ describe('POST /sign-out with provider_logout', () => {
       await query(service.databaseUrl, `UPDATE devices SET last_seen_at = now() + interval '1 day'`);
       before = await dump(service.databaseUrl);
     });
+    afterAll(async () => {
+      expect(await dump(service.databaseUrl)).toBe(before);
+    });
 
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     it.each([
@@ -333,7 +336,6 @@ describe('POST /sign-out with provider_logout', () => {
           error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/),
         },
       ]);
-      expect(await dump(service.databaseUrl)).toBe(before);
       expect(proxy.requests).toEqual([]);
     });
   });

@@ -40,8 +40,8 @@ export default class CheckingEnvironment extends TestEnvironment {
 }
 
 /**
- * Jest makes one of these for each spec file and leaves it on: on Node 20, each would slow down every promise of all later files of
- * the worker.
+ * Storages that ran. Jest makes one for each spec file and never disables it.
+ * Node 20: each slows down every promise of all later files of the worker.
  */
 const used = new Set();
 // oxlint-disable-next-line typescript/unbound-method -- called with the storage below
