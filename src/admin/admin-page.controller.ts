@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { join } from 'node:path';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PACKAGE_ROOT } from '../http/package-root.js';
@@ -30,8 +27,6 @@ const VIEWS = ['admin', 'admin/users', 'admin/users/:user_id', 'admin/audit', 'a
 @Public()
 @Controller()
 export class AdminPageController {
-  private readonly compressed = new Map<string, { readonly body: Buffer; readonly etag: string }>();
-
   /** @internal A page. */
   @Get(VIEWS)
   page(@Res() response: Response): void {
@@ -49,22 +44,6 @@ export class AdminPageController {
   /** @internal Files of the page. */
   @Get([...FILES.keys()])
   file(@Req() request: Request, @Res() response: Response): void {
-    const path = FILES.get(request.path)!;
-    response.vary('Accept-Encoding');
-    if (!request.acceptsEncodings('gzip')) return sendFile(response, path);
-    const { body, etag } = this.gzip(path);
-    response.type(extname(path)).setHeader('Cache-Control', 'no-cache');
-    response.setHeader('Content-Encoding', 'gzip').setHeader('ETag', etag);
-    response.send(body); // 304 if the browser has it
-  }
-
-  /** Compresses a file at its first request. */
-  private gzip(path: string): { readonly body: Buffer; readonly etag: string } {
-    const known = this.compressed.get(path);
-    if (known) return known;
-    const body = gzipSync(readFileSync(path), { level: 9 });
-    const made = { body, etag: `"${createHash('sha256').update(body).digest('base64')}"` };
-    this.compressed.set(path, made);
-    return made;
+    sendFile(response, FILES.get(request.path)!);
   }
 }

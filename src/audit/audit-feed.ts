@@ -4,6 +4,7 @@ import { databaseUnavailable } from '../errors/oauth-error.js';
 import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../http/parameters/cursor.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
+import { COLUMNS } from './audit.sql.js';
 
 /** Events that one statement reads. They fit into the bound of a stream, though JSON needs six characters for a control character. */
 const PAGE_SIZE = 100;
@@ -41,7 +42,7 @@ const HORIZON = `
     least(${LATEST_PLACE}, ${placeOf(`(${FIRST_START})`)}) AS horizon`;
 
 const PAGE = `
-  SELECT *, ${placeOf('at')} AS place FROM audit_events
+  SELECT ${COLUMNS}, ${placeOf('at')} AS place FROM audit_events
   WHERE (at, id) > (${timeAt('$1')}, $2::uuid) AND at < ${timeAt('$3')} ORDER BY at, id LIMIT ${PAGE_SIZE}`;
 
 /** Reads the audit trail such that nothing is left out (contract §9), in commit order per user. */

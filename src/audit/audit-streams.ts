@@ -14,22 +14,16 @@ import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { answerWithStream, EventStreams, eventText, type EventStream } from '../http/event-stream.js';
 import { ServiceKeyOnly } from '../token/guard/access.js';
 import { placeIn } from '../http/parameters/cursor.js';
-import { AuditFeed, isBefore, type AuditPage, type Cursor } from './audit-feed.js';
+import { AuditFeed, type AuditPage, type Cursor } from './audit-feed.js';
 
 const READ_EVERY_MS = 500;
 
-interface Progress {
-  /** Cursor of a stream that is up to date. */
-  current?: Cursor | undefined;
-}
-
-/** Streams of audit events (contract §9). Streams without a backlog share a reading, twice a second; others read a page at a time. */
+/** Streams of audit events (contract §9). Each reads the trail twice a second, and at once while there is more. */
 @Injectable()
 export class AuditStreams implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditStreams.name);
-  private readonly streams = new EventStreams<Progress>();
-  /** Cursor of the last shared reading; undefined if there are no streams. */
-  private cursor: Cursor | undefined;
+  private readonly streams = new EventStreams<null>();
+  /** Requests find a connection, also if there are many streams. */
   private readonly readings = new ConcurrencyLimit(1);
 
   constructor(private readonly feed: AuditFeed) {}
@@ -40,71 +34,41 @@ export class AuditStreams implements BeforeApplicationShutdown {
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
   open(stream: EventStream, after: Cursor | undefined): Promise<void> {
-    const state: Progress = {};
-    return this.streams.add(stream, state, () => this.catchUp(stream, state, after));
+    return this.streams.add(stream, null, async () => {
+      const first = await this.read(after);
+      stream.begin();
+      void this.follow(stream, first);
+    });
   }
 
   beforeApplicationShutdown(): void {
     this.streams.stop();
   }
 
-  /** Sends what is behind a cursor, until the stream is up to date. */
-  private async catchUp(stream: EventStream, state: Progress, after?: Cursor): Promise<void> {
-    let cursor = after;
-    for (;;) {
-      const page = await this.readings.run(() => this.feed.read(cursor));
-      stream.begin();
-      stream.send(textOf(page));
-      cursor = page.cursor;
-      await stream.drained();
-      if (!stream.isOpen) return;
-      if (!page.hasMore && !(this.cursor && isBefore(cursor, this.cursor))) break;
-    }
-    state.current = cursor;
-    if (this.cursor !== undefined) return;
-    this.cursor = cursor;
-    void this.readOn();
-  }
-
-  /** Reads for the streams that are up to date, while there are any streams. */
-  private async readOn(): Promise<void> {
-    while (this.cursor !== undefined) {
-      await delay(READ_EVERY_MS);
-      try {
-        await this.readNew();
-      } catch (error) {
-        this.logger.debug({ err: error }); // without a comment, readers know that events may be missing
+  private async follow(stream: EventStream, first: AuditPage): Promise<void> {
+    let { cursor } = first;
+    for (let page: AuditPage | undefined = first; stream.isOpen; page = await this.tryToRead(cursor)) {
+      if (page) {
+        stream.send(textOf(page));
+        cursor = page.cursor;
+        await stream.drained();
       }
-      if (this.streams.open.size === 0) this.cursor = undefined;
+      if (!page?.hasMore) await delay(READ_EVERY_MS);
     }
   }
 
-  private async readNew(): Promise<void> {
-    for (let hasMore = true; hasMore;) {
-      const before = this.cursor!;
-      const page = await this.feed.read(before);
-      const isSetBack = isBefore(page.cursor, before);
-      const all = textOf(page);
-      for (const [stream, state] of this.streams.open) {
-        const cursor = state.current;
-        if (cursor === undefined || (!isSetBack && isBefore(page.cursor, cursor))) continue; // its own reading is or was later
-        state.current = page.cursor;
-        if (stream.isFull) this.fallBehind(stream, state, isSetBack ? page.cursor : cursor);
-        else if (cursor === before || isSetBack) stream.send(all);
-        else
-          stream.send(textOf({ ...page, events: page.events.filter((one) => isBefore(cursor, one.cursor)) }));
-      }
-      this.cursor = page.cursor;
-      hasMore = page.hasMore;
+  /** Without a comment, readers know that events may be missing. */
+  private async tryToRead(after: Cursor): Promise<AuditPage | undefined> {
+    try {
+      return await this.read(after);
+    } catch (error) {
+      this.logger.debug({ err: error });
+      return undefined;
     }
   }
 
-  private fallBehind(stream: EventStream, state: Progress, cursor: Cursor): void {
-    state.current = undefined;
-    void stream
-      .drained()
-      .then(() => (stream.isOpen ? this.catchUp(stream, state, cursor) : undefined))
-      .catch(() => stream.cutOff());
+  private read(after?: Cursor): Promise<AuditPage> {
+    return this.readings.run(() => this.feed.read(after));
   }
 }
 

@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  DataSource,
-  getMetadataArgsStorage,
-  type EntityManager,
-  type EntitySubscriberInterface,
-  type QueryRunner,
-} from 'typeorm';
+import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
@@ -19,18 +13,10 @@ import {
   type AuditRow,
   type RecordedEvent,
 } from './audit-event.js';
-import { StoredAuditEvent } from './audit-event.entity.js';
+import { INSERTED } from './audit.sql.js';
 
-/** Columns to insert. `at` has its default, the time under the locks of the transaction. */
-const COLUMNS = getMetadataArgsStorage()
-  .filterColumns(StoredAuditEvent)
-  .filter(({ propertyName }) => propertyName !== 'at')
-  .map(({ propertyName, options }) => ({
-    name: propertyName as keyof AuditRow,
-    type: options.type as string,
-  }));
-const INSERT = `INSERT INTO audit_events (${COLUMNS.map(({ name }) => name).join(', ')})`;
-const ARRAYS = COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
+const INSERT = `INSERT INTO audit_events (${INSERTED.map(({ name }) => name).join(', ')})`;
+const ARRAYS = INSERTED.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
 
 /** Events of a user that one statement reads. */
 const SLICE = 1000;
@@ -118,16 +104,16 @@ export class AuditStore implements EntitySubscriberInterface {
   /** Inserts rows. Citus gets one statement for each user: it routes an INSERT with values to one node. */
   private async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
     if (!this.sql.distributed) {
-      const values = COLUMNS.map(({ name }) => rows.map((row) => row[name]));
+      const values = INSERTED.map(({ name }) => rows.map((row) => row[name]));
       await manager.query(`${INSERT} SELECT * FROM unnest(${ARRAYS})`, values);
       return;
     }
     for (const userId of new Set(rows.map((row) => row.user_id))) {
       const own = rows.filter((row) => row.user_id === userId);
       const places = own.map(
-        (_, n) => `(${COLUMNS.map((_column, i) => `$${n * COLUMNS.length + i + 1}`).join(', ')})`,
+        (_, n) => `(${INSERTED.map((_column, i) => `$${n * INSERTED.length + i + 1}`).join(', ')})`,
       );
-      const values = own.flatMap((row) => COLUMNS.map(({ name }) => row[name]));
+      const values = own.flatMap((row) => INSERTED.map(({ name }) => row[name]));
       await manager.query(`${INSERT} VALUES ${places.join(', ')}`, values);
     }
   }

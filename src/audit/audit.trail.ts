@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { chunks } from '../database/statements/concurrency-limit.js';
+import { chunks, ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type Session } from '../events.js';
 import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
@@ -43,6 +43,8 @@ export class AuditTrail implements BeforeApplicationShutdown {
   private second?: NodeJS.Timeout | undefined;
   private nextWrite?: NodeJS.Timeout | undefined;
   private writing = Promise.resolve();
+  /** Requests find a connection, also in a flood. */
+  private readonly lookups = new ConcurrencyLimit(2);
 
   constructor(
     private readonly store: AuditStore,
@@ -107,7 +109,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
   private async writeNow(): Promise<void> {
     for (const batch of chunks(this.waiting.splice(0), LARGEST_WRITE)) {
       try {
-        const rows = await Promise.all(batch.map((one) => attributed(one)));
+        const rows = await Promise.all(batch.map((one) => this.lookups.run(() => attributed(one))));
         await this.store.insertRefusals(rows);
       } catch (error) {
         this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });

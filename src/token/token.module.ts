@@ -17,7 +17,6 @@ import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyReader, KeyStore } from './keys/key.store.js';
 import { Totals } from './sessions/totals.js';
-import { KnownTokens } from './refresh/known-tokens.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
@@ -40,7 +39,6 @@ import { TokenService } from './refresh/token.service.js';
     KeyRing,
     KeyService,
     KeyStore,
-    KnownTokens,
     EndedSessionStore,
     ServiceKeys,
     TokenInspector,

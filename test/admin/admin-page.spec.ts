@@ -45,22 +45,14 @@ describe('the administration page', () => {
     expect(headers['content-security-policy']).not.toContain('connect-src');
   });
 
-  it('sends its files compressed, and once', async () => {
-    const { headers, text } = await get('/admin/main.js').set('Accept-Encoding', 'gzip').expect(200);
+  it('sends its files, and no others', async () => {
+    const { headers, text } = await get('/admin/main.js').expect(200);
     expect(headers).toMatchObject({
-      'content-encoding': 'gzip',
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'no-cache',
-      vary: expect.stringContaining('Accept-Encoding'),
     });
     expect(text).toBe(readFileSync(`${FOLDER}main.js`, 'utf8'));
-    await get('/admin/main.js')
-      .set('Accept-Encoding', 'gzip')
-      .set('If-None-Match', headers['etag']!)
-      .expect(304);
-    const plain = await get('/admin/style.css').set('Accept-Encoding', 'identity').expect(200);
-    expect(plain.headers['content-encoding']).toBeUndefined();
-    expect(plain.text).toBe(readFileSync(`${FOLDER}style.css`, 'utf8'));
+    await get('/admin/main.js').set('If-Modified-Since', headers['last-modified']!).expect(304);
     await get('/admin/licences.txt').expect(404);
   });
 

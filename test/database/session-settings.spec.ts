@@ -17,7 +17,6 @@ const HOSTILE: Readonly<Record<string, string>> = {
   array_nulls: 'off',
   transform_null_equals: 'on',
   standard_conforming_strings: 'off',
-  session_replication_role: 'replica',
   DateStyle: 'German, DMY',
   IntervalStyle: 'sql_standard',
   TimeZone: 'Asia/Kathmandu',
@@ -30,7 +29,6 @@ const HOSTILE: Readonly<Record<string, string>> = {
   statement_timeout: '30ms',
   idle_session_timeout: '300ms',
   idle_in_transaction_session_timeout: '30ms',
-  search_path: '',
 };
 
 describe('settings that a role or a database has for other applications', () => {
@@ -107,8 +105,7 @@ describe('settings that a role or a database has for other applications', () => 
     database = await createEmptyDatabase();
     let { url } = database;
     if (whose === 'role') {
-      const { session_replication_role: _, ...others } = HOSTILE;
-      url = await ownedBy(others);
+      url = await ownedBy(HOSTILE);
     }
     if (whose === 'URL') {
       const options = Object.entries(HOSTILE).map(
@@ -120,7 +117,6 @@ describe('settings that a role or a database has for other applications', () => 
     await expectServed(service);
     const used = Object.entries({
       default_transaction_isolation: 'read committed',
-      session_replication_role: 'origin',
       extra_float_digits: '1',
       client_min_messages: 'notice',
       lock_timeout: '0',
@@ -129,15 +125,6 @@ describe('settings that a role or a database has for other applications', () => 
     const select = used.map(([name]) => `current_setting('${name}') AS ${name}`).join(', ');
     const [row] = await service.app.get(DataSource).query<[object]>(`SELECT ${select}`);
     expect(row).toEqual(Object.fromEntries(used));
-  });
-
-  it('of replication, which only a superuser may take back, refuse the start', async () => {
-    database = await createEmptyDatabase();
-    const url = await ownedBy({ session_replication_role: 'replica' });
-    await expect(start({ DATABASE_URL: url })).rejects.toThrow(
-      /session_replication_role.*ALTER ROLE … RESET session_replication_role/s,
-    );
-    expect(await query(database.url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
   });
 
   it('of commits that are not waited for are warned of', async () => {
@@ -152,7 +139,7 @@ describe('settings that a role or a database has for other applications', () => 
 
     test('in session mode change nothing, also if it ignores what is sent at the start', async () => {
       database = await createDatabase();
-      await onDatabase({ ...HOSTILE, search_path: 'public' });
+      await onDatabase(HOSTILE);
       const ignored = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
       pooler = await PgBouncer.before(database.url, 'session', 30, ignored);
       service = await start({ DATABASE_URL: pooler.url });
@@ -161,15 +148,12 @@ describe('settings that a role or a database has for other applications', () => 
       expect(row).toEqual({ statement_timeout: '950ms' });
     });
 
-    test.each([
-      ['DateStyle', 'SQL, DMY'],
-      ['search_path', ''],
-    ])('in transaction mode refuse the start: %s', async (name, value) => {
+    test('in transaction mode refuse the start', async () => {
       database = await createDatabase();
-      await onDatabase({ [name]: value });
+      await onDatabase({ DateStyle: 'SQL, DMY' });
       pooler = await PgBouncer.before(database.url, 'transaction', 2);
       const env = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
-      const sentence = new RegExp(`${name} is "${value}".*ALTER DATABASE … RESET ${name}`);
+      const sentence = /DateStyle is "SQL, DMY".*ALTER DATABASE … RESET DateStyle/;
       await expect(start({ ...env, DATABASE_POOLER: 'transaction' })).rejects.toThrow(sentence);
     });
   });

@@ -133,7 +133,7 @@ const SPANNING = [
   'realtime/push/realtime.service.ts',
   'token/access-tokens/access-token.store.ts',
   'token/access-tokens/access-token.verifier.ts',
-  'token/refresh/known-tokens.ts',
+  'token/access-tokens/token-inspector.ts',
   'token/revocation/ended-sessions.store.ts',
   'token/sessions/session-list.ts',
 ];

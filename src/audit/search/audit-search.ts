@@ -4,6 +4,7 @@ import { Sql } from '../../database/statements/sql.js';
 import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../../http/parameters/cursor.js';
 import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit-event.js';
 import type { StoredAuditEvent } from '../audit-event.entity.js';
+import { COLUMNS } from '../audit.sql.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
@@ -72,7 +73,7 @@ export class AuditSearch {
     const isRefusal = result === 'refused' || event?.endsWith('_refused'); // has an index
     const where = `${userId === undefined ? OF_ALL : node + OF_USER}${isRefusal ? ` AND result = 'refused'` : ''}`;
     const order = `${userId === undefined ? '' : 'user_id DESC, '}at DESC, id DESC`;
-    const walk = `SELECT * FROM audit_events WHERE ${where} ORDER BY ${order}`;
+    const walk = `SELECT ${COLUMNS} FROM audit_events WHERE ${where} ORDER BY ${order}`;
     return `
       WITH page AS MATERIALIZED (
         SELECT * FROM (${walk} LIMIT ${WALK}) AS walked WHERE ${FILTER} ORDER BY ${order} LIMIT $8

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { html, type Html } from '../../http/page/html.js';
-import { layout } from '../../http/page/layout.js';
+import { destinationOf, layout } from '../../http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';
 
 /**
@@ -56,12 +56,6 @@ export function providerPage(
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
-/** Host, or the name of an app's private scheme, for people to recognize. */
-function destinationOf(redirectUri: string): string {
-  const { host, protocol } = new URL(redirectUri);
-  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
-}
 
 /** Inside of the page: its policy allows no address. Without one for the label: nothing. */
 function logoOf(label: string): Html | undefined {

@@ -5,7 +5,6 @@ import type { DataSource } from 'typeorm';
 /** Settings that change the meaning of a statement or the format of a result, for other applications: name, value, accepted pattern. */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
-  ['session_replication_role', 'origin', '^(origin|local)$'],
   ['standard_conforming_strings', 'on', '^on$'],
   ['array_nulls', 'on', '^on$'],
   ['DateStyle', 'ISO', '^ISO'],
@@ -16,26 +15,12 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
 /** Time-outs that would end statements or connections of the service. */
 const NO_LIMITS = ['lock_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 
-const PATH = `current_setting('search_path')`;
-/** A path that begins with a schema in which no lasting table can be created; PostgreSQL searches both first anyway. */
-const OF_POSTGRES = '^( *"?pg_(catalog|temp)"? *(, *|$))+';
-/** SQL condition: the path begins with such a schema. */
-export const BEGINS_WITH_POSTGRES = `${PATH} ~ '${OF_POSTGRES}'`;
-/** A path without a schema of the operator. */
-const NAMES_NONE = `${PATH} ~ '^(pg_catalog|pg_temp|[ ,"]|[$]user)*$'`;
-/** Sets PostgreSQL's default if no schema is named, and removes PostgreSQL's own schemas. */
-const USABLE_PATH = `
-    SELECT set_config('search_path', CASE WHEN ${NAMES_NONE} THEN '"$user", public'
-      ELSE regexp_replace(${PATH}, '${OF_POSTGRES}', '') END, false)
-    WHERE ${BEGINS_WITH_POSTGRES} OR ${NAMES_NONE} AND current_schema() IS NULL`;
-
 const table = (rows: readonly (readonly string[])[]): string =>
   `(VALUES ${rows.map((row) => `('${row.join("', '")}')`).join(', ')}) AS relied_on (name, value, accepted)`;
 
 const DIFFERENT = `
   SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
-  WHERE current_setting(name, true) !~ accepted
-  UNION ALL SELECT 'search_path', 'public', ${PATH} WHERE ${BEGINS_WITH_POSTGRES} OR current_schema() IS NULL`;
+  WHERE current_setting(name, true) !~ accepted`;
 
 type Connected = (error: Error, client?: Client) => void;
 
@@ -81,8 +66,7 @@ function settingStatement(config: ClientConfig): string {
     ['idle_in_transaction_session_timeout', String(idle ?? 0), 'always'],
   ];
   return `
-    SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted
-    UNION ALL ${USABLE_PATH}`;
+    SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted`;
 }
 
 /** Checks the settings behind a pooler in transaction mode: its sessions must not be changed. */

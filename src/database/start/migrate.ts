@@ -5,12 +5,7 @@ import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
-import {
-  requireCreateRight,
-  requireOwnTables,
-  requireUsable,
-  type MigrationState,
-} from './require-usable.js';
+import { requireCreateRight, migrationState, requireUsable, type MigrationState } from './require-usable.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
@@ -121,7 +116,7 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
-/** Runs work on the migrations' own connections, if the tables in the schema are the service's. */
+/** Runs work on the migrations' own connections. */
 async function withMigrations<Result>(
   options: DatabaseOptions,
   work: (runner: QueryRunner, state: MigrationState) => Promise<Result>,
@@ -130,8 +125,8 @@ async function withMigrations<Result>(
   const dataSource = await new DataSource({ ...options, logger: 'debug' }).initialize();
   try {
     const runner = dataSource.createQueryRunner();
-    const known = new Map(dataSource.migrations.map((one) => [one.name ?? one.constructor.name, one]));
-    return await work(runner, await requireOwnTables(runner, known));
+    const names = dataSource.migrations.map((one) => one.name ?? one.constructor.name);
+    return await work(runner, await migrationState(runner, names));
   } finally {
     await dataSource.destroy();
   }

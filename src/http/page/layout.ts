@@ -35,6 +35,12 @@ export function layout(
     </html> `;
 }
 
+/** Host, or the name of an app's private scheme, for people to recognize. */
+export function destinationOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
+}
+
 /** Allows the style by its hash; no scripts, and nothing from other origins. */
 const POLICY = [
   "default-src 'none'",

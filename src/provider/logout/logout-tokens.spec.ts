@@ -22,6 +22,8 @@ describe('logout tokens', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;
   let tokens: LogoutTokens;
+  /** Knows no keys yet. */
+  let makeTokens: () => LogoutTokens;
   /** How far the database's clock is from ours, in seconds. */
   let ahead: number;
   beforeAll(async () => {
@@ -43,7 +45,8 @@ describe('logout tokens', () => {
       new Events(),
     );
     const clock = { now: () => Date.now() + ahead * 1000 } as Clock;
-    tokens = new LogoutTokens(registry, http, clock);
+    makeTokens = () => new LogoutTokens(registry, http, clock);
+    tokens = makeTokens();
   });
   afterEach(() => http.onApplicationShutdown());
   afterEach(() => jest.restoreAllMocks());
@@ -59,10 +62,12 @@ describe('logout tokens', () => {
     );
   const asked = (path: string): number => stub.paths.filter((one) => one === path).length;
 
-  /** Goes forward on the clock by which keys are kept. */
+  /** Goes forward on the clocks by which keys are kept. */
   function later(milliseconds: number): void {
-    const from = performance.now();
-    jest.spyOn(performance, 'now').mockReturnValue(from + milliseconds);
+    for (const clock of [performance, Date]) {
+      const from = clock.now();
+      jest.spyOn(clock, 'now').mockReturnValue(from + milliseconds);
+    }
   }
 
   it('say who is meant, and until when they are good', async () => {
@@ -97,7 +102,8 @@ describe('logout tokens', () => {
     await verify(make());
     let count = 0;
     for (const [name, text] of logoutMutants(stub.key, stub.url, 'ada', 's-1')) {
-      later(++count * 31_000); // so that an unknown key is asked for, each time
+      count++;
+      tokens = makeTokens(); // so that the keys are asked for, each time
       const error = await failure(verify(text)).catch(() => undefined);
       expect([name, error?.error, error?.description]).toEqual([
         name,
@@ -178,35 +184,47 @@ describe('logout tokens', () => {
       const content = `${encode({ alg: 'HS256', kid: 'mac' })}.${body}`;
       const mac = createHmac('sha256', SECRET).update(content).digest('base64url');
       for (const token of [`${content}.${mac}`, `${encode({ alg: 'none' })}.${body}.`]) {
-        expect(await failure(verify(token))).toMatchObject({
-          error: 'invalid_request',
-          cause: { message: '"alg" (Algorithm) Header Parameter value not allowed' },
-        });
+        expect(await failure(verify(token))).toMatchObject({ error: 'invalid_request' });
       }
     });
   });
 
   describe('need the keys of the provider', () => {
     const second = makeSigningKey('second');
-    const renewed = makeSigningKey('first');
     const publish = (...keys: (typeof second)[]): void => {
       stub.jwks = { keys: keys.map(({ jwk }) => ({ ...jwk, d: undefined })) };
     };
 
-    it.each([
-      ['that is new', second],
-      ['whose name was another’s', renewed],
-    ])('which are fetched again for a key %s', async (_name, key) => {
+    it('which are fetched again for an unknown key', async () => {
       await verify(make());
-      publish(key);
-      later(1001);
-      expect(await verify(make({}, { kid: key.jwk['kid'] }, key))).toMatchObject({ subject: 'ada' });
+      publish(second);
+      later(30_001);
+      expect(await verify(make({}, { kid: 'second' }, second))).toMatchObject({ subject: 'ada' });
       expect(asked('/jwks')).toBe(2);
+    });
+
+    it('which are kept for five minutes', async () => {
+      await Promise.all([verify(make()), verify(make())]);
+      later(299_000);
+      await verify(make());
+      expect(asked('/jwks')).toBe(1);
+      later(1001);
+      await verify(make());
+      expect(asked('/jwks')).toBe(2);
+    });
+
+    it('which are not asked for again within a second if they cannot be had', async () => {
+      stub.said = { '/jwks': [503, ''] };
+      for (let i = 0; i < 3; i++) expect(await failure(verify(make()))).toMatchObject({ status: 503 });
+      expect(asked('/jwks')).toBe(1);
+      stub.said = {};
+      later(1001);
+      expect(await verify(make())).toMatchObject({ subject: 'ada' });
     });
 
     it('which are not fetched again for a token that is wrong otherwise', async () => {
       await verify(make());
-      later(1001);
+      later(30_001);
       await failure(verify(make({ aud: 'other' })));
       await failure(verify('x'));
       expect(asked('/jwks')).toBe(1);
@@ -214,7 +232,7 @@ describe('logout tokens', () => {
 
     it('which a stranger has had fetched: a token of a key made since is no bad one, and is accepted in time', async () => {
       await verify(make());
-      later(1001);
+      later(30_001);
       const strange = make({}, { kid: 'strange' }, second);
       expect(await failure(verify(strange))).toMatchObject({ error: 'invalid_request' });
       publish(second);
@@ -238,23 +256,13 @@ describe('logout tokens', () => {
       expect(await verify(token)).toMatchObject({ subject: 'ada' });
     });
 
-    it('which a stranger has had fetched: neither is one that names no key, but one with a wrong signature is', async () => {
-      await verify(make());
-      later(1001);
-      await failure(verify(make({}, { kid: 'strange' }, second)));
-      publish(second);
-      later(1);
-      expect(await failure(verify(make({}, { kid: undefined }, second)))).toMatchObject({ status: 503 });
-      expect(await failure(verify(make({}, {}, renewed)))).toMatchObject({ error: 'invalid_request' });
-    });
-
     // It may send the token again: so 503 and Retry-After, and not 400.
     it.each([
       ['at first', false],
       ['when a new one is needed', true],
     ])('which cannot be had %s', async (_name, isKnown) => {
       if (isKnown) await verify(make());
-      later(1001);
+      later(30_001);
       stub.said = { '/jwks': [503, '{"s3cret":1}'] };
       const error = await failure(verify(make({}, { kid: 'second' }, second)));
       expect(error).toMatchObject({

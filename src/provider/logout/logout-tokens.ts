@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify, type JSONWebKeySet } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -7,15 +7,71 @@ import { discover, fetchKeys, withoutSecrets } from '../adapters/oidc-client.js'
 import { ASYMMETRIC } from '../adapters/unsupported.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { ProviderRegistry } from '../provider.registry.js';
-import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 
 const DEFAULT_ALGORITHMS = ['RS256']; // algorithm if the document lists none (OpenID Connect Core §3.1.3.7)
 
+const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
+/** Pause after a fetch, before an unknown key causes another: anyone can make up tokens of unknown keys. */
+const PAUSE_MS = 30_000;
+const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
+
+class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
+
+/** What verifies the tokens of a provider. Times are those of `performance.now()`. */
+class ProviderKeys {
+  readonly find = createRemoteJWKSet(new URL('https://keys.invalid'), {
+    [customFetch]: () => this.fetchOrFail(),
+    cacheMaxAge: LIFE_MS,
+    cooldownDuration: PAUSE_MS,
+  });
+  issuer = '';
+  algorithms: readonly string[] = [];
+  /** Begin and end of the last fetch. */
+  beganAt = -Infinity;
+  endedAt = -Infinity;
+  private failure: KeysUnavailable | undefined;
+
+  constructor(
+    private readonly http: ProviderHttp,
+    private readonly provider: ProviderSettings,
+  ) {}
+
+  /** Milliseconds until an unknown key may cause a fetch again. */
+  get pause(): number {
+    return Math.max(0, this.endedAt + PAUSE_MS - performance.now());
+  }
+
+  private async fetchOrFail(): Promise<Response> {
+    if (this.failure && performance.now() < this.endedAt + FAILURE_PAUSE_MS) throw this.failure;
+    this.beganAt = performance.now();
+    try {
+      const keys = await this.fetch();
+      this.failure = undefined;
+      return keys;
+    } catch (error) {
+      throw (this.failure = new KeysUnavailable('no keys', { cause: withoutSecrets(error) }));
+    } finally {
+      this.endedAt = performance.now();
+    }
+  }
+
+  private async fetch(): Promise<Response> {
+    const metadata = await discover(this.http, this.provider);
+    const { issuer, id_token_signing_alg_values_supported: supported = DEFAULT_ALGORITHMS } = metadata;
+    const keys = await fetchKeys(this.http, this.provider, metadata);
+    this.issuer = issuer;
+    this.algorithms = supported.filter((alg) => ASYMMETRIC.test(alg)); // §2.6: as for ID tokens
+    return Response.json(keys);
+  }
+}
+
 /** Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the providers' keys. */
 @Injectable()
 export class LogoutTokens {
-  private readonly keys = new Map<string, KeptKeys>();
+  private readonly keys = new Map<string, ProviderKeys>();
 
   constructor(
     private readonly providers: ProviderRegistry,
@@ -29,49 +85,35 @@ export class LogoutTokens {
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
-    const keys = this.keysOf(settings);
-    const since = keys.now();
-    const first = await orTryAgain(keys.current());
+    const keys = this.keys.get(name) ?? new ProviderKeys(this.http, settings);
+    this.keys.set(name, keys);
+    const since = performance.now();
     try {
-      return await this.validate(token, settings, first);
+      return await this.validate(token, settings, keys);
     } catch (error) {
-      if (!mayMatchNewer(error)) throw bad(error);
+      if (error instanceof KeysUnavailable) throw unavailable(error.cause);
+      // The provider may have made the key since the last fetch, so it may send this token again (contract §6).
+      if (error instanceof errors.JWKSNoMatchingKey && keys.beganAt < since && isUsual(token, keys))
+        throw unavailable(withoutClaims(error), keys.pause);
+      throw new OAuthError('invalid_request', 'the logout token is not valid', {
+        cause: withoutClaims(error),
+      });
     }
-    const { verification, isCertain } = await orTryAgain(keys.newest(since));
-    return this.validate(token, settings, verification).catch((error: unknown) => {
-      // A stranger's token may have caused the one fetch, so the provider may send this token again (contract §6).
-      if (!isCertain && mayMatchNewer(error) && isOfUnknownKey(error, token))
-        throw unavailable(withoutClaims(error), keys.mayFetchIn);
-      throw bad(error);
-    });
   }
 
-  private async validate(token: string, { clientId }: ProviderSettings, by: Verification): Promise<Logout> {
+  private async validate(token: string, { clientId }: ProviderSettings, keys: ProviderKeys): Promise<Logout> {
     const now = this.clock.now() / 1000;
-    const { payload, protectedHeader } = await jwtVerify(token, by.keys, {
-      algorithms: by.algorithms,
-      issuer: by.issuer,
+    const { payload, protectedHeader } = await jwtVerify(token, keys.find, {
       audience: clientId,
       currentDate: new Date(now * 1000),
       clockTolerance: AHEAD_S, // for `nbf`; readLogout validates `exp`
     });
-    const { typ } = protectedHeader;
+    const { typ, alg } = protectedHeader;
+    // After the signature: the fetch of the keys also brings issuer and algorithms.
+    if (payload.iss !== keys.issuer) throw new Error('iss is not the issuer');
+    if (!keys.algorithms.includes(alg)) throw new Error('alg is not one of the provider');
     if (typ !== undefined && !mayBeLogout(typ)) throw new Error('typ is that of another type of token');
     return readLogout(payload, now);
-  }
-
-  private keysOf(provider: ProviderSettings): KeptKeys {
-    const kept = this.keys.get(provider.name) ?? new KeptKeys(() => this.fetch(provider));
-    this.keys.set(provider.name, kept);
-    return kept;
-  }
-
-  private async fetch(provider: ProviderSettings): Promise<Verification> {
-    const metadata = await discover(this.http, provider);
-    const { issuer, id_token_signing_alg_values_supported: supported = DEFAULT_ALGORITHMS } = metadata;
-    const algorithms = supported.filter((alg) => ASYMMETRIC.test(alg)); // §2.6: as for ID tokens
-    const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // jose validates them
-    return { issuer, algorithms, keys: createLocalJWKSet(keys) };
   }
 }
 
@@ -80,32 +122,15 @@ function mayBeLogout(typ: unknown): boolean {
   return typeof typ === 'string' && /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ);
 }
 
-/** Whether newer keys may match: `kid` is unknown, or now names another key. */
-function mayMatchNewer(error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-}
-
-/** Without `kid`, a wrong signature may mean a new key. */
-function isOfUnknownKey(error: unknown, token: string): boolean {
-  const { kid } = decodeProtectedHeader(token) as { kid?: unknown };
-  return kid === undefined || (typeof kid === 'string' && error instanceof errors.JWKSNoMatchingKey);
-}
-
-function bad(error: unknown): OAuthError {
-  return new OAuthError('invalid_request', 'the logout token is not valid', { cause: withoutClaims(error) });
+/** Whether newer keys of the provider may match the header of a token. */
+function isUsual(token: string, { algorithms }: ProviderKeys): boolean {
+  const { alg = '', kid } = decodeProtectedHeader(token) as { alg?: string; kid?: unknown };
+  return algorithms.includes(alg) && (kid === undefined || typeof kid === 'string');
 }
 
 /** jose's errors contain the claims; only the message is kept. */
 function withoutClaims(error: unknown): Error {
   return new Error((error as Error).message);
-}
-
-async function orTryAgain<T>(keys: Promise<T>): Promise<T> {
-  try {
-    return await keys;
-  } catch (error) {
-    throw unavailable(withoutSecrets(error));
-  }
 }
 
 /** @param cause without secrets @param wait milliseconds until the token may be sent again */

@@ -1,6 +1,7 @@
 import type { DemoAccount } from '../accounts/accounts.js';
 import type { AuthorizationPageDto } from '../authorize.dto.js';
 import { html, type Html } from '../../http/page/html.js';
+import { destinationOf } from '../../http/page/layout.js';
 import { layout } from './page.js';
 
 export interface LoginPage {
@@ -84,10 +85,4 @@ function demoBox(accounts: readonly DemoAccount[]): Html {
       ${accounts.map(({ login, password }) => html`<p><code>${login}</code> <code>${password}</code></p>`)}
     </details>
   </div>`;
-}
-
-/** Destination for people: the host, or the scheme of an app. */
-function destinationOf(redirectUri: string): string {
-  const { host, protocol } = new URL(redirectUri);
-  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
 }

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Raw, type Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { Session } from '../../events.js';
+import { selectUser } from '../../user/user.sql.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { RefreshToken } from '../sessions/refresh-token.entity.js';
@@ -45,6 +46,19 @@ export class TokenInspector {
     const authentication = { auth_time, acr, amr };
     const { session, claimsVersion } = verified;
     return { session, authentication, kind: 'Bearer', jti, iat, exp, iss, aud, claimsVersion };
+  }
+
+  /**
+   * Whether the session that a refresh token names has this token, live or not, and its user exists: events of a removed user keep no
+   * new facts. It uses tables of several modules.
+   */
+  async isOurs(token: string, { userId, sessionId }: Session): Promise<boolean> {
+    const stored = await this.refreshTokens
+      .createQueryBuilder('token')
+      .where({ userId, sessionId })
+      .andWhere(`EXISTS (${selectUser(':userId', 'true')})`, { userId })
+      .getOne();
+    return stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt)) ?? false;
   }
 
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */

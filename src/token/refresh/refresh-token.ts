@@ -13,7 +13,7 @@ const DEVICE = 2;
 const [PLAIN, MARKED, KNOWN] = [0, 1, 2];
 
 /** Characters of a token with the longest authentication (identity.ts). */
-export const MAX_REFRESH_TOKEN = 2048;
+const MAX_REFRESH_TOKEN = 2048;
 
 /** When and how the user of a session authenticated (RFC 9068 §2.2.1, RFC 9470); a member is absent if it is unknown. */
 export interface Authentication {

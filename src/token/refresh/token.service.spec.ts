@@ -5,7 +5,6 @@ import { systemOrigin } from '../../audit/audit-event.js';
 import type { AccessTokenStore, Refresh } from '../access-tokens/access-token.store.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { DpopProofs } from '../dpop/dpop-proofs.js';
-import type { KnownTokens } from './known-tokens.js';
 import { makeRefreshToken } from './refresh-token.js';
 import type { InspectedToken, TokenInspector } from '../access-tokens/token-inspector.js';
 import { TokenService } from './token.service.js';
@@ -51,18 +50,17 @@ describe('a refresh (spec §4.4)', () => {
       },
     };
     const proofs: Pick<DpopProofs, 'validate'> = { validate: () => answer(proven) };
-    const inspector: Pick<TokenInspector, 'inspect'> = {
+    const inspector: Pick<TokenInspector, 'inspect' | 'isOurs'> = {
+      isOurs: () => Promise.resolve(true),
       inspect: () => Promise.resolve(isGood ? ({} as InspectedToken) : undefined),
     };
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
     const audit: Pick<AuditTrail, 'refused'> = { refused: (one) => void refused.push(one) };
-    const known: Pick<KnownTokens, 'has'> = { has: () => Promise.resolve(true) };
     const service = new TokenService(
       store as AccessTokenStore,
       proofs as DpopProofs,
       inspector as TokenInspector,
-      known as KnownTokens,
       audit as AuditTrail,
       events,
     );

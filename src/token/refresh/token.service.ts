@@ -5,7 +5,6 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import { AccessTokenStore } from '../access-tokens/access-token.store.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
-import { KnownTokens } from './known-tokens.js';
 import { parseRefreshToken, type HeldToken } from './refresh-token.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 
@@ -26,7 +25,6 @@ export class TokenService {
     private readonly store: AccessTokenStore,
     private readonly proofs: DpopProofs,
     private readonly inspector: TokenInspector,
-    private readonly known: KnownTokens,
     private readonly audit: AuditTrail,
     private readonly events: Events,
   ) {}
@@ -55,7 +53,7 @@ export class TokenService {
     claimed: Session | undefined,
     origin: Origin,
   ): void {
-    const isProven = claimed && (() => this.known.has(refreshToken, claimed));
+    const isProven = claimed && (() => this.inspector.isOurs(refreshToken, claimed));
     this.audit.refused({
       event: 'refresh_refused',
       error,
