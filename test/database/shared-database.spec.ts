@@ -26,11 +26,20 @@ describe('a database with tables of another application', () => {
     return rows.map(({ name }) => name);
   };
 
-  it('refuses to start beside a table of the same name, and leaves it', async () => {
-    await query(database.url, 'CREATE TABLE users (id int)');
-    await expect(start()).rejects.toThrow('relation "users" already exists');
-    expect(await query(database.url, 'SELECT id FROM users')).toEqual([]);
+  it.each([
+    ['users', 'CREATE TABLE users (id int)', 'relation "users" already exists'],
+    ['migrations', 'CREATE TABLE migrations (id int, migration text)', 'column "name" does not exist'], // Laravel
+  ])('refuses to start beside a table %s, and leaves it', async (name, create, reason) => {
+    await query(database.url, create);
+    await expect(start()).rejects.toThrow(new RegExp(`${reason}; .* a schema of its own`));
+    expect(await query(database.url, `SELECT id FROM ${name}`)).toEqual([]);
     expect(await tables()).not.toContain('public.devices');
+  });
+
+  it('refuses a search_path without a schema', async () => {
+    await expect(start(withPath('latchkay'))).rejects.toThrow(
+      /no schema .*; create the first schema of its search_path/,
+    );
   });
 
   it('is served in a schema of its own', async () => {

@@ -61,6 +61,14 @@ const ADVICE: readonly [RegExp, string][] = [
   ],
   [/^ERR_TLS_CERT_ALTNAME_INVALID/, 'its URL must name the host as the certificate does'],
   [
+    /^(42P07|42710)|^42703 column "name"/, // duplicate_table, duplicate_object; another tool's table of migrations
+    'that of another application stays as it is: give the service a database of its own, or a schema of its own (CREATE SCHEMA latchkey; ALTER ROLE … SET search_path = latchkey)',
+  ],
+  [
+    /^3F000/,
+    'create the first schema of its search_path (CREATE SCHEMA), or take the setting back (RESET search_path)',
+  ],
+  [
     /^42501/, // insufficient_privilege
     'make the role of its URL the owner of the schema and of the tables in it (ALTER … OWNER TO), and see whether that role acts as another one (ALTER ROLE … RESET role)',
   ],
