@@ -79,7 +79,7 @@ describe('webhooks', () => {
       const [last] = await write(1, 'sign_in_refused');
       await until(() => exists(`webhooks WHERE position LIKE '%${last}'`));
       const more = receiver.deliveries.slice(ids.length);
-      expect(more.map(({ body }) => [body.type, body.data['user_id']])).toEqual([
+      expect(more.map((one) => [one.body.type, one.body.data['user_id']])).toEqual([
         ['sign_in', user_id],
         ['device_renamed', user_id],
       ]);

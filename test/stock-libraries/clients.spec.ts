@@ -47,8 +47,8 @@ describe('stock clients', () => {
   });
 
   /** A configuration of openid-client, which knows nothing of the service but its address. */
-  const discover = (id: string, auth = client.None()): Promise<client.Configuration> =>
-    client.discovery(issuer, id, undefined, auth, {
+  const discover = (id: string, authentication = client.None()): Promise<client.Configuration> =>
+    client.discovery(issuer, id, undefined, authentication, {
       algorithm: 'oauth2',
       execute: [client.allowInsecureRequests],
     });
@@ -202,7 +202,6 @@ describe('stock clients', () => {
     });
 
     it('oauth4webapi: validateJwtAccessToken, with discovery', async () => {
-      const issuer = new URL(service.url);
       const found = await oauth.discoveryRequest(issuer, { ...HTTP, algorithm: 'oauth2' });
       const server = await oauth.processDiscoveryResponse(issuer, found);
       const validate = (token: string): Promise<oauth.JWTAccessTokenClaims> => {
