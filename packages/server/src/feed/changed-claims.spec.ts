@@ -28,13 +28,13 @@ it('keeps one entry for each user, until every token has the new claims', () => 
 
 it('is bounded by the size of the claims, and counts none twice', () => {
   const changed = new ChangedClaims();
-  const large = { note: 'x'.repeat(4000) };
-  for (let i = 0; i < 100_000; i++) changed.take(event('ada', large), NOW);
+  const large = { note: 'x'.repeat(1_000_000) };
+  for (let i = 0; i < 150; i++) changed.take(event('ada', large), NOW);
   const fill = (): void => {
-    for (let i = 0; i < 30_000; i++) changed.take(event(String(i), large), NOW);
+    for (let i = 0; i < 120; i++) changed.take(event(String(i), large), NOW);
   };
   expect(fill).toThrow(RangeError);
-  expect(changed.size).toBeGreaterThan(20_000);
+  expect(changed.size).toBeGreaterThan(90);
   changed.sweep(NOW + 2 * HOUR);
   expect(changed.size).toBe(0);
   expect(() => changed.take(event('ada', large), NOW)).not.toThrow();
