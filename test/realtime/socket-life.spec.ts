@@ -53,12 +53,11 @@ describe('the life of a socket', () => {
   it('does not begin while its session ends', async () => {
     const tokens = await channel.signIn();
     const openings = Array.from({ length: 10 }, () => open({ token: tokens.access_token }));
-    await bearer(channel.url, tokens.access_token).post('/sign-out').expect(204);
-    await Promise.all(
-      openings.map((client) =>
-        Promise.race([client.closed(), client.refusal().catch(() => client.closed())]),
-      ),
+    const ends = openings.map((client) =>
+      Promise.race([client.closed(), client.refusal().catch(() => client.closed())]),
     );
+    await bearer(channel.url, tokens.access_token).post('/sign-out').expect(204);
+    await Promise.all(ends);
     expect(openings.some(({ socket }) => socket.connected)).toBe(false);
   });
 
