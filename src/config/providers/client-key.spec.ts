@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, X509Certificate, type KeyObject } from
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isInstalled, needs } from '../../../test/support/installed.js';
 import { privateCa } from '../../../test/support/private-ca.js';
 import { readClientKey } from './client-key.js';
 
@@ -21,7 +22,9 @@ it.each<[string, string, object]>([
   ],
 ])('reads %s', (_name, text, header) => expect(readClientKey(text)?.header).toEqual(header));
 
-it('adds the thumbprints of a certificate, by which Entra ID recognizes the key', () => {
+const withOpenssl = needs({ openssl: isInstalled('openssl') });
+
+withOpenssl.it('adds the thumbprints of a certificate, by which Entra ID recognizes the key', () => {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-client-key-'));
   const { server } = privateCa(directory);
   const [key, certificate] = [server.key, server.certificate].map((path) => readFileSync(path, 'utf8'));
