@@ -16,7 +16,7 @@ export const COLUMNS = ['at', ...INSERTED.map(({ name }) => name)].join(', ');
 
 /**
  * Inserts a `sign_in` for each of several sign-ins, with the id of its session as id.
- * @param from member of the same `WITH` with the columns of the table, whose users are locked
+ * @param from member of this `WITH`, with the columns of the table; its users are locked
  */
 export function insertSignInEvents(from: string): string {
   return `

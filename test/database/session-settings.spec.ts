@@ -127,6 +127,15 @@ describe('settings that a role or a database has for other applications', () => 
     expect(row).toEqual(Object.fromEntries(used));
   });
 
+  it('of replication, which only a superuser may take back, refuse the start', async () => {
+    database = await createEmptyDatabase();
+    const url = await ownedBy({ session_replication_role: 'replica' });
+    await expect(start({ DATABASE_URL: url })).rejects.toThrow(
+      /session_replication_role.*ALTER ROLE … RESET session_replication_role/s,
+    );
+    expect(await query(database.url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+  });
+
   it('of commits that are not waited for are warned of', async () => {
     database = await createDatabase();
     await onDatabase({ synchronous_commit: 'off' });

@@ -71,7 +71,7 @@ describe('an API', () => {
     },
   );
 
-  it('refuses a session that was signed out within a second, in every framework, and asks nothing', async () => {
+  it('refuses a session that was signed out within a second, in every framework, and few calls ask', async () => {
     const before = [asked(), calls] as const;
     const late = new Map(apis.map(([name]) => [name, 0]));
     let slowest = 0; // the measure for how late anything may be noticed here
@@ -110,7 +110,7 @@ describe('an API', () => {
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  it('gives and takes a role within a second, in every framework, though the token is older, and asks nothing', async () => {
+  it('gives and takes a role within a second, in every framework, though the token is older, and few calls ask', async () => {
     const before = [asked(), calls] as const;
     const { access_token: token, refresh_token: refreshToken, user_id: userId } = await signIn(service.url);
     const statuses = () =>

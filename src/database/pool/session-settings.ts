@@ -5,6 +5,7 @@ import type { DataSource } from 'typeorm';
 /** Settings that change the meaning of a statement or the format of a result, for other applications: name, value, accepted pattern. */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
+  ['session_replication_role', 'origin', '^(origin|local)$'],
   ['standard_conforming_strings', 'on', '^on$'],
   ['array_nulls', 'on', '^on$'],
   ['DateStyle', 'ISO', '^ISO'],

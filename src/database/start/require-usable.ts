@@ -21,10 +21,10 @@ export async function requireUsable(client: Client): Promise<void> {
 const OWN_TABLE = `SELECT to_regclass(quote_ident(current_schema()) || '.migrations') AS name`;
 const APPLIED = 'SELECT name FROM migrations ORDER BY id';
 
-/** Names of migrations that are not applied yet, and of those that a newer version has applied. */
+/** Names of migrations that are not applied yet, and of migrations of a newer version. */
 export type MigrationState = Readonly<Record<'pending' | 'newer', readonly string[]>>;
 
-/** Compares the migrations with those that the database has; creates nothing. */
+/** Compares the migrations with the database's; creates nothing. */
 export async function migrationState(
   { manager }: QueryRunner,
   known: readonly string[],

@@ -56,6 +56,10 @@ const ADVICE: readonly [RegExp, string][] = [
     'that is a pooler, such as PgBouncer: set DATABASE_POOLER=transaction, or have it ignore the parameter (docs/production.md)',
   ],
   [
+    /session_replication_role/, // only a superuser may set it
+    'its triggers and foreign keys are off for this role or database: ALTER ROLE … RESET session_replication_role, or ALTER DATABASE … RESET session_replication_role',
+  ],
+  [
     /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/, // https://nodejs.org/api/tls.html#x509-certificate-error-codes
     'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem',
   ],
