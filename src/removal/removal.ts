@@ -20,8 +20,8 @@ const EVERY_MS = 30_000; // expired rows are removed within a minute (contract Â
 
 /** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
 const MOST_FAILURES = 20;
-/** A batch grows only after one that was faster, so that it stays far below the statement timeout. */
-const QUICK_MS = 100;
+/** A batch grows only after one that was faster, so that it stays below the statement timeout (950 ms). */
+const QUICK_MS = 300;
 const LONGEST_PAUSE_MS = 1000; // a shutdown waits for the pause between two batches
 
 @Injectable()
