@@ -34,7 +34,7 @@ export class DeviceService {
     return this.history.transaction(async ({ manager, append }) => {
       const provider = await holdForAudit(manager, userId);
       const values = [userId, deviceId, deviceName];
-      const [[renamed]] = await manager.query<[{ facts: object }[], number]>(RENAME_DEVICE, values);
+      const [renamed] = await manager.query<{ facts: object }[]>(RENAME_DEVICE, values);
       if (!renamed) throw noSuchDevice();
       await append(userId, 'device.renamed', [renamed.facts]);
       await this.audit.write(manager, [{ event: 'device_renamed', userId, deviceId, provider, origin }]);

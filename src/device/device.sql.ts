@@ -51,9 +51,10 @@ export const DEVICE_FACTS = `json_build_object(
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
       )`;
 
-/** Renames the device `$2` of the user `$1` to `$3`, and returns its `facts`. */
+/** Renames the device `$2` of the user `$1` to `$3`, and selects its `facts`: Citus rejects such functions in RETURNING. */
 export const RENAME_DEVICE = `
-  UPDATE devices SET device_name = $3 WHERE user_id = $1 AND device_id = $2 RETURNING ${DEVICE_FACTS} AS facts`;
+  WITH renamed AS (UPDATE devices SET device_name = $3 WHERE user_id = $1 AND device_id = $2 RETURNING *)
+  SELECT ${DEVICE_FACTS} AS facts FROM renamed`;
 
 /** DEVICE_FACTS of a device, as the text `data`. */
 export function selectDeviceFacts(userId: string, deviceId: string): string {

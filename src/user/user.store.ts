@@ -23,8 +23,9 @@ export async function holdForAudit(
   return held?.provider;
 }
 
-const SUSPEND = `
-  UPDATE users SET suspended_at = CASE WHEN $2 THEN now() END WHERE user_id = $1 AND (suspended_at IS NOT NULL) <> $2`;
+// Two statements: Citus rejects `now()` in CASE.
+const SUSPEND = 'UPDATE users SET suspended_at = now() WHERE user_id = $1 AND suspended_at IS NULL';
+const RESTORE = 'UPDATE users SET suspended_at = NULL WHERE user_id = $1 AND suspended_at IS NOT NULL';
 
 /** @returns whether the user exists and was not so before */
 export async function setSuspended(
@@ -32,7 +33,7 @@ export async function setSuspended(
   userId: string,
   suspended: boolean,
 ): Promise<boolean> {
-  const [, changed] = await manager.query<[unknown, number]>(SUSPEND, [userId, suspended]);
+  const [, changed] = await manager.query<[unknown, number]>(suspended ? SUSPEND : RESTORE, [userId]);
   return changed > 0;
 }
 

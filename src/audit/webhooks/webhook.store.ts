@@ -72,7 +72,7 @@ export class WebhookStore {
   async failed(holder: Holder, pause: number): Promise<void> {
     await this.webhooks.update(holder, {
       attempts: () => 'attempts + 1',
-      failingSince: () => 'coalesce(failing_since, now())',
+      failingSince: () => 'least(failing_since, now())', // of NULL too; Citus rejects `now()` in coalesce
       retryAt: () => `now() + make_interval(secs => ${pause})`,
     });
   }
