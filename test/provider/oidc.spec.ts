@@ -425,7 +425,7 @@ describe('the adapter oidc', () => {
     const POST = 'client_secret_post';
     const BASIC = 'client_secret_basic';
 
-    it.each([
+    it.each<[string, typeof POST | typeof BASIC, string, unknown[]]>([
       ['form', POST, 'the provider takes both', [undefined, ODD_CLIENT.id, ODD_CLIENT.secret]],
       ['header', BASIC, 'the settings say so', [ENCODED, null, null]],
     ])('in the %s (%s) where %s', async (name, method, _why, expected) => {
