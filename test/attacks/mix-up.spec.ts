@@ -79,6 +79,8 @@ describe('mix-up', () => {
     }),
   };
   const names = Object.keys(TABLE);
+  /** All texts near the right one are tried for each source of it; one comparison is for all adapters. */
+  const COMPARED = new Set(['contract', 'contract-set', 'oidc', 'own-method']);
 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'latchkey-mix-up-'));
@@ -141,7 +143,8 @@ describe('mix-up', () => {
     it('refuses every iss but the right one; the code is not sent on, and the state is used up', async () => {
       const { issuer } = known();
       const others = [HONEST, attacker.url].filter((other) => other !== issuer); // of another provider in the table (P2)
-      for (const iss of [...variants(issuer === UNKNOWN ? HONEST : issuer), ...others])
+      const near = variants(issuer === UNKNOWN ? HONEST : issuer);
+      for (const iss of [...(COMPARED.has(name) ? near : near.slice(0, 2)), ...others])
         await refused(name, iss);
     });
 

@@ -36,7 +36,9 @@ function listen(service: TestService): Command[] {
       const [, text] = /^issuing ([^]*)$/.exec(message ?? '') ?? [];
       const [, node] = /^on server (\S+)/.exec(detail ?? '') ?? [];
       // Every instance reads sign-outs and writes presence beside the requests.
-      const isPoll = /signed_out_at OPERATOR.pg_catalog.>=|ROW.claims_changed_at|presence|instances/.test(text ?? '');
+      const isPoll = /signed_out_at OPERATOR.pg_catalog.>=|ROW.claims_changed_at|presence|instances/.test(
+        text ?? '',
+      );
       if (text !== undefined && !isPoll) commands.push({ text, node: node! });
     });
   });

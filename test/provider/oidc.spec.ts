@@ -6,7 +6,7 @@ import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
 /** What the log says about an error. */
 interface Logged {
@@ -15,21 +15,26 @@ interface Logged {
 
 const SECRET = 'a client secret of the issuer';
 const REDIRECT_URI = 'https://app.example/cb?a=1';
+// Every character that some server has decoded differently; RFC 6749 §A.1 allows visible ASCII and the blank.
+const ODD_CLIENT = { id: "lk-._:%+ ~!*'()&=", secret: "-._:%+ ~!*'()&= %41 of an odd secret" };
 
 /** Whole sign-ins with a real OpenID provider, behind a proxy that can tamper with what it says (contract §6). */
 describe('the adapter oidc', () => {
   let proxy: TamperingProxy;
   let issuer: OidcIssuer;
+  let stub: StubProvider;
   let service: TestService;
 
   beforeAll(async () => {
     proxy = await TamperingProxy.start();
     issuer = await OidcIssuer.start(proxy.url);
-    proxy.target = issuer.port;
+    stub = await StubProvider.start();
+    proxy.target = 1; // the service starts without the issuer
     service = await startTestService(env());
   });
   afterAll(async () => {
     await service?.close();
+    await stub?.close();
     await issuer?.close();
     await proxy?.close();
   });
@@ -46,39 +51,65 @@ describe('the adapter oidc', () => {
     proxy.reset();
   });
 
-  function env(more: Record<string, string> = {}): Record<string, string> {
-    return {
-      PROVIDERS_CORP_ADAPTER: 'oidc',
-      PROVIDERS_CORP_URL: proxy.url,
-      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
-      PROVIDERS_CORP_CLIENT_SECRET: SECRET,
-      REDIRECT_URIS: REDIRECT_URI,
-      ...more,
+  /** The same server under several names, with other settings: what is read from it is read for each name. */
+  function env(): Record<string, string> {
+    const corp = { adapter: 'oidc', url: proxy.url, client_secret: SECRET };
+    const odd = { ...corp, client_id: ODD_CLIENT.id, client_secret: ODD_CLIENT.secret };
+    const username = { claim_username: '{preferred_username} {nothing}' };
+    const providers = {
+      corp,
+      null: { ...corp, ...username },
+      nothing: { ...corp, ...username },
+      wrong: { ...corp, client_secret: 'not the secret of the issuer' },
+      employees: {
+        ...corp,
+        scope: 'openid',
+        claim_user_id: 'https://idp.example/employee.number',
+        claim_avatar_url: 'https://img.example/{sub}.png',
+      },
+      later: corp,
+      form: odd,
+      header: { ...odd, token_endpoint_auth_method: 'client_secret_basic' },
     };
+    return { ...providersEnv(providers), ...stub.env(), REDIRECT_URIS: REDIRECT_URI };
   }
 
-  const begin = (on = service, provider = 'corp') => authorization(on.url, { provider });
+  const begin = (provider = 'corp') => authorization(service.url, { provider });
 
   /** Signs in at the provider; returns what the client posts then. */
-  async function callback(login: string, on = service): Promise<Record<string, string>> {
-    const url = await new Person(login).authorize((await begin(on)).redirect_url);
+  async function callback(login: string, provider?: string): Promise<Record<string, string>> {
+    const url = await new Person(login).authorize((await begin(provider)).redirect_url);
     return Object.fromEntries(url.searchParams);
   }
 
-  const token = (body: object, on = service): request.Test =>
-    request(on.url).post('/oauth2/token').send(body);
+  const token = (body: object): request.Test => request(service.url).post('/oauth2/token').send(body);
 
-  const signIn = async (login: string, on = service): Promise<request.Response> =>
-    token(await callback(login, on), on);
+  const signIn = async (login: string, provider?: string): Promise<request.Response> =>
+    token(await callback(login, provider));
 
-  async function userOf(login: string, on = service): Promise<unknown> {
+  async function userOf(login: string, provider = 'corp'): Promise<unknown> {
     const rows = await query(
-      on.databaseUrl,
-      'SELECT provider, username, email, avatar_url FROM users WHERE provider_user_id = $1',
-      [login],
+      service.databaseUrl,
+      'SELECT provider, username, email, avatar_url FROM users WHERE provider_user_id = $1 AND provider = $2',
+      [login, provider],
     );
     return rows[0];
   }
+
+  // First, since the issuer is reached from here on.
+  it('that is unreachable harms neither the start nor other providers, and is used once it is back', async () => {
+    const { body } = await request(service.url)
+      .get('/oauth2/authorize')
+      .query({ provider: 'later' })
+      .expect(500);
+    expect(body).toEqual({
+      error: 'server_error',
+      error_description: 'the identity provider cannot be used right now',
+    });
+    await begin('stub');
+    proxy.target = issuer.port;
+    expect((await signIn('hugo', 'later')).status).toBe(200);
+  });
 
   /** Changes the ID token in the answer of the token endpoint. */
   const inIdToken =
@@ -316,47 +347,40 @@ describe('the adapter oidc', () => {
     it.each<[string, unknown]>([
       ['null', null],
       ['nothing', undefined],
-    ])('%s', async (_name, odd) => {
+    ])('%s', async (name, odd) => {
       issuer.restart({ claimsInIdToken: false });
-      const other = await startTestService(
-        env({ PROVIDERS_CORP_CLAIM_USERNAME: '{preferred_username} {nothing}' }),
-      );
-      try {
-        proxy.tamper = (path, body) => {
-          switch (path) {
-            case '/token':
-              return { ...body, token_type: odd, expires_in: odd, scope: odd, refresh_token: odd, more: odd };
-            case '/me':
-              return { ...body, name: odd, updated_at: odd, address: odd, email_verified: true };
-            case '/jwks': {
-              const [key] = body['keys'] as object[];
-              const keys = [
-                odd,
-                { kty: odd },
-                { ...key, kid: 'first', use: 7 },
-                { ...key, x5c: odd, x5t: odd, use: undefined },
-              ];
-              return { ...body, more: odd, keys };
-            }
-            case '/.well-known/openid-configuration':
-              return {
-                ...body,
-                scopes_supported: odd,
-                claims_supported: odd,
-                mtls_endpoint_aliases: odd,
-                require_pushed_authorization_requests: odd,
-                response_modes_supported: odd,
-                registration_endpoint: odd,
-              };
-            default:
-              return undefined;
+      proxy.tamper = (path, body) => {
+        switch (path) {
+          case '/token':
+            return { ...body, token_type: odd, expires_in: odd, scope: odd, refresh_token: odd, more: odd };
+          case '/me':
+            return { ...body, name: odd, updated_at: odd, address: odd, email_verified: true };
+          case '/jwks': {
+            const [key] = body['keys'] as object[];
+            const keys = [
+              odd,
+              { kty: odd },
+              { ...key, kid: 'first', use: 7 },
+              { ...key, x5c: odd, x5t: odd, use: undefined },
+            ];
+            return { ...body, more: odd, keys };
           }
-        };
-        expect((await signIn('josé', other)).status).toBe(200);
-        expect(await userOf('josé', other)).toMatchObject({ username: 'josé', email: 'josé@idp.example' });
-      } finally {
-        await other.close();
-      }
+          case '/.well-known/openid-configuration':
+            return {
+              ...body,
+              scopes_supported: odd,
+              claims_supported: odd,
+              mtls_endpoint_aliases: odd,
+              require_pushed_authorization_requests: odd,
+              response_modes_supported: odd,
+              registration_endpoint: odd,
+            };
+          default:
+            return undefined;
+        }
+      };
+      expect((await signIn('josé', name)).status).toBe(200);
+      expect(await userOf('josé', name)).toMatchObject({ username: 'josé', email: 'josé@idp.example' });
     });
 
     it.each([null, '', 7, undefined])(
@@ -372,21 +396,57 @@ describe('the adapter oidc', () => {
   });
 
   it('says in the log which settings a wrong client secret is in, with the words of the provider', async () => {
-    const other = await startTestService(
-      env({ PROVIDERS_CORP_CLIENT_SECRET: 'not the secret of the issuer' }),
-    );
-    try {
-      const { status, body } = await signIn('ida', other);
-      expect([status, body]).toMatchObject([400, { error: 'invalid_client' }]);
-      const warnings = other.log.filter((line) => line.includes('"warn"') && line.includes('provider corp'));
-      expect(warnings).toEqual([
-        expect.stringMatching(
-          /invalid_client \(client authentication failed\), HTTP 401 from .*\/token; look at .*PROVIDERS_CORP_CLIENT_SECRET/,
-        ),
-      ]);
-    } finally {
-      await other.close();
-    }
+    const seen = service.log.length;
+    const { status, body } = await signIn('ida', 'wrong');
+    expect([status, body]).toMatchObject([400, { error: 'invalid_client' }]);
+    const warnings = service.log
+      .slice(seen)
+      .filter((line) => line.includes('"warn"') && line.includes('provider wrong'));
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /invalid_client \(client authentication failed\), HTTP 401 from .*\/token; look at .*providers\.wrong\.client_secret/,
+      ),
+    ]);
+  });
+
+  it('takes claims and scopes from where the settings say', async () => {
+    expect(new URL((await begin('employees')).redirect_url).searchParams.get('scope')).toBe('openid');
+    proxy.tamper = inIdToken({
+      'https://idp.example/employee': undefined,
+      'https://idp.example/employee.number': 4711,
+    });
+    expect((await signIn('dave', 'employees')).status).toBe(200);
+    expect(await userOf('4711', 'employees')).toMatchObject({ avatar_url: 'https://img.example/dave.png' });
+  });
+
+  describe('sends the client secret', () => {
+    const ENCODED =
+      'lk-._%3A%25%2B+%7E%21*%27%28%29%26%3D:-._%3A%25%2B+%7E%21*%27%28%29%26%3D+%2541+of+an+odd+secret';
+    const POST = 'client_secret_post';
+    const BASIC = 'client_secret_basic';
+
+    it.each<[string, typeof POST | typeof BASIC, string, unknown[]]>([
+      ['form', POST, 'the provider takes both', [undefined, ODD_CLIENT.id, ODD_CLIENT.secret]],
+      ['header', BASIC, 'the settings say so', [ENCODED, null, null]],
+    ])('in the %s (%s) where %s', async (name, method, _why, expected) => {
+      issuer.restart({
+        client: {
+          client_id: ODD_CLIENT.id,
+          client_secret: ODD_CLIENT.secret,
+          token_endpoint_auth_method: method,
+        },
+      });
+      proxy.tamper = (path, body) =>
+        path.startsWith('/.well-known')
+          ? { ...body, token_endpoint_auth_methods_supported: [BASIC, POST] }
+          : undefined;
+      expect((await signIn('ada', name)).status).toBe(200);
+      const { headers, body } = proxy.requests.find(({ path }) => path === '/token')!;
+      const form = new URLSearchParams(body);
+      const inHeader =
+        headers.authorization && Buffer.from(headers.authorization.slice(6), 'base64').toString();
+      expect([inHeader, form.get('client_id'), form.get('client_secret')]).toEqual(expected);
+    });
   });
 
   it('leaves no code, token or secret in the log, whatever went wrong above', () => {
@@ -394,99 +454,9 @@ describe('the adapter oidc', () => {
     expect(codes.length).toBeGreaterThan(20);
     expect(proxy.tokens.length).toBeGreaterThan(20);
     const tokens = proxy.tokens.flatMap((answer) => [answer['access_token'], answer['id_token']]);
-    const secrets = [SECRET, ...codes, ...tokens].filter(
+    const secrets = [SECRET, ODD_CLIENT.secret, ...codes, ...tokens].filter(
       (secret): secret is string => typeof secret === 'string' && secret !== '',
     );
     expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
-  });
-
-  // Last, since Nest's loggers write into the log of the service that was started last.
-  describe('of a service just started', () => {
-    it('takes claims and scopes from where the settings say', async () => {
-      const other = await startTestService(
-        env({
-          PROVIDERS_CORP_SCOPE: 'openid',
-          PROVIDERS_CORP_CLAIM_USER_ID: 'https://idp.example/employee.number',
-          'providers.corp.claim_avatar_url': 'https://img.example/{sub}.png',
-        }),
-      );
-      try {
-        expect(new URL((await begin(other)).redirect_url).searchParams.get('scope')).toBe('openid');
-        proxy.tamper = inIdToken({
-          'https://idp.example/employee': undefined,
-          'https://idp.example/employee.number': 4711,
-        });
-        expect((await signIn('dave', other)).status).toBe(200);
-        expect(await userOf('4711', other)).toMatchObject({ avatar_url: 'https://img.example/dave.png' });
-      } finally {
-        await other.close();
-      }
-    });
-
-    it('that is unreachable harms neither the start nor other providers, and is used once it is back', async () => {
-      const stub = await StubProvider.start();
-      const other = await startTestService({ ...env(), ...stub.env() });
-      proxy.target = 1;
-      try {
-        const { body } = await request(other.url)
-          .get('/oauth2/authorize')
-          .query({ provider: 'corp' })
-          .expect(500);
-        expect(body).toEqual({
-          error: 'server_error',
-          error_description: 'the identity provider cannot be used right now',
-        });
-        await begin(other, 'stub');
-        proxy.target = issuer.port;
-        expect((await signIn('hugo', other)).status).toBe(200);
-      } finally {
-        proxy.target = issuer.port;
-        await other.close();
-        await stub.close();
-      }
-    });
-  });
-
-  describe('sends the client secret', () => {
-    // Every character that some server has decoded differently; RFC 6749 §A.1 allows visible ASCII and the blank.
-    const ODD: Record<string, string> = {
-      PROVIDERS_CORP_CLIENT_ID: "lk-._:%+ ~!*'()&=",
-      PROVIDERS_CORP_CLIENT_SECRET: "-._:%+ ~!*'()&= %41 of an odd secret",
-    };
-    const ENCODED =
-      'lk-._%3A%25%2B+%7E%21*%27%28%29%26%3D:-._%3A%25%2B+%7E%21*%27%28%29%26%3D+%2541+of+an+odd+secret';
-    type Method = 'client_secret_basic' | 'client_secret_post';
-    const clientOf = (method: Method) => ({
-      client_id: ODD['PROVIDERS_CORP_CLIENT_ID']!,
-      client_secret: ODD['PROVIDERS_CORP_CLIENT_SECRET']!,
-      token_endpoint_auth_method: method,
-    });
-    const POST = 'client_secret_post';
-    const BASIC = 'client_secret_basic';
-
-    it.each<[string, readonly string[] | undefined, Method | undefined, Method]>([
-      ['in the form where the provider takes both', [BASIC, POST], undefined, POST],
-      ['in the header where the settings say so', [BASIC, POST], BASIC, BASIC],
-    ])('%s', async (_name, supported, setting, expected) => {
-      issuer.restart({ client: clientOf(expected) });
-      proxy.tamper = (path, body) =>
-        path.startsWith('/.well-known')
-          ? { ...body, token_endpoint_auth_methods_supported: supported }
-          : undefined;
-      const own = setting === undefined ? {} : { PROVIDERS_CORP_TOKEN_ENDPOINT_AUTH_METHOD: setting };
-      const other = await startTestService(env({ ...ODD, ...own }));
-      try {
-        expect((await signIn('ada', other)).status).toBe(200);
-        const { headers, body } = proxy.requests.find(({ path }) => path === '/token')!;
-        const form = new URLSearchParams(body);
-        const inForm = [form.get('client_id'), form.get('client_secret')];
-        const inHeader =
-          headers.authorization && Buffer.from(headers.authorization.slice(6), 'base64').toString();
-        const sent = [inHeader, ...inForm];
-        expect(sent).toEqual(expected === BASIC ? [ENCODED, null, null] : [undefined, ...Object.values(ODD)]);
-      } finally {
-        await other.close();
-      }
-    });
   });
 });
