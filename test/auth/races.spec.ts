@@ -82,13 +82,13 @@ describe('races', () => {
   // Calls that lock rows of a user, while two instances sign in these users in opposite orders.
   it(`no deadlock, and no answer is a server error (${CROSSINGS} rounds)`, async () => {
     const { databaseUrl } = instances[0];
-    // Each row takes 1 ms, so that statements overlap.
+    // Each row takes 1 ms, so that statements overlap; Citus has no triggers.
     await query(
       databaseUrl,
       `CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       PERFORM pg_sleep(0.001); RETURN NEW; END $$`,
     );
-    for (const table of ['users', 'devices', 'channels']) {
+    for (const table of process.env['CITUS_URL'] === undefined ? ['users', 'devices', 'channels'] : []) {
       await query(
         databaseUrl,
         `CREATE TRIGGER slowly BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION slowly()`,

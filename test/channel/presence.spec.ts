@@ -44,6 +44,8 @@ describe('presence (contract §7, `online`)', () => {
     expect(answers).toEqual(users.map((userId) => new Set(expected.get(userId))));
     expect(await store.onlineDevices(users[3]!)).toEqual(new Set());
     expect(await store.onlineDevices(users[4]!)).toEqual(new Set([one]));
-    expect(Math.max(...shared)).toBeGreaterThan(1);
+    // On Citus, each user has a statement of their own.
+    if (process.env['CITUS_URL'] === undefined) expect(Math.max(...shared)).toBeGreaterThan(1);
+    else expect(shared).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { targetOf } from '../../src/database/pool/connection-target.js';
 import { onCluster } from '../../src/distribute/distribute.js';
 import { createCitusSchema } from '../support/citus.js';
-import { createDatabase, type TestDatabase, query } from '../support/database.js';
+import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
@@ -22,7 +22,7 @@ function distribute(env: Record<string, string>): Promise<[number, string, strin
 }
 
 it('time-outs of the database or the role do not apply to the distribution', async () => {
-  const database = await createDatabase();
+  const database = await createEmptyDatabase(); // never a cluster, of which the time-out would stay
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
   const target = targetOf(() => database.url, 'session');

@@ -80,7 +80,7 @@ describe('users and their devices', () => {
       const found = await Promise.all(ids.map((id) => profiles.find(id)));
       expect(found.map((profile) => profile?.username)).toEqual(names);
     }
-    expect(shared).toEqual([ids.length]);
+    expect(shared).toEqual(process.env['CITUS_URL'] === undefined ? [ids.length] : []);
   });
 
   it('GET /devices lists them, newest use first, and tells which is the caller’s', async () => {

@@ -138,7 +138,7 @@ describe('signing keys', () => {
     const firstUse = (age: number) =>
       query(
         database.url,
-        `UPDATE signing_keys SET active_at = now() - $2 * interval '1 second' - CASE kid WHEN $1 THEN interval '0' ELSE interval '1 day' END`,
+        `UPDATE signing_keys SET active_at = now() - $2 * interval '1 second' - CASE WHEN kid = $1 THEN interval '0' ELSE interval '1 day' END`,
         [kid, age],
       );
     await firstUse(3600 + 60 - 10);
