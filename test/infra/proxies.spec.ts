@@ -17,7 +17,7 @@ import { until } from '../support/waiting.js';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployed, complaints, ProxyProcess } from './proxy-process.js';
+import { complaints, deployed, ProxyProcess, resetsIn } from './proxy-process.js';
 import { freePort } from '../support/free-port.js';
 
 const hasWebProxies = ['nginx', 'haproxy', 'openssl'].every(isInstalled);
@@ -111,9 +111,8 @@ class WebProxy {
     return lines.filter((line) => /\[error\]|\s5\d\d\s/.test(line)).join('\n');
   }
 
-  /** Requests lost with a connection that the kernel had accepted and a stopping instance had not: nginx only (docs/production.md). */
   resets(): number {
-    return this.log().split('reset by peer) while reading response header').length - 1;
+    return resetsIn(this.log());
   }
 
   async stop(): Promise<void> {

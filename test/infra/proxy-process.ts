@@ -45,6 +45,11 @@ export function complaints(program: string, args: readonly string[]): string {
   return status === 0 ? '' : `${stdout}${stderr}`;
 }
 
+/** Requests lost with a connection that the kernel had accepted and a stopping instance had not: nginx only (docs/production.md). */
+export function resetsIn(log: string): number {
+  return log.split('reset by peer) while reading response header').length - 1;
+}
+
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true));
