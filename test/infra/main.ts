@@ -10,7 +10,7 @@ import type { FaultRow } from './faults.js';
 
 /*
  * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
- * what each has cost. `--short`: the part that CI includes. `--write`: puts the table into lab/results/faults.md.
+ * what each has cost. `--short`: the quick form, a minute. `--write`: puts the table into lab/results/faults.md.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
