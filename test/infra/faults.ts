@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** Whether `npm run test:infra` runs the specs in full; `-- --short`, which CI runs, is what takes a few seconds. */
+/** Whether `npm run test:infra` runs the specs in full; `-- --short` is what takes a few seconds. */
 export const isFull = process.env['INFRA'] === '1';
 
 /** Cost of a fault under load: one row of the table in lab/results/faults.md. */
