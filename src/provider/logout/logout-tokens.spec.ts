@@ -230,6 +230,14 @@ describe('logout tokens', () => {
       expect(asked('/jwks')).toBe(1);
     });
 
+    it('which are fetched again for a new key at once, also just after the first fetch', async () => {
+      await verify(make());
+      publish(second);
+      const token = make({}, { kid: 'second' }, second);
+      await Promise.all([verify(token), verify(token)]);
+      expect(asked('/jwks')).toBe(2);
+    });
+
     it('which a stranger has had fetched: a token of a key made since is no bad one, and is accepted in time', async () => {
       await verify(make());
       later(30_001);

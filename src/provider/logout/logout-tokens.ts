@@ -1,5 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type CryptoKey,
+  type JWTVerifyGetKey,
+} from 'jose';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -12,7 +20,7 @@ import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 const DEFAULT_ALGORITHMS = ['RS256']; // algorithm if the document lists none (OpenID Connect Core §3.1.3.7)
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
-/** Pause after a fetch, before an unknown key causes another: anyone can make up tokens of unknown keys. */
+/** Pause after a fetch for an unknown key, before the next one: anyone can make up tokens of unknown keys. */
 const PAUSE_MS = 30_000;
 const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
 
@@ -22,16 +30,17 @@ class KeysUnavailable extends Error {
 
 /** What verifies the tokens of a provider. Times are those of `performance.now()`. */
 class ProviderKeys {
-  readonly find = createRemoteJWKSet(new URL('https://keys.invalid'), {
+  private readonly kept = createRemoteJWKSet(new URL('https://keys.invalid'), {
     [customFetch]: () => this.fetchOrFail(),
     cacheMaxAge: LIFE_MS,
-    cooldownDuration: PAUSE_MS,
+    cooldownDuration: Infinity, // it counts from any fetch: see `find`
   });
   issuer = '';
   algorithms: readonly string[] = [];
   /** Begin and end of the last fetch. */
   beganAt = -Infinity;
-  endedAt = -Infinity;
+  private endedAt = -Infinity;
+  private refetchedAt = -Infinity;
   private failure: KeysUnavailable | undefined;
 
   constructor(
@@ -41,8 +50,24 @@ class ProviderKeys {
 
   /** Milliseconds until an unknown key may cause a fetch again. */
   get pause(): number {
-    return Math.max(0, this.endedAt + PAUSE_MS - performance.now());
+    return Math.max(0, this.refetchedAt + PAUSE_MS - performance.now());
   }
+
+  /** Finds the key of a token; the keys are fetched again for an unknown one, at most once in 30 s (contract §6). */
+  readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
+    const since = performance.now();
+    try {
+      return await this.kept(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!this.kept.reloading) {
+        if (this.beganAt >= since || this.pause > 0) throw error;
+        this.refetchedAt = since;
+      }
+      await this.kept.reload();
+      return this.kept(header, token);
+    }
+  };
 
   private async fetchOrFail(): Promise<Response> {
     if (this.failure && performance.now() < this.endedAt + FAILURE_PAUSE_MS) throw this.failure;
