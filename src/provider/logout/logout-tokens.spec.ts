@@ -280,6 +280,10 @@ describe('logout tokens', () => {
         headers: { 'Retry-After': '1' },
         cause: { message: 'the jwks_uri answered with status 503' },
       });
+      later(1001);
+      stub.said = {};
+      publish(second);
+      expect(await verify(make({}, { kid: 'second' }, second))).toMatchObject({ subject: 'ada' });
     });
 
     it('whose absence is told without what the provider sent', async () => {

@@ -60,11 +60,10 @@ class ProviderKeys {
       return await this.kept(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (!this.kept.reloading) {
-        if (this.beganAt >= since || this.pause > 0) throw error;
-        this.refetchedAt = since;
-      }
+      const isOwn = !this.kept.reloading;
+      if (isOwn && (this.beganAt >= since || this.pause > 0)) throw error;
       await this.kept.reload();
+      if (isOwn) this.refetchedAt = performance.now(); // not after a failure, which has its own pause
       return this.kept(header, token);
     }
   };
