@@ -44,7 +44,7 @@ describe('presence (contract §7, `online`)', () => {
     expect(answers).toEqual(users.map((userId) => new Set(expected.get(userId))));
     expect(await store.onlineDevices(users[3]!)).toEqual(new Set());
     expect(await store.onlineDevices(users[4]!)).toEqual(new Set([one]));
-    // On Citus, each user has a statement of their own.
+    // On Citus, each user has a separate statement.
     if (process.env['CITUS_URL'] === undefined) expect(Math.max(...shared)).toBeGreaterThan(1);
     else expect(shared).toEqual([]);
   });

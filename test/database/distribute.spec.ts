@@ -22,7 +22,7 @@ function distribute(env: Record<string, string>): Promise<[number, string, strin
 }
 
 it('time-outs of the database or the role do not apply to the distribution', async () => {
-  const database = await createEmptyDatabase(); // never a cluster, of which the time-out would stay
+  const database = await createEmptyDatabase(); // not a cluster, which would keep the time-out
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
   const target = targetOf(() => database.url, 'session');

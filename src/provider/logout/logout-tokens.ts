@@ -28,7 +28,7 @@ class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
 
-/** What verifies the tokens of a provider. Times are those of `performance.now()`. */
+/** What verifies the tokens of a provider. Times are of `performance.now()`. */
 class ProviderKeys {
   private readonly kept = createRemoteJWKSet(new URL('https://keys.invalid'), {
     [customFetch]: () => this.fetchOrFail(),
