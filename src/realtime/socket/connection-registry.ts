@@ -26,7 +26,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly bySession = new Map<string, Set<Connection>>();
   private readonly byTransport = new WeakMap<Transport, Connection>();
   /** One timer for all: separate timers take more memory, and would not follow a clock that is corrected. */
-  private readonly timer = setInterval(() => this.onTick(), TICK_MS).unref();
+  private timer?: NodeJS.Timeout;
   private readonly revokedKeys = new Set<string>();
   /** Sockets that are admitted and not open yet, by user: tokens are verified in batches. */
   private readonly admitted = new Map<string, Set<Socket>>();
@@ -68,6 +68,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     const connection = new Connection(socket, admitted, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
     this.openSockets++;
+    this.timer ??= setInterval(() => this.onTick(), TICK_MS).unref();
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
     this.bySession.set(session.sessionId, ofSession.add(connection));
     this.presence.arrived(session);
