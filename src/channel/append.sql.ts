@@ -33,14 +33,10 @@ export const APPEND_TO_TARGET = `
 /**
  * Appends one event to each of several histories, as APPEND_TO_TARGET does. Counters are locked in the order of `user_id`, so that two
  * statements never deadlock here.
- * @param append SQL expressions that may name columns of `from`, a member of the `WITH` with distinct `user_id`s
+ * @param from member of the `WITH` with distinct `user_id`s, and the data of the event in `facts`
+ * @param history `Settings.channelHistory` as an SQL expression
  */
-export function appendToEach({
-  event,
-  data,
-  history,
-  from,
-}: Readonly<Record<'event' | 'data' | 'history' | 'from', string>>): string {
+export function appendToEach(event: string, from: string, history: string): string {
   return `
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM ${from} ORDER BY user_id
@@ -48,7 +44,7 @@ export function appendToEach({
       RETURNING user_id, last_offset
     ), channel_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT user_id, last_offset, gen_random_uuid(), ${event}, ${data}, NULL, now(), now() + make_interval(secs => ${OWN_EVENTS_TTL})
+      SELECT user_id, last_offset, gen_random_uuid(), '${event}', facts, NULL, now(), now() + make_interval(secs => ${OWN_EVENTS_TTL})
       FROM counter JOIN ${from} USING (user_id)
       RETURNING user_id, id, event_offset, data, sent_at
     ), trimmed AS (

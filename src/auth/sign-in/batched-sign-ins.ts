@@ -86,12 +86,7 @@ const recordOf = (isAudited: boolean): Statement => ({
     ), ${upsertUsers('signing_in', 'signed_in_user')}, signed_in AS MATERIALIZED (
       SELECT signing_in.* FROM signing_in JOIN signed_in_user USING (user_id)
     ), device AS (${upsertDevices('signed_in', 'signed_in_user')}
-    ), ${appendToEach({
-      event: `'device.signed_in'`,
-      data: 'facts',
-      history: HISTORY,
-      from: 'device',
-    })}, refresh_token AS (${insertRefreshTokens('signed_in')}
+    ), ${appendToEach('device.signed_in', 'device', HISTORY)}, refresh_token AS (${insertRefreshTokens('signed_in')}
     ), access_token AS (${insertAccessTokens('signed_in', 'counter')}
     )${
       isAudited
