@@ -7,13 +7,6 @@ const CLAIMS = 'provider_claims, claims, claims_version';
 /** A token issued so long after a change may have the former claims: it was stored before the change was committed. */
 const COMMIT_TIME = '10 seconds';
 
-// A field that the provider leaves out is cleared (contract §6). Unchanged users are not written again.
-const replaceProfile = (from: string): string => `
-        username = ${from}.username, email = ${from}.email, avatar_url = ${from}.avatar_url,
-        username_key = ${from}.username_key, email_key = ${from}.email_key`;
-const isReplaced = (from: string): string => `
-        (users.username, users.email, users.avatar_url) IS DISTINCT FROM (${from}.username, ${from}.email, ${from}.avatar_url)`;
-
 /** Locks a user who signs in; selects the `version` of the claims, and whether the user is suspended. */
 export const HOLD_CLAIMS = `
       SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
@@ -24,7 +17,10 @@ export const INSERT_USER = `
       INSERT INTO users (${COLUMNS}, ${CLAIMS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT DO NOTHING RETURNING user_id`;
 
-/** Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture), `$5` and `$6` (keys of the search). */
+/**
+ * Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture), `$5` and `$6` (keys of the search).
+ * A field that the provider leaves out is cleared (contract §6).
+ */
 export const UPDATE_USER = `
       UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
       WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
@@ -51,9 +47,11 @@ export function upsertUsers(from: string, last: string): string {
       UNION ALL
       SELECT user_id FROM held_user JOIN ${from} USING (user_id, claims_version) WHERE suspended_at IS NULL
     ), known_user AS (
-      UPDATE users SET ${replaceProfile('s')}
+      UPDATE users SET username = s.username, email = s.email, avatar_url = s.avatar_url,
+        username_key = s.username_key, email_key = s.email_key
       FROM ${from} AS s JOIN held_user USING (user_id, claims_version)
-      WHERE users.user_id = s.user_id AND held_user.suspended_at IS NULL AND ${isReplaced('s')}
+      WHERE users.user_id = s.user_id AND held_user.suspended_at IS NULL
+        AND (users.username, users.email, users.avatar_url) IS DISTINCT FROM (s.username, s.email, s.avatar_url)
     )`;
 }
 
