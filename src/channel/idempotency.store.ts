@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../database/clock.js';
@@ -36,7 +36,8 @@ export class IdempotencyStore {
     content: unknown[],
     work: (manager: EntityManager) => Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
-    const [keyHash, bodyHash] = [sha256(key), sha256(JSON.stringify(content))];
+    const keyHash = hash('sha256', key, 'buffer');
+    const bodyHash = hash('sha256', JSON.stringify(content), 'buffer');
     return this.dataSource.transaction(async (manager) => {
       const [known] = await manager.query<{ body_hash: Buffer; answer: string | null }[]>(CLAIM, [
         keyHash,
@@ -53,8 +54,4 @@ export class IdempotencyStore {
       return answer;
     });
   }
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { uuidOfHash } from '../http/parameters/uuid.js';
 
 /**
@@ -8,7 +8,7 @@ import { uuidOfHash } from '../http/parameters/uuid.js';
  * The name of a provider contains no NUL, so different pairs have different hashed texts.
  */
 export function userIdOf(provider: string, providerUserId: string): string {
-  return uuidOfHash(createHash('sha256').update(`${provider}\0${providerUserId}`, 'utf8').digest());
+  return uuidOfHash(hash('sha256', `${provider}\0${providerUserId}`, 'buffer'));
 }
 
 /** Characters of a key, so that any key fits into an index: UTF-16 units. */
