@@ -1,7 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { Channel, StoredChannelEvent } from './channel-event.entity.js';
-import { PresenceStore } from './presence.store.js';
 
 /** Events that one statement removes: far below its timeout, also if each has 64 KiB. */
 const SLICE = 1000;
@@ -15,30 +13,21 @@ const REMOVE_SLICE = `
   WHERE user_id = $1 AND event_offset = ANY (ARRAY(
     SELECT event_offset FROM channel_events WHERE user_id = $1 ORDER BY event_offset LIMIT ${SLICE}))`;
 
-@Injectable()
-export class ChannelRemoval {
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly presence: PresenceStore,
-  ) {}
+/** Removes most of a history, in short transactions: one statement could not remove a long history. */
+export async function removeMostEvents(dataSource: DataSource, userId: string): Promise<void> {
+  while ((await removeSlice(dataSource, userId)) >= SLICE);
+}
 
-  /** Removes presence and most of the history, in short transactions: one statement could not remove a long history. */
-  async begin(userId: string): Promise<void> {
-    while ((await this.removeSlice(userId)) >= SLICE);
-    await this.presence.forget(userId);
-  }
+function removeSlice(dataSource: DataSource, userId: string): Promise<number> {
+  return dataSource.transaction(async (manager) => {
+    await manager.query(LOCK_COUNTER, [userId]);
+    const [, removed] = await manager.query<[unknown, number]>(REMOVE_SLICE, [userId]);
+    return removed;
+  });
+}
 
-  /** Removes the rest of the history and its counter. The caller has locked the user, so nothing is appended. */
-  async remove(manager: EntityManager, userId: string): Promise<void> {
-    await manager.delete(Channel, { userId });
-    await manager.delete(StoredChannelEvent, { userId });
-  }
-
-  private removeSlice(userId: string): Promise<number> {
-    return this.dataSource.transaction(async (manager) => {
-      await manager.query(LOCK_COUNTER, [userId]);
-      const [, removed] = await manager.query<[unknown, number]>(REMOVE_SLICE, [userId]);
-      return removed;
-    });
-  }
+/** Removes the rest of the history and its counter. The caller has locked the user, so nothing is appended. */
+export async function removeChannel(manager: EntityManager, userId: string): Promise<void> {
+  await manager.delete(Channel, { userId });
+  await manager.delete(StoredChannelEvent, { userId });
 }

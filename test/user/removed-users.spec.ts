@@ -11,7 +11,6 @@ import { UserDirectory } from '../../src/auth/users/user-directory.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
-import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { Instance, Presence } from '../../src/channel/presence.entity.js';
 import { PresenceStore } from '../../src/channel/presence.store.js';
 import { SecretKey } from '../../src/config/secrets/secret-key.js';
@@ -53,7 +52,7 @@ describe.each([
   /** Recorded events besides sign-ins. */
   let told: RecordedEvent[];
   let sql: WatchedSql;
-  let channels: ChannelRemoval;
+  let presence: PresenceStore;
   let codes: AuthorizationCodes;
   let signIns: BatchedSignIns;
   let users: UsersService;
@@ -75,18 +74,13 @@ describe.each([
     sql = new WatchedSql(dataSource, isDistributed, events);
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-    const presence = new PresenceStore(
-      dataSource.getRepository(Instance),
-      dataSource.getRepository(Presence),
-      sql,
-    );
-    channels = new ChannelRemoval(dataSource, presence);
+    presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
     const signOuts = new SignOutService(history, audit);
     users = new UsersService(
       signOuts,
       history,
-      channels,
+      presence,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
       new UserDirectory(new UserSearch(dataSource, sql), sql),
@@ -171,7 +165,7 @@ describe.each([
     await codeOf(ada);
     const late = signInOf('ada', {}, randomUUID());
     jest
-      .spyOn(channels, 'begin')
+      .spyOn(presence, 'forget')
       .mockImplementationOnce(async () => void (await signIns.execute([late], null)));
     await users.remove(idOf(ada), BACKEND);
     expect(await living(ada)).toEqual([false, false, false]);
@@ -181,7 +175,7 @@ describe.each([
   });
 
   it('of two who remove the same user one is told, and the other one that there is none', async () => {
-    jest.spyOn(channels, 'begin').mockImplementationOnce(() => users.remove(idOf(ada), BACKEND));
+    jest.spyOn(presence, 'forget').mockImplementationOnce(() => users.remove(idOf(ada), BACKEND));
     await expect(users.remove(idOf(ada), BACKEND)).rejects.toMatchObject(NOT_FOUND);
     expect(sql.asked.at(-1)).toBe('confirm-read');
     expect(told.filter(({ event }) => event === 'user_removed')).toHaveLength(1);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { ChannelRemoval } from '../../src/channel/channel.removal.js';
+import { DataSource } from 'typeorm';
+import { removeMostEvents } from '../../src/channel/channel.removal.js';
 import { userIdOf } from '../../src/user/user-keys.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { watchLateness, until } from '../support/waiting.js';
@@ -228,7 +229,7 @@ describe('users, by service key', () => {
           userId,
           step * 3500,
         ]);
-        await here.app.get(ChannelRemoval).begin(userId);
+        await removeMostEvents(here.app.get(DataSource), userId);
         expect(await rowsOf(userId)).not.toHaveProperty('channel_events'); // nothing is left for the last transaction
         await backend().delete(`/users/${userId}`).expect(204);
         expect(await rowsOf(userId)).toEqual({});

@@ -3,7 +3,8 @@ import { DataSource } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import { ChannelRemoval } from '../../channel/channel.removal.js';
+import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
+import { PresenceStore } from '../../channel/presence.store.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { removeDevices } from '../../device/device.store.js';
@@ -41,7 +42,7 @@ export class UsersService {
   constructor(
     private readonly signOuts: SignOutService,
     private readonly history: ChannelHistory,
-    private readonly channels: ChannelRemoval,
+    private readonly presence: PresenceStore,
     private readonly codes: AuthorizationCodes,
     private readonly userClaims: ClaimsStore,
     private readonly directory: UserDirectory,
@@ -116,7 +117,8 @@ export class UsersService {
   async remove(userId: string, origin: Origin): Promise<void> {
     await this.signOut(userId, origin);
     const forgotten = await this.audit.forget(this.dataSource.manager, userId);
-    await this.channels.begin(userId);
+    await removeMostEvents(this.dataSource, userId);
+    await this.presence.forget(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
     const isRemoved = await this.history.transaction(async ({ manager }) => {
       const provider = await holdForAudit(manager, userId, 'UPDATE');
@@ -128,7 +130,7 @@ export class UsersService {
         await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
         count = ended.length;
       }
-      await this.channels.remove(manager, userId);
+      await removeChannel(manager, userId);
       await removeUser(manager, userId);
       await this.audit.forget(manager, userId, forgotten);
       const isSelf = origin.actor.type === 'user' && origin.actor.name === userId;
