@@ -47,7 +47,7 @@ const HOLD_TARGET = holdUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')
 const UNKEPT = {
   name: 'push-unkept',
   text: `
-    SELECT n.place::int, now() AS sent_at
+    SELECT n.place::int, NULL AS event_offset, now() AS sent_at
     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, device_id, place)
     CROSS JOIN LATERAL (${selectUser('n.user_id', `(n.device_id IS NULL OR ${hasDevice('n.user_id', 'n.device_id')})`)}) AS target`,
 };
@@ -114,12 +114,9 @@ export class RealtimeService {
 
   private async findTargets(events: NewEvent[]): Promise<(Row | undefined)[]> {
     const columns = [events.map(({ userId }) => userId), events.map(({ deviceId }) => deviceId)];
-    const found = await this.sql.query<{ place: number; sent_at: Date }>(UNKEPT, columns);
-    const sentAt = new Map(found.map(({ place, sent_at }) => [place, sent_at]));
-    return events.map((_, i) => {
-      const sent_at = sentAt.get(i + 1);
-      return sent_at && { event_offset: null, sent_at };
-    });
+    const found = await this.sql.query<Row & { readonly place: number }>(UNKEPT, columns);
+    const rows = new Map(found.map((row) => [row.place, row]));
+    return events.map((_, i) => rows.get(i + 1));
   }
 
   private async pushAlone(pushed: NewEvent): Promise<Row | undefined> {
