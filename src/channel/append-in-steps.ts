@@ -5,6 +5,12 @@ import { LARGEST_TRIM, TRIM_EVERY } from './append.sql.js';
 /** Event to append; `data` is JSON, `ttl` in seconds. */
 type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly data: string; readonly ttl: number };
 
+/** Event as it was stored. */
+export interface Appended {
+  readonly event_offset: string;
+  readonly sent_at: Date;
+}
+
 const COUNT = `
   INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, 1)
   ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + 1
@@ -29,11 +35,11 @@ export async function appendInSteps(
   manager: EntityManager,
   { userId, id, event, data, deviceId, ttl }: NewEvent,
   history: number,
-): Promise<{ event_offset: string; sent_at: Date }> {
+): Promise<Appended> {
   const [counter] = await manager.query<{ last_offset: string }[]>(COUNT, [userId]);
   const offset = Number(counter!.last_offset);
   const values = [userId, offset, id, event, data, deviceId, ttl];
-  const [stored] = await manager.query<{ event_offset: string; sent_at: Date }[]>(STORE, values);
+  const [stored] = await manager.query<Appended[]>(STORE, values);
   if (offset % TRIM_EVERY === 0) await manager.query(TRIM, [userId, offset - history]);
   return stored!;
 }

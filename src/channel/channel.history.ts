@@ -7,7 +7,7 @@ import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { claimsSince } from '../user/user.sql.js';
-import { appendInSteps } from './append-in-steps.js';
+import { appendInSteps, type Appended } from './append-in-steps.js';
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
 interface HistoryState {
@@ -33,11 +33,6 @@ export interface ChannelTransaction {
 
 /** Event as READ selects it. */
 type Row = Omit<ChannelEvent, 'userId' | 'sentAt'> & { readonly data: string; readonly at: Date };
-
-interface Appended {
-  readonly event_offset: string;
-  readonly sent_at: Date;
-}
 
 interface Viewpoint {
   readonly userId: string;
@@ -92,26 +87,23 @@ const READ = {
 };
 
 // `pg` reads `float8` as a number, unlike `bigint`. It spans modules: a handshake is to need no statement for claims.
+const selectState = (userId: string, after: string, issuedAt: string): string => `
+    SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
+      (SELECT count(*)::float8 FROM channel_events e
+        WHERE e.user_id = ${userId} AND event_offset > ${after} AND expires_at > now()) AS kept,
+      (SELECT id FROM channel_events e WHERE e.user_id = ${userId} AND event_offset = ${after}) AS id,
+      (SELECT id FROM channel_events e WHERE e.user_id = ${userId} AND event_offset = last_offset) AS "lastId",
+      ${claimsSince(userId, issuedAt)} AS claims`;
+
 const STATE = {
   name: 'channel-state',
-  text: `
-    SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
-      (SELECT count(*)::float8 FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
-      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2) AS id,
-      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId",
-      ${claimsSince('$1', '$3::float8')} AS claims
+  text: `${selectState('$1', '$2', '$3::float8')}
     FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
 };
 
 const STATES = {
   name: 'channel-states',
-  text: `
-    SELECT now() AS at, coalesce(last_offset, 0)::float8 AS last,
-      (SELECT count(*)::float8 FROM channel_events e
-        WHERE e.user_id = n.user_id AND event_offset > n.after AND expires_at > now()) AS kept,
-      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = n.after) AS id,
-      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = last_offset) AS "lastId",
-      ${claimsSince('n.user_id', 'n.issued_at')} AS claims
+  text: `${selectState('n.user_id', 'n.after', 'n.issued_at')}
     FROM unnest($1::uuid[], $2::bigint[], $3::float8[]) WITH ORDINALITY AS n (user_id, after, issued_at, place)
     LEFT JOIN channels c ON c.user_id = n.user_id
     ORDER BY place`,
