@@ -3,8 +3,6 @@ import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
-import { CONFIRM_READ } from '../database/statements/confirm-read.js';
-import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Device } from './device.entity.js';
@@ -21,7 +19,6 @@ export class DeviceService {
     private readonly dataSource: DataSource,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
-    private readonly sql: Sql,
     private readonly audit: AuditStore,
   ) {}
 
@@ -47,16 +44,14 @@ export class DeviceService {
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
-    let isThere = await this.dataSource.manager.existsBy(Device, { userId, deviceId });
-    if (isThere) {
-      await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
-        last: async ({ manager }, provider) => {
-          isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
-          const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
-          if (isThere) await this.audit.write(manager, [event]);
-        },
-      });
-    } else await this.sql.query(CONFIRM_READ, []); // it may have been removed before
+    let isThere = false;
+    await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
+      last: async ({ manager }, provider) => {
+        isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
+        const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
+        if (isThere) await this.audit.write(manager, [event]);
+      },
+    });
     if (!isThere) throw noSuchDevice();
   }
 }
