@@ -99,7 +99,7 @@ export class RedisConnection implements OnApplicationShutdown {
     }
     this.problem = reason;
     this.nextTest = setTimeout(() => {
-      if (error instanceof Unusable && error.elsewhere) this.reconnect();
+      if (error instanceof Unusable && error.elsewhere) [this.client, this.subscriber].forEach(reconnect);
       else void this.test();
     }, TEST_AGAIN_MS).unref();
   }
@@ -115,10 +115,6 @@ export class RedisConnection implements OnApplicationShutdown {
     this.epoch++;
     this.usable = false;
     clearTimeout(this.nextTest);
-  }
-
-  private reconnect(): void {
-    for (const connection of [this.client, this.subscriber]) reconnect(connection);
   }
 }
 
