@@ -42,8 +42,6 @@ interface Conditions {
   readonly fits: string;
   readonly finders: readonly Finder[];
   readonly values: readonly unknown[];
-  /** One user is meant, by the id. */
-  readonly isPlain: boolean;
 }
 
 /** Parameters of the place come first. */
@@ -83,7 +81,7 @@ export function conditionsOf(filter: UserFilter): Conditions {
     all.push(`provider = ${parameter(provider)}`);
     findBy(all.at(-1)!);
   }
-  return { fits: all.join(' AND ') || 'true', finders, values, isPlain: userId !== undefined };
+  return { fits: all.join(' AND ') || 'true', finders, values };
 }
 
 // `$1` and `$2` are a place. With `infinity`, the list begins at the newest user.

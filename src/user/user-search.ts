@@ -5,8 +5,6 @@ import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
 import { conditionsOf, selectByWalk, selectByWeek, selectPlain } from './search.sql.js';
 import type { Found, UserFilter } from './search.sql.js';
 
-export type { UserFilter };
-
 /** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
 export interface UserPage {
   readonly userIds: readonly string[];
@@ -40,10 +38,10 @@ export class UserSearch {
   /** @param cursor `next` of the page before */
   async find(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
     const after = placeIn(cursor);
-    const { fits, finders, values, isPlain } = conditionsOf(filter);
+    const { fits, finders, values } = conditionsOf(filter);
     const ask = async (manager: EntityManager, text: string, from = after): Promise<Part> =>
       partOf(await manager.query(text, [from?.place ?? null, from?.id ?? null, ...values]), from);
-    if (this.sql.distributed || isPlain) {
+    if (this.sql.distributed || filter.userId !== undefined) {
       return pageOf(await ask(this.dataSource.manager, selectPlain(fits, limit + 1)), limit);
     }
     return this.dataSource.transaction(async (manager) => {

@@ -3,7 +3,7 @@ import { DeviceView } from '../../device/devices.dto.js';
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
-import type { UserFilter } from '../../user/user-search.js';
+import type { UserFilter } from '../../user/search.sql.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
