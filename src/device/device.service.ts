@@ -40,7 +40,7 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and deletes it. The sign-out locks its row first: a concurrent sign-in waits, then inserts the device anew.
+   * Signs the device out and deletes it. The sign-out locks the user first: a concurrent sign-in waits, then inserts the device anew.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {

@@ -41,12 +41,8 @@ export async function findDevice(
   return device && viewOf(device);
 }
 
-// Same order as in sign-out.service.ts.
-const LOCK = 'SELECT FROM devices WHERE user_id = $1 ORDER BY device_id FOR UPDATE';
-
-/** Removes all devices of a user, after concurrent renames and sign-outs. */
+/** Removes all devices of a user, whom the caller has locked. */
 export async function removeDevices(manager: EntityManager, userId: string): Promise<void> {
-  await manager.query(LOCK, [userId]);
   await manager.delete(Device, { userId });
 }
 
@@ -62,25 +58,16 @@ const SIGNED_OUT_LONGEST = `
   GROUP BY device_id HAVING max(last_seen_at) IS NOT NULL
   ORDER BY max(ended_at) NULLS FIRST, max(last_seen_at) LIMIT 1`;
 
-const LOCK_ONE = 'SELECT FROM devices WHERE user_id = $1 AND device_id = $2 FOR UPDATE';
-
-// Runs under the lock: a session may have begun on the device since.
-const REMOVE_SIGNED_OUT = `
-  DELETE FROM devices WHERE user_id = $1 AND device_id = $2 AND device_id NOT IN (${selectLivingDevices('$1')})`;
-
 /**
- * Removes the device of a user that has been signed out the longest. Ended sessions are removed after a while: devices without any
- * come first, by their last use.
- * @returns undefined if all devices are signed in. `isRemoved` is false if a concurrent call has removed or signed in the device
+ * Removes the device of a user, whom the caller has locked, that has been signed out the longest. Ended sessions are removed after a
+ * while: devices without any come first, by their last use.
+ * @returns id of the device; undefined if all devices are signed in
  */
 export async function removeSignedOutLongest(
   manager: EntityManager,
   userId: string,
-): Promise<{ readonly deviceId: string; readonly isRemoved: boolean } | undefined> {
+): Promise<string | undefined> {
   const [found] = await manager.query<{ deviceId: string }[]>(SIGNED_OUT_LONGEST, [userId]);
-  if (!found) return undefined;
-  const { deviceId } = found;
-  await manager.query(LOCK_ONE, [userId, deviceId]);
-  const [, removed] = await manager.query<[unknown, number]>(REMOVE_SIGNED_OUT, [userId, deviceId]);
-  return { deviceId, isRemoved: removed > 0 };
+  if (found) await manager.delete(Device, { userId, deviceId: found.deviceId });
+  return found?.deviceId;
 }

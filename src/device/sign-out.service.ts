@@ -18,13 +18,6 @@ import {
 import { holdForAudit } from '../user/user.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 
-// Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
-// neither would announce the device.
-const LOCK_DEVICES = `
-  SELECT FROM devices
-  WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
-  ORDER BY device_id FOR UPDATE`;
-
 // Contract §7: `device.signed_out` says that the device has no living session. It uses tables of several modules.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices
@@ -97,8 +90,8 @@ export class SignOutService {
     reason?: RevokeReason,
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { manager } = within;
-    const { userId, deviceId } = target;
-    const slice = await this.endSlice(within, { userId, origin, reason }, [scope, deviceId], () =>
+    const { userId } = target;
+    const slice = await this.endSlice(within, { userId, origin, reason }, () =>
       endSessions(manager, scope, target),
     );
     if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
@@ -117,7 +110,7 @@ export class SignOutService {
     const { userIds, known } = await usersAtProvider(within.manager, names);
     let sessions = 0;
     for (const userId of userIds) {
-      const { count } = await this.endSlice(within, { userId, origin }, ['all', null], () =>
+      const { count } = await this.endSlice(within, { userId, origin }, () =>
         endSessionsAtProvider(within.manager, userId, known),
       );
       sessions += count;
@@ -126,16 +119,17 @@ export class SignOutService {
     return { isLast: true };
   }
 
-  /** Ends sessions under the locks of user and devices, announces signed-out devices, and writes the audit events. */
+  /**
+   * Ends sessions, announces signed-out devices, and writes the audit events. The user is locked first: else of two sign-outs that end
+   * the last two sessions of a device, each would see the other's session alive, and neither would announce the device.
+   */
   private async endSlice(
     { manager, append }: ChannelTransaction,
     common: { readonly userId: string; readonly origin: Origin; readonly reason?: RevokeReason | undefined },
-    locked: readonly [scope: SessionScope, deviceId: string | null],
     end: () => Promise<Ended[]>,
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { userId } = common;
     const provider = await holdForAudit(manager, userId);
-    await manager.query(LOCK_DEVICES, [userId, ...locked]);
     const ended = await end();
     const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
     if (devices.length > 0) {

@@ -209,8 +209,8 @@ describe('locks', () => {
       const user = randomUUID();
       const mine = await signIn(service.url, user, { device_id: randomUUID() });
       await signIn(service.url, user, { device_id: device });
-      // As just before the commit of a sign-in on the device: its row is locked, and the session exists.
-      await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+      // As just before the commit of a sign-in on the device: the user is locked, and the session exists.
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [mine.user_id]);
       await beginSession(mine.user_id, device);
       const signOut = statusOf(as(mine).post('/sign-out', { scope }));
       expect(await waiting(service.databaseUrl, 1, signOut)).toBe(true);
@@ -230,7 +230,7 @@ describe('locks', () => {
       await signIn(service.url, user, { device_id: device }),
       await signIn(service.url, user, { device_id: device }),
     ];
-    await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+    await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [sessions[0]!.user_id]);
     const revocations = sessions.map(({ refresh_token }) =>
       statusOf(request(service.url).post('/oauth2/revoke').send({ token: refresh_token })),
     );

@@ -129,12 +129,11 @@ export class SignInStore {
   private makeRoom({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
       await holdForAudit(manager, userId);
-      const room = await removeSignedOutLongest(manager, userId);
-      if (room?.isRemoved) {
-        const [event, reason, { deviceId }] = ['device_removed', 'too many devices', room] as const;
-        await this.audit.write(manager, [{ event, userId, deviceId, provider, reason, origin }]);
-      }
-      return room !== undefined;
+      const deviceId = await removeSignedOutLongest(manager, userId);
+      if (deviceId === undefined) return false;
+      const [event, reason] = ['device_removed', 'too many devices'] as const;
+      await this.audit.write(manager, [{ event, userId, deviceId, provider, reason, origin }]);
+      return true;
     });
   }
 }
