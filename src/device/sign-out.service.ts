@@ -70,32 +70,18 @@ export class SignOutService {
     origin: Origin,
     { reason, last }: SignOutOptions = {},
   ): Promise<number> {
+    const common = { userId: target.userId, origin, reason };
     for (let sessions = 0; ;) {
-      const { count } = await this.history.transaction(async (transaction) => {
-        const slice = await this.signOutSlice(scope, target, transaction, origin, reason);
+      const count = await this.history.transaction(async (transaction) => {
+        const { manager } = transaction;
+        const slice = await this.endSlice(transaction, common, () => endSessions(manager, scope, target));
+        if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
         if (slice.count < SLICE) await last?.(transaction, slice.provider);
-        return slice;
+        return slice.count;
       });
       sessions += count;
       if (count < SLICE) return sessions;
     }
-  }
-
-  /** Ends one slice. @returns number of sessions; fewer than SLICE: it was the last slice */
-  async signOutSlice(
-    scope: SessionScope,
-    target: ScopeOf,
-    within: ChannelTransaction,
-    origin: Origin,
-    reason?: RevokeReason,
-  ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
-    const { manager } = within;
-    const { userId } = target;
-    const slice = await this.endSlice(within, { userId, origin, reason }, () =>
-      endSessions(manager, scope, target),
-    );
-    if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
-    return slice;
   }
 
   /**

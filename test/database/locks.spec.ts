@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
 import { Client } from 'pg';
 import { StateService } from '../../src/auth/states/state.service.js';
@@ -245,13 +246,18 @@ describe('locks', () => {
     const user = randomUUID();
     const first = await signIn(service.url, user, { device_id: device });
     const last = await signIn(service.url, user, { device_id: device });
-    await service.app.get(ChannelHistory).transaction(async (transaction) => {
-      await transaction.manager.query('SELECT now()'); // fixed from here on
-      await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
-      const sessionId = claimsOf(last.access_token)['sid'] as string;
-      const session = { userId: last.user_id, sessionId, deviceId: device };
-      await service.app.get(SignOutService).signOutSlice('session', session, transaction, NOWHERE);
-    });
+    const history = service.app.get(ChannelHistory);
+    const transaction = history.transaction.bind(history);
+    jest.spyOn(history, 'transaction').mockImplementationOnce((work) =>
+      transaction(async (within) => {
+        await within.manager.query('SELECT now()'); // fixed from here on
+        await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
+        return work(within);
+      }),
+    );
+    const sessionId = claimsOf(last.access_token)['sid'] as string;
+    const session = { userId: last.user_id, sessionId, deviceId: device };
+    expect(await service.app.get(SignOutService).signOut('session', session, NOWHERE)).toBe(1);
     expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
   });
 });
