@@ -34,7 +34,7 @@ const SAVE = {
       AS s (hash, provider, uri, challenge, memory, client)`,
 };
 
-const SPENT = `provider, redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", memory,
+const SIGN_IN = `provider, redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", memory,
       client_request AS "clientRequest", expires_at > now() AS fresh`;
 
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
@@ -47,7 +47,7 @@ const CONSUME = {
       ORDER BY state_hash FOR UPDATE
     )
     DELETE FROM authorization_states s USING locked WHERE s.state_hash = locked.state_hash
-    RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
+    RETURNING encode(s.state_hash, 'hex') AS hash, ${SIGN_IN}`,
 };
 
 // Citus locks rows of one node only.
@@ -55,16 +55,14 @@ const CONSUME_ONE = {
   name: 'state-consume',
   text: `
     WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
-    SELECT encode(state_hash, 'hex') AS hash, ${SPENT} FROM spent`,
+    SELECT encode(state_hash, 'hex') AS hash, ${SIGN_IN} FROM spent`,
 };
 
 const PEEK = {
   name: 'state-peek',
-  text: `SELECT redirect_uri AS "redirectUri", provider, client_request AS "clientRequest"
-    FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
+  text: `SELECT ${SIGN_IN} FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
 };
 
-type PeekedSignIn = Pick<PendingSignIn, 'redirectUri' | 'provider' | 'clientRequest'>;
 type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
@@ -100,8 +98,8 @@ export class StateService {
   }
 
   /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
-  async peek(state: string): Promise<PeekedSignIn | undefined> {
-    return (await this.sql.query<PeekedSignIn>(PEEK, [hashOfState(state)]))[0];
+  async peek(state: string): Promise<PendingSignIn | undefined> {
+    return (await this.sql.query<PendingSignIn>(PEEK, [hashOfState(state)]))[0];
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
