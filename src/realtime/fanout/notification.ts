@@ -10,11 +10,6 @@ export interface LatestOffset {
 /** An event with `ttl` 0 is sent whole: no history has it. */
 export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
 
-interface Message {
-  readonly from: string;
-  readonly notifications: readonly Notification[];
-}
-
 /** Label of the key with which messages are signed. It changes with their format, so receivers need not validate what is signed. */
 export const MESSAGE_KEY = 'notifications-1';
 
@@ -35,13 +30,13 @@ export function isFrom(text: string, name: string): boolean {
 }
 
 /** @returns undefined for anything that was not signed with this key */
-export function decodeMessage(text: string, key: Buffer): Message | undefined {
+export function decodeMessage(text: string, key: Buffer): readonly Notification[] | undefined {
   if (text.length > LONGEST_MESSAGE) return undefined;
   const signature = Buffer.from(text.slice(0, SIGNATURE_LENGTH));
   const json = text.slice(SIGNATURE_LENGTH);
   const expected = Buffer.from(hmac(json, key));
   if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
-  return JSON.parse(json) as Message;
+  return (JSON.parse(json) as { notifications: readonly Notification[] }).notifications;
 }
 
 function hmac(json: string, key: Buffer): string {

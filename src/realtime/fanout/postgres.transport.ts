@@ -96,8 +96,8 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
 
   private receive(text: string, listener: FanoutListener): void {
     if (isFrom(text, this.ownName)) return;
-    const message = decodeMessage(text, this.key);
-    if (!message) return listener.onDoubt();
-    for (const notification of message.notifications) listener.onNotification(notification);
+    const notifications = decodeMessage(text, this.key);
+    if (!notifications) return listener.onDoubt();
+    for (const notification of notifications) listener.onNotification(notification);
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { FanoutListener, FanoutTransport } from './fanout.js';
-import { decodeMessage, encodeMessage, type Notification } from './notification.js';
+import { decodeMessage, encodeMessage, isFrom, type Notification } from './notification.js';
 
 const PREFIX = 'latchkey:user:';
 const CHANNELS_A_COMMAND = 1000;
@@ -57,10 +57,10 @@ export class RedisTransport implements FanoutTransport {
   }
 
   private receive(userId: string, text: string, listener: FanoutListener): void {
-    const message = decodeMessage(text, this.key);
-    if (!message) return listener.onDoubt(userId);
-    if (message.from === this.ownName) return;
-    for (const notification of message.notifications) {
+    if (isFrom(text, this.ownName)) return;
+    const notifications = decodeMessage(text, this.key);
+    if (!notifications) return listener.onDoubt(userId);
+    for (const notification of notifications) {
       if (notification.userId === userId) listener.onNotification(notification);
       else listener.onDoubt(userId); // another client repeated it on this channel
     }
