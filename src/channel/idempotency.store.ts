@@ -28,14 +28,14 @@ export class IdempotencyStore {
 
   /**
    * Runs work once for a key: later and concurrent requests with that key get the first answer.
-   * @param work runs in the transaction that stores its answer; undefined is not stored
+   * @param work runs in the transaction that stores its answer; if it throws, the key is free again
    * @throws OAuthError `invalid_request` if the key was used with other content
    */
   once<Answer>(
     key: string,
     content: unknown[],
-    work: (manager: EntityManager) => Promise<Answer | undefined>,
-  ): Promise<Answer | undefined> {
+    work: (manager: EntityManager) => Promise<Answer>,
+  ): Promise<Answer> {
     const keyHash = hash('sha256', key, 'buffer');
     const bodyHash = hash('sha256', JSON.stringify(content), 'buffer');
     return this.dataSource.transaction(async (manager) => {
@@ -49,8 +49,7 @@ export class IdempotencyStore {
         throw new OAuthError('invalid_request', 'this Idempotency-Key was used with another body');
       }
       const answer = await work(manager);
-      if (answer === undefined) await manager.delete(IdempotencyKey, { keyHash });
-      else await manager.update(IdempotencyKey, { keyHash }, { answer: JSON.stringify(answer) });
+      await manager.update(IdempotencyKey, { keyHash }, { answer: JSON.stringify(answer) });
       return answer;
     });
   }

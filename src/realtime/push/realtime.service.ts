@@ -84,15 +84,14 @@ export class RealtimeService {
     const online = await this.isOnline(userId, deviceId);
     const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
     let pushed: ChannelEvent | undefined;
-    const push = async (manager?: EntityManager): Promise<Pushed | undefined> => {
+    const push = async (manager?: EntityManager): Promise<Pushed> => {
       pushed = await this.store(newEvent, manager);
-      return pushed && { id: pushed.id, offset: pushed.offset, online };
+      return { id: pushed.id, offset: pushed.offset, online };
     };
     const content = [userId, event, data, deviceId, ttl];
     const answer = await (idempotencyKey === undefined
       ? push()
       : this.idempotency.once(idempotencyKey, content, push));
-    if (!answer) throw new OAuthError('not_found', 'there is no such user or device');
     if (pushed) this.events.emit('channel.appended', pushed);
     return answer;
   }
@@ -103,10 +102,10 @@ export class RealtimeService {
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
   }
 
-  /** @returns the event as stored; undefined if user or device do not exist */
-  private async store(event: NewEvent, manager?: EntityManager): Promise<ChannelEvent | undefined> {
+  /** @returns the event as stored @throws OAuthError `not_found` */
+  private async store(event: NewEvent, manager?: EntityManager): Promise<ChannelEvent> {
     const row = await (manager ? this.pushIn(manager, event) : this.pushAlone(event));
-    if (!row) return undefined;
+    if (!row) throw new OAuthError('not_found', 'there is no such user or device');
     const { ttl: _ttl, ...stored } = event;
     const offset = row.event_offset === null ? null : Number(row.event_offset);
     return { ...stored, offset, sentAt: row.sent_at.toISOString() };
