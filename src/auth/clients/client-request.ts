@@ -12,7 +12,6 @@ export interface ClientRequest {
   readonly codeChallenge: string;
 }
 
-/** Destination of the answer. */
 export type ClientAddress = Pick<ClientRequest, 'redirectUri' | 'state'>;
 
 /** Parameters of the answer; undefined ones are left out. */
@@ -26,7 +25,6 @@ export function addressOf({ redirectUri, state }: ClientAddress, issuer: string,
   return withQuery(redirectUri, { ...answer, state: state ?? undefined, iss: issuer });
 }
 
-/** Appends an answer to a redirect URI. */
 export function withQuery(redirectUri: string, answer: Answer): string {
   const given = Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== undefined);
   // Some clients decode %20 only, and not +.
@@ -42,18 +40,11 @@ export type ClientError =
   | 'temporarily_unavailable'
   | 'server_error';
 
-interface ErrorForClientOptions {
-  readonly description?: string;
-  readonly cause?: unknown;
-  readonly reason?: string;
-}
-
 /** Error that is sent to the client, at a redirect URI that was verified. */
 export class ErrorForClient extends Error {
   override readonly name = 'ErrorForClient';
   /** Redirect URI with the error. */
   readonly address: string;
-  /** For the audit trail. */
   readonly reason: string | undefined;
 
   /**
@@ -66,7 +57,7 @@ export class ErrorForClient extends Error {
     client: ClientAddress,
     issuer: string,
     readonly error: ClientError,
-    { description, cause, reason }: ErrorForClientOptions = {},
+    { description, cause, reason }: { description?: string; cause?: unknown; reason?: string },
   ) {
     super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
     this.address = addressOf(client, issuer, { error, error_description: description });
@@ -74,7 +65,6 @@ export class ErrorForClient extends Error {
   }
 }
 
-/** Error code for a failure of the service or of the provider. */
 export function clientErrorOf(failure: unknown): ClientError {
   const isProviderAway = failure instanceof OAuthError && isAway(failure.cause);
   return isProviderAway ? 'temporarily_unavailable' : 'server_error';
