@@ -84,7 +84,6 @@ export class AuthService {
   }
 }
 
-/** @param given redirect URI of the exchange */
 export function otherRedirectUri(given: string): OAuthError {
   const message = 'redirect_uri differs from the one of the authorization request';
   return new OAuthError('invalid_grant', message, { reason: `${message}: ${withoutQuery(given)}` });

@@ -14,7 +14,6 @@ export class AuthorizeRequestPipe extends ParametersPipe {
   }
 }
 
-/** Whether a request is one of a stock client's. */
 export function isOfStockClient({ query }: Request): boolean {
   return hasResponseType(query);
 }

@@ -5,7 +5,6 @@ import { LARGEST_TRIM, TRIM_EVERY } from './append.sql.js';
 /** Event to append; `data` is JSON, `ttl` in seconds. */
 type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly data: string; readonly ttl: number };
 
-/** Event as it was stored. */
 export interface Appended {
   readonly event_offset: string;
   readonly sent_at: Date;

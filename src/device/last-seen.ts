@@ -80,7 +80,6 @@ function usedBy(sessions: readonly Session[]): Used[] {
   ];
 }
 
-/** Turns rows into an array for each column. */
 function columnsOf(keys: readonly (readonly string[])[]): string[][] {
   return keys[0]!.map((_, i) => keys.map((key) => key[i]!));
 }

@@ -46,7 +46,6 @@ export function tokenMembers(claims: Claims): Claims {
   };
 }
 
-/** Whether an access token carries these claims. */
 export function carries(token: object, claims: Claims): boolean {
   const members = Object.entries(token).filter(([name]) => TOP_LEVEL.has(name) || name === 'claims');
   return areSameClaims(Object.fromEntries(members), tokenMembers(claims));

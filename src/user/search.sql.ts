@@ -36,7 +36,6 @@ interface Finder {
   readonly needsBitmap: boolean;
 }
 
-/** Filter as SQL. */
 interface Conditions {
   /** Holds for users that are meant. */
   readonly fits: string;
@@ -90,7 +89,6 @@ const BEFORE = `(created_at, user_id) < (coalesce('epoch'::timestamptz + $1::big
 const NEWEST_FIRST = 'ORDER BY created_at DESC, user_id DESC';
 const FOUND = `user_id AS id, ${placeOf('created_at')} AS place`;
 
-/** Row of a search. */
 export interface Found extends Place {
   /** The user is meant. */
   readonly fits: boolean;

@@ -1,7 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { User } from './user.entity.js';
 
-/** Identity of a user at the provider. */
 export type Account = Pick<User, 'provider' | 'providerUserId'>;
 
 export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {

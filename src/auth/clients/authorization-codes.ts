@@ -11,7 +11,6 @@ import type { ClientRequest } from './client-request.js';
 /** Seconds; RFC 6749 §4.1.2 recommends ten minutes at most. The client has only to send it back. */
 const CODE_TTL = 60;
 
-/** What a code is bound to. */
 export type CodeBinding = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'codeChallenge'>;
 
 // One row a statement, on Citus and elsewhere: a code costs a sign-in at the provider.

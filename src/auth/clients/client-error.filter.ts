@@ -81,7 +81,6 @@ const NO_RETURN =
 const WRONG_RETURN =
   'It would have sent you on to an address that is not allowed here. If you came by a link in a message, close this page. Otherwise please tell the developers of the application.';
 
-/** Explains to the user what is wrong with the request. */
 function sentenceFor(description: string): string {
   if (!description.startsWith('redirect_uri ')) return INCORRECT;
   return description.endsWith('is required') ? NO_RETURN : WRONG_RETURN;

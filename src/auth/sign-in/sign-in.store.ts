@@ -12,7 +12,6 @@ import { holdForAudit } from '../../user/user.store.js';
 import { searchKey } from '../../user/user-keys.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
-/** What a sign-in writes. */
 export interface SignIn {
   readonly session: Session;
   readonly provider: string;
@@ -35,14 +34,12 @@ export interface SignIn {
   readonly origin: Origin;
 }
 
-/** Returns the event of the audit trail. */
 export function auditOf({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {
   const { userId } = session;
   const from = { ...origin, userAgent, actor: { type: 'user', name: userId } } as const;
   return { event: 'sign_in', ...session, provider, providerUserId: identity.providerUserId, origin: from };
 }
 
-/** Returns the key by which a name or an e-mail address is searched. */
 export function keyOf(text: string | null): string | null {
   return text === null ? null : searchKey(text);
 }

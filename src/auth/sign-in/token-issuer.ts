@@ -22,7 +22,6 @@ import type { Attempt } from './sign-in-refusals.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 
-/** Identity that a provider has verified. */
 export interface Verified {
   readonly provider: string;
   readonly identity: Identity;

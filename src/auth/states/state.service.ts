@@ -13,12 +13,10 @@ export function testState(state: string): string {
   return `test ${state}`;
 }
 
-/** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
   return hash('sha256', state, 'buffer');
 }
 
-/** Sign-in of a state, see authorization-state.entity.ts. */
 export type PendingSignIn = Pick<
   AuthorizationState,
   'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
