@@ -1,8 +1,9 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
-import { OptionalCursor } from '../../http/parameters/cursor.js';
+import { CursorDto } from '../../http/parameters/cursor.js';
 import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
+import { Me } from '../../user/me.dto.js';
 import type { UserFilter } from '../../user/search.sql.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
@@ -14,7 +15,7 @@ export function noSuchUser(): OAuthError {
 }
 
 /** Query of GET /users. Each parameter that is given restricts the result. */
-export class UsersDto {
+export class UsersDto extends CursorDto {
   /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
   @OptionalText({ max: 255 })
   q?: string;
@@ -40,10 +41,6 @@ export class UsersDto {
   /** Users on a page, 200 at most; default 50. */
   @OptionalText({ matches: { pattern: /^(?:[1-9]\d?|1\d\d|200)$/, as: 'a whole number from 1 to 200' } })
   limit?: string;
-
-  /** `next_cursor` of the page before; left out: the first page. */
-  @OptionalCursor()
-  cursor?: string;
 }
 
 /** Body of PATCH /users/:user_id. */
@@ -54,33 +51,15 @@ export class SuspensionDto {
 }
 
 /** A user (contract §9). */
-export class UserView {
-  /** UUID. */
-  user_id!: string;
-
+export class UserView extends Me {
   /** Name of the provider, which need not be configured any more. */
   provider!: string;
 
   /** Id of the user at the provider. */
   provider_user_id!: string;
 
-  /** Null if the provider sent none. */
-  username!: string | null;
-
-  /** Null if the provider sent none. */
-  email!: string | null;
-
-  /** Null if the provider sent none. */
-  avatar_url!: string | null;
-
-  /** Effective claims now, by name (contract §5). */
-  claims!: Record<string, unknown>;
-
   /** When the user was suspended; null: not suspended. In JSON RFC 3339, UTC, with milliseconds. */
   suspended_at!: Date | null;
-
-  /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
-  created_at!: Date;
 
   /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
   last_seen_at!: Date;
