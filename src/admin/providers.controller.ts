@@ -28,19 +28,14 @@ export class AdminProvidersController {
   @Get()
   administeredProviders(): AdministeredProviders {
     const { settings } = this;
-    const providers = this.registry.list().map((provider) => {
-      const { name, label, mode } = listed(provider);
-      const isSample = settings.sampleProvider !== undefined && name === SAMPLE_PROVIDER;
-      return {
-        name,
-        label,
+    const providers = this.registry.list().map((provider) =>
+      Object.assign(listed(provider), {
         adapter: provider.adapter,
         url: provider.url ?? null,
-        mode,
         redirect_uris: [...redirectUrisToRegister(settings, provider)],
-        is_sample: isSample,
-      };
-    });
+        is_sample: settings.sampleProvider !== undefined && provider.name === SAMPLE_PROVIDER,
+      }),
+    );
     return { providers };
   }
 

@@ -1,18 +1,11 @@
-import type { ProviderMode } from '../config/settings/settings.js';
+import { ListedProvider } from '../provider/listed-provider.js';
 
 /** Provider as the administration page shows it. */
-export class AdministeredProvider {
-  name!: string;
-
-  /** For people. */
-  label!: string;
-
+export class AdministeredProvider extends ListedProvider {
   adapter!: string;
 
   /** Null: the adapter needs none. */
   url!: string | null;
-
-  mode!: ProviderMode;
 
   /** To register at the provider. */
   redirect_uris!: string[];
