@@ -2,14 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
+import type { Session } from '../events.js';
 import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
 /** A user's device, or null: the user's sessions without a device. */
-export interface UserDevice {
-  readonly userId: string;
-  readonly deviceId: string | null;
-}
+export type UserDevice = Omit<Session, 'sessionId'>;
 
 const ARRIVE = {
   name: 'presence-arrive',
