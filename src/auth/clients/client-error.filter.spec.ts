@@ -54,11 +54,7 @@ describe('an error of which a client is told', () => {
     ['when something of ours is away', new OAuthError('server_error', 'x'), 'error'],
     ['when something else went wrong', new Error('x'), 'error'],
   ])('is logged %s', (_name, cause, level) => {
-    const entry = {
-      request_id: 'r1',
-      msg: 'error for the client: server_error',
-      ...(cause !== undefined && { err: cause }),
-    };
+    const entry = { request_id: 'r1', msg: 'error for the client: server_error', err: cause };
     expect(answerTo(cause).logged).toStrictEqual([{ level, entry }]);
   });
 });

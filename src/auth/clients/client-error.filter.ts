@@ -28,11 +28,7 @@ export class ClientErrorFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     if (!(thrown instanceof ErrorForClient)) return this.shown.answer(thrown, request, response);
     const { error, address, cause } = thrown;
-    const entry = {
-      request_id: request.id,
-      msg: `error for the client: ${error}`,
-      ...(cause !== undefined && { err: cause }),
-    };
+    const entry = { request_id: request.id, msg: `error for the client: ${error}`, err: cause };
     if (cause === undefined) this.logger.debug(entry);
     else if (isRefusal(cause)) this.logger.warn(entry);
     else this.logger.error(entry);
@@ -52,23 +48,16 @@ function showPage(error: OAuthError, response: Response): void {
   response.status(error.error === 'invalid_grant' ? 400 : error.status).send(errorPage(error).text);
 }
 
-const NAMES = { title: 'Sign-in is not possible', brand: 'Sign in' };
-
 /** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
 function errorPage({ error, status, description }: OAuthError): Html {
-  if (status >= 500 || status === 429) {
-    return layout(
-      NAMES,
-      html`<h1>Sign-in is not possible right now</h1>
-        <p class="lead">Please go back to the application and try again in a moment.</p>`,
-    );
-  }
-  return layout(
-    NAMES,
-    html`<h1>This sign-in cannot go on</h1>
-      <p class="lead">${error === 'invalid_grant' ? OVER : sentenceFor(description)}</p>
-      <p class="reason">For its developers: <code>${description}</code>. ${cureFor(description)}</p>`,
-  );
+  const isTemporary = status >= 500 || status === 429;
+  const content = isTemporary
+    ? html`<h1>Sign-in is not possible right now</h1>
+        <p class="lead">Please go back to the application and try again in a moment.</p>`
+    : html`<h1>This sign-in cannot go on</h1>
+        <p class="lead">${error === 'invalid_grant' ? OVER : sentenceFor(description)}</p>
+        <p class="reason">For its developers: <code>${description}</code>. ${cureFor(description)}</p>`;
+  return layout({ title: 'Sign-in is not possible', brand: 'Sign in' }, content);
 }
 
 const OVER =
