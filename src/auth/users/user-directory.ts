@@ -17,9 +17,10 @@ const liveState =
   (userId: string): string =>
     `${countLiving(userId, most)} AS live_sessions, ${isOnline(userId)} AS online`;
 const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState()) };
+// In the order of the search.
 const USERS = {
   name: 'users-known',
-  text: describeUsers('user_id = ANY ($1::uuid[])', liveState(MOST_COUNTED)),
+  text: `${describeUsers('user_id = ANY ($1::uuid[])', liveState(MOST_COUNTED))} ORDER BY created_at DESC, user_id DESC`,
 };
 // One node of a Citus cluster has all of one user.
 const USER_OF_LIST = { name: 'user-of-list', text: describeUsers('user_id = $1', liveState(MOST_COUNTED)) };
@@ -35,9 +36,7 @@ export class UserDirectory {
   /** @param filter its prefix may be a whole `user_id` */
   async search(filter: UserFilter, limit: number, cursor?: string): Promise<UserList> {
     const { userIds, next } = await this.page(filter, limit, cursor);
-    const found = await this.findEach(userIds);
-    const byId = new Map(found.map((user) => [user.user_id, user]));
-    const users = userIds.flatMap((id) => byId.get(id) ?? []); // one may have been removed since
+    const users = await this.findEach(userIds); // one may have been removed since
     return { users, ...(next !== undefined && { next_cursor: next }) };
   }
 
