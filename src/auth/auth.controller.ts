@@ -49,7 +49,7 @@ export class AuthController {
    */
   @Get('authorize')
   @RateLimit('authorize')
-  @UseFilters(new ClientErrorFilter(isOfStockClient))
+  @UseFilters(new ClientErrorFilter(({ query }) => isOfStockClient(query)))
   async authorize(
     @Query(AuthorizeRequestPipe) query: AuthorizeDto | ClientAuthorizeDto,
     @Req() request: Request,

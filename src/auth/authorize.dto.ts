@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
@@ -9,17 +8,13 @@ import { ProviderParamsDto } from './provider-params.dto.js';
 @Injectable()
 export class AuthorizeRequestPipe extends ParametersPipe {
   override transform(query: unknown): AuthorizeDto | ClientAuthorizeDto {
-    const metatype = hasResponseType(query) ? ClientAuthorizeDto : AuthorizeDto;
+    const metatype = isOfStockClient(query) ? ClientAuthorizeDto : AuthorizeDto;
     return super.transform(query, { type: 'query', metatype }) as AuthorizeDto | ClientAuthorizeDto;
   }
 }
 
-export function isOfStockClient({ query }: Request): boolean {
-  return hasResponseType(query);
-}
-
-/** An empty one counts as left out (RFC 6749 §3.1). */
-function hasResponseType(query: unknown): boolean {
+/** Whether a query has a `response_type`; an empty one counts as left out (RFC 6749 §3.1). */
+export function isOfStockClient(query: unknown): boolean {
   const { response_type: given } = query as { readonly response_type?: unknown };
   return given !== undefined && given !== '';
 }
