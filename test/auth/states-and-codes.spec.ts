@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
 import type { Verified } from '../../src/auth/sign-in/token-issuer.js';
@@ -22,7 +23,10 @@ describe('what can be used once', () => {
   let batches: unknown[];
   beforeAll(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
+    dataSource = await new DataSource({
+      ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+      entities: [AuthorizationCode],
+    }).initialize();
   });
   beforeEach(async () => {
     batches = [];
@@ -138,6 +142,7 @@ describe('what can be used once', () => {
     // Contract §4: 256 bits, hash only, 60 s, single use.
     it('is accepted once within a minute; only its hash is stored', async () => {
       const codes = new AuthorizationCodes(
+        dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
       );
@@ -156,6 +161,7 @@ describe('what can be used once', () => {
 
     it('is refused after its expiry', async () => {
       const codes = new AuthorizationCodes(
+        dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
       );

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
+import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
@@ -61,7 +62,16 @@ describe.each([
 
   beforeEach(async () => {
     database = await createDatabase();
-    const entities = [Channel, Device, Instance, Presence, StoredAuditEvent, StoredChannelEvent, User];
+    const entities = [
+      AuthorizationCode,
+      Channel,
+      Device,
+      Instance,
+      Presence,
+      StoredAuditEvent,
+      StoredChannelEvent,
+      User,
+    ];
     dataSource = await new DataSource({
       ...unhurriedOptions(dataSourceOptions(database.url, 4)),
       entities,
@@ -75,7 +85,8 @@ describe.each([
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
-    codes = new AuthorizationCodes(sql, new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql));
+    const idTokens = new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql);
+    codes = new AuthorizationCodes(dataSource, sql, idTokens);
     const signOuts = new SignOutService(history, audit);
     users = new UsersService(
       signOuts,

@@ -1,6 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
-import type { Identity } from '../../provider/identity/identity.js';
 
 /** Authorization code for a stock OAuth client (contract §4), with the identity that the provider verified. */
 @Expires()
@@ -28,8 +27,9 @@ export class AuthorizationCode {
   @Column('text')
   provider!: string;
 
+  /** An Identity, with its ID token encrypted. */
   @Column('jsonb')
-  identity!: Identity;
+  identity!: object;
 
   /** Time of the request to the provider: after a later logout there is no session (provider/logout/logged-out.ts). */
   @Column('timestamptz', { name: 'asked_at' })

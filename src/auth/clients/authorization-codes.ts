@@ -1,10 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-keys.js';
 import type { Verified } from '../sign-in/token-issuer.js';
+import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
 
@@ -12,15 +14,6 @@ import type { ClientRequest } from './client-request.js';
 const CODE_TTL = 60;
 
 export type CodeBinding = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'codeChallenge'>;
-
-// One row a statement, on Citus and elsewhere: a code costs a sign-in at the provider.
-const SAVE = {
-  name: 'authorization-code-save',
-  text: `
-    INSERT INTO authorization_codes
-      (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, asked_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), now() + interval '${CODE_TTL} s')`,
-};
 
 // Deleting spends the code: of all requests that race for it, one gets the row (RFC 6749 §4.1.2).
 const REDEEM = {
@@ -32,36 +25,36 @@ const REDEEM = {
     FROM spent`,
 };
 
-const FORGET = {
-  name: 'authorization-codes-forget',
-  text: 'DELETE FROM authorization_codes WHERE user_id = $1',
-};
-
 type Row = CodeBinding & Verified & { readonly fresh: boolean };
 
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
   constructor(
+    private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly idTokens: IdTokens,
   ) {}
 
   /** A new code: 256 random bits, good for one request within 60 s. */
-  async issue(binding: CodeBinding, { provider, identity, asked }: Verified): Promise<string> {
+  async issue(
+    { clientId, redirectUri, codeChallenge }: CodeBinding,
+    { provider, identity, asked }: Verified,
+  ): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
     const codeHash = hash('sha256', code, 'buffer');
     const sealed = this.idTokens.encrypt(identity.idToken, ownerOf(codeHash));
-    await this.sql.query(SAVE, [
+    await this.dataSource.manager.insert(AuthorizationCode, {
       codeHash,
-      binding.clientId,
-      binding.redirectUri,
-      binding.codeChallenge,
-      userIdOf(provider, identity.providerUserId),
+      clientId,
+      redirectUri,
+      codeChallenge,
+      userId: userIdOf(provider, identity.providerUserId),
       provider,
-      JSON.stringify({ ...identity, idToken: sealed?.toString('base64') ?? null }),
-      asked,
-    ]);
+      identity: { ...identity, idToken: sealed?.toString('base64') ?? null },
+      askedAt: new Date(asked),
+      expiresAt: () => `now() + interval '${CODE_TTL} s'`,
+    });
     return code;
   }
 
@@ -77,7 +70,7 @@ export class AuthorizationCodes {
 
   /** Takes back the codes of a user that are still to be redeemed. */
   async forget(userId: string): Promise<void> {
-    await this.sql.query(FORGET, [userId]);
+    await this.dataSource.manager.delete(AuthorizationCode, { userId });
   }
 }
 
