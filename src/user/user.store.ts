@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import { IsNull, Not, type EntityManager } from 'typeorm';
 import { User } from './user.entity.js';
 
 export type Account = Pick<User, 'provider' | 'providerUserId'>;
@@ -22,18 +22,15 @@ export async function holdForAudit(
   return held?.provider;
 }
 
-// Two statements: Citus rejects `now()` in CASE.
-const SUSPEND = 'UPDATE users SET suspended_at = now() WHERE user_id = $1 AND suspended_at IS NULL';
-const RESTORE = 'UPDATE users SET suspended_at = NULL WHERE user_id = $1 AND suspended_at IS NOT NULL';
-
 /** @returns whether the user exists and was not so before */
 export async function setSuspended(
   manager: EntityManager,
   userId: string,
   suspended: boolean,
 ): Promise<boolean> {
-  const [, changed] = await manager.query<[unknown, number]>(suspended ? SUSPEND : RESTORE, [userId]);
-  return changed > 0;
+  const before = { userId, suspendedAt: suspended ? IsNull() : Not(IsNull()) };
+  const { affected } = await manager.update(User, before, { suspendedAt: suspended ? () => 'now()' : null });
+  return affected! > 0;
 }
 
 /** Removes the row of the user only. */
