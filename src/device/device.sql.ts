@@ -56,10 +56,9 @@ export const RENAME_DEVICE = `
   WITH renamed AS (UPDATE devices SET device_name = $3 WHERE user_id = $1 AND device_id = $2 RETURNING *)
   SELECT ${DEVICE_FACTS} AS facts FROM renamed`;
 
-/** DEVICE_FACTS of a device, as the text `data`. */
-export function selectDeviceFacts(userId: string, deviceId: string): string {
-  return `SELECT ${DEVICE_FACTS}::text AS data FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId}`;
-}
+/** Selects DEVICE_FACTS of the device `$2` of the user `$1`, as the text `data`. */
+export const SELECT_FACTS = `
+  SELECT ${DEVICE_FACTS}::text AS data FROM devices WHERE user_id = $1 AND device_id = $2`;
 
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -4,7 +4,7 @@ import type { AuditStore } from '../../audit/audit.store.js';
 import { appendInSteps } from '../../channel/append-in-steps.js';
 import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { isDeviceBeyond, selectDeviceFacts, UPSERT_DEVICE } from '../../device/device.sql.js';
+import { isDeviceBeyond, SELECT_FACTS, UPSERT_DEVICE } from '../../device/device.sql.js';
 import {
   hasMostSessions,
   INSERT_ACCESS_TOKEN,
@@ -17,7 +17,6 @@ import { auditOf, keyOf, SignInWriter, type SignIn, type Written } from './sign-
 // After the user's row is locked, so that concurrent sign-ins cannot exceed the bounds.
 const HAS_MOST_SESSIONS = selectUser('$1', hasMostSessions('$1'));
 const IS_DEVICE_BEYOND = selectUser('$1', isDeviceBeyond('$1', '$2'));
-const FACTS = selectDeviceFacts('$1', '$2');
 
 /** Writes a sign-in on Citus, in one transaction of several statements (see appendInSteps). It uses tables of several modules. */
 export class StepwiseSignIns extends SignInWriter {
@@ -69,7 +68,7 @@ export class StepwiseSignIns extends SignInWriter {
     await manager.query(INSERT_ACCESS_TOKEN, [userId, sessionId, jti, expiresAt, token]);
     await this.audit.write(manager, [auditOf(signIn)]);
     if (deviceId === null) return undefined;
-    const [facts] = await manager.query<{ data: string }[]>(FACTS, [userId, deviceId]);
+    const [facts] = await manager.query<{ data: string }[]>(SELECT_FACTS, [userId, deviceId]);
     const { data } = facts!;
     const id = randomUUID();
     const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
