@@ -111,17 +111,13 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     }, PING_EVERY_MS).unref();
     try {
       this.client = client;
-      this.onUp();
+      if (this.warned !== undefined) this.logger.log('messages between instances arrive again');
+      this.warned = undefined;
+      this.emit('up');
       await once(client, 'end', { signal: this.closing.signal }); // throws at the first `error`
     } finally {
       clearInterval(pings);
     }
-  }
-
-  private onUp(): void {
-    if (this.warned !== undefined) this.logger.log('messages between instances arrive again');
-    this.warned = undefined;
-    this.emit('up');
   }
 
   /** Each attempt fails: only a new reason is logged. */
