@@ -6,7 +6,7 @@ import { countLiving } from '../../token/sessions/session.sql.js';
 import type { UserFilter } from '../../user/search.sql.js';
 import { UserSearch, type UserPage } from '../../user/user-search.js';
 import { describeUsers } from '../../user/user.sql.js';
-import type { UserList, UserView } from './users.dto.js';
+import { noSuchUser, type UserList, type UserView } from './users.dto.js';
 
 /** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
 const MOST_COUNTED = 1000;
@@ -40,8 +40,11 @@ export class UserDirectory {
     return { users, ...(next !== undefined && { next_cursor: next }) };
   }
 
-  async find(userId: string): Promise<UserView | undefined> {
-    return (await this.sql.query<UserView>(USER, [userId]))[0];
+  /** @throws OAuthError `not_found` */
+  async find(userId: string): Promise<UserView> {
+    const [user] = await this.sql.query<UserView>(USER, [userId]);
+    if (!user) throw noSuchUser();
+    return user;
   }
 
   private async page(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {

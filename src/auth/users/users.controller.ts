@@ -14,7 +14,6 @@ import { UserDirectory } from './user-directory.js';
 import {
   filterOf,
   FoundUserDto,
-  noSuchUser,
   SetClaimsDto,
   SuspensionDto,
   userIdPipe,
@@ -61,7 +60,7 @@ export class UsersController {
    */
   @Get(':user_id')
   async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
-    const user = await this.known(userId);
+    const user = await this.directory.find(userId);
     const { manager } = this.dataSource;
     const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
@@ -81,7 +80,7 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
   ): Promise<DeviceList> {
-    await this.known(userId);
+    await this.directory.find(userId);
     return findDevices(this.dataSource.manager, userId, cursor);
   }
 
@@ -98,7 +97,7 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
   ): Promise<SessionList> {
-    return findSessions(this.dataSource.manager, await this.known(userId), cursor);
+    return findSessions(this.dataSource.manager, await this.directory.find(userId), cursor);
   }
 
   /**
@@ -117,7 +116,7 @@ export class UsersController {
     @From() origin: Origin,
   ): Promise<UserView> {
     await this.users.suspend(userId, suspended, origin);
-    return this.known(userId);
+    return this.directory.find(userId);
   }
 
   /**
@@ -205,12 +204,6 @@ export class UsersController {
     @From() origin: Origin,
   ): Promise<ClaimsOfUser> {
     return claimsOf(await this.users.setClaims(userId, claims, origin));
-  }
-
-  private async known(userId: string): Promise<UserView> {
-    const user = await this.directory.find(userId);
-    if (!user) throw noSuchUser();
-    return user;
   }
 }
 
