@@ -56,7 +56,8 @@ export function jsonOf(claims: Claims): string | null {
   return Object.keys(claims).length > 0 ? JSON.stringify(claims) : null;
 }
 
-function listIn(claims: Claims, name: string): readonly unknown[] {
+/** Returns a list; empty if the claims have none of this name. */
+export function listIn(claims: Claims, name: string): readonly unknown[] {
   const value = claims[name];
   return Array.isArray(value) ? value : [];
 }

@@ -1,19 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Sql } from '../database/statements/sql.js';
-
-const ROLES = {
-  name: 'user-roles',
-  text: `
-    SELECT provider, coalesce(provider_claims -> 'roles', '[]') AS given, coalesce(application_claims -> 'roles', '[]') AS set
-    FROM users WHERE user_id = $1`,
-};
+import { listIn } from './claims.js';
+import { User } from './user.entity.js';
 
 /** Rights that roles grant (contract §9). Any kept provider can send any role, so only roles of trusted ones count, and those set by the API. */
 @Injectable()
 export class UserRights {
   constructor(
-    private readonly sql: Sql,
+    private readonly dataSource: DataSource,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -21,11 +16,11 @@ export class UserRights {
   async of(userId: string): Promise<'users' | 'support' | null> {
     const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
     if (!adminEnabled) return null;
-    type Row = { provider: string; given: unknown[]; set: unknown[] };
-    const [user] = await this.sql.query<Row>(ROLES, [userId]);
+    const user = await this.dataSource.manager.findOneBy(User, { userId });
     if (!user) return null;
     const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
-    const roles = [...user.set, ...(isTrusted ? user.given : [])];
+    const sources = [user.applicationClaims, isTrusted ? user.providerClaims : null];
+    const roles = sources.flatMap((claims) => listIn(claims ?? {}, 'roles'));
     if (roles.includes(adminRole)) return 'users';
     return roles.includes(supportRole) ? 'support' : null;
   }
