@@ -5,9 +5,8 @@ import { Public } from '../token/guard/access.js';
 import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
-import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
-import { ClientExchange } from './clients/client-exchange.js';
+import { ClientSignIns } from './clients/client-sign-ins.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
@@ -28,8 +27,7 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly tokens: TokenService,
-    private readonly clientAuthorization: ClientAuthorization,
-    private readonly clientExchange: ClientExchange,
+    private readonly clientSignIns: ClientSignIns,
   ) {}
 
   /**
@@ -59,7 +57,7 @@ export class AuthController {
     if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query, origin);
     refuseHead(request);
     const last = lastProvider(request);
-    return sendNext(await this.clientAuthorization.begin(query, request.query, origin, last), response);
+    return sendNext(await this.clientSignIns.begin(query, request.query, origin, last), response);
   }
 
   /**
@@ -86,8 +84,7 @@ export class AuthController {
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, () => origin);
-    if (body instanceof ClientTokenDto)
-      return this.clientExchange.exchange(body, call, origin, authorization);
+    if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
     return this.auth.exchange(body, call, origin);
   }
 

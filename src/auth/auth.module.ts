@@ -12,9 +12,8 @@ import { AuthController } from './auth.controller.js';
 import { CallbackErrorController } from './callback-error.controller.js';
 import { AuthService } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
-import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
-import { ClientExchange } from './clients/client-exchange.js';
+import { ClientSignIns } from './clients/client-sign-ins.js';
 import { backchannelLogoutOf } from './sign-out/backchannel-logout.controller.js';
 import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
@@ -55,8 +54,7 @@ const signInWriter = {
     AuthService,
     AuthorizationCodes,
     BackchannelLogout,
-    ClientAuthorization,
-    ClientExchange,
+    ClientSignIns,
     SignInRefusals,
     SignInStore,
     signInWriter,

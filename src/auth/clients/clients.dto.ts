@@ -7,7 +7,7 @@ export const CODE_PREFIX = 'lkc_';
 
 /**
  * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). Errors found by these rules are shown
- * in the browser; ClientAuthorization validates the rest and can send errors to the client.
+ * in the browser; ClientSignIns validates the rest and can send errors to the client.
  */
 @OAuthParameters()
 export class ClientAuthorizeDto extends ProviderParamsDto {

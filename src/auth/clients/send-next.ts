@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { setPageHeaders } from '../../http/page/layout.js';
-import type { Next } from './client-authorization.js';
+import type { Next } from './client-sign-ins.js';
 
 /** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */
 export const UNFRAMED = ["form-action 'none'", "frame-ancestors 'none'"] as const;

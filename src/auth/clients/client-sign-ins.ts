@@ -1,15 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import type { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import type { Html } from '../../http/page/html.js';
+import { challengeOf } from '../../provider/adapters/authorization-request.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
+import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
+import { otherRedirectUri } from '../auth.service.js';
 import { providerParams } from '../provider-params.dto.js';
 import { checkAllowed } from '../service-endpoint.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
+import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { StateService } from '../states/state.service.js';
+import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
+import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
 import {
   clientErrorOf,
@@ -26,17 +33,21 @@ export type Next = { readonly address: string; readonly cookie?: string } | { re
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
 
-/** Begins a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
+/** The authorization code flow of stock OAuth clients (RFC 6749 §4.1; contract §4), as AuthService is that of the specification's. */
 @Injectable()
-export class ClientAuthorization {
+export class ClientSignIns {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
+    private readonly codes: AuthorizationCodes,
+    private readonly proofs: DpopProofs,
+    private readonly tokens: TokenIssuer,
     private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /**
+   * Begins a sign-in (§4.1.1).
    * @param last the provider that the browser used last, if it has said so
    * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
@@ -60,6 +71,26 @@ export class ClientAuthorization {
       const address = await this.send(provider, { ...client, codeChallenge }, query);
       const isSecure = this.settings.publicUrl.startsWith('https:');
       return { address, ...(all.length > 1 && { cookie: cookieOf(name, isSecure) }) };
+    });
+  }
+
+  /**
+   * Finishes a sign-in (§4.1.3): redeems its code. Headers are validated first, so that a fault in them spends no code (contract §3).
+   * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
+   */
+  exchange(
+    params: ClientTokenDto,
+    call: DpopCall,
+    origin: Origin,
+    authorization?: string,
+  ): Promise<IssuedTokens> {
+    return this.refusals.report(origin, async (attempt) => {
+      const named = basicClientId(authorization);
+      const proof = await this.proofs.validate(call);
+      const redeemed = await this.codes.redeem(params.code);
+      attempt.provider = redeemed.provider;
+      checkBinding(redeemed, params, named);
+      return this.tokens.issue(redeemed, params, { proof, origin, attempt });
     });
   }
 
@@ -111,4 +142,33 @@ export class ClientAuthorization {
   private refusal(client: ClientAddress, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, error, { description });
   }
+}
+
+/** @param named client id in `Authorization`, which must agree with `client_id` */
+function checkBinding(
+  bound: CodeBinding,
+  params: ClientTokenDto,
+  named: readonly string[] | undefined,
+): void {
+  const isNamed = params.client_id === undefined || params.client_id === bound.clientId;
+  if (!isNamed || named?.includes(bound.clientId) === false) {
+    throw new OAuthError('invalid_grant', 'the code was issued to another client');
+  }
+  if (params.redirect_uri !== bound.redirectUri) throw otherRedirectUri(params.redirect_uri);
+  if (challengeOf(params.code_verifier) !== bound.codeChallenge) {
+    throw new OAuthError('invalid_grant', 'code_verifier is wrong');
+  }
+}
+
+/**
+ * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the password is ignored.
+ * @returns as it was sent, since not every client encodes it, and decoded as a form
+ * @throws OAuthError `invalid_request` if the header cannot be read
+ */
+function basicClientId(authorization = ''): readonly string[] | undefined {
+  if (!/^basic(?: |$)/i.test(authorization)) return undefined;
+  const credentials = readBasic(authorization);
+  if (!credentials) throw new OAuthError('invalid_request', 'the Authorization header is malformed');
+  const { userName } = credentials;
+  return userName === '' ? undefined : [userName, percentDecoded(userName.replaceAll('+', ' '))];
 }
