@@ -137,7 +137,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.channels.leave(connection);
     this.presence.left(connection.session);
     this.openSockets--;
-    this.events.emit('socket.closed', { reason: connection.closedBy });
+    this.events.emit('socket.closed', { reason: connection.ending ?? 'client' });
   }
 
   /** @param pause milliseconds before the client may be warned */

@@ -25,7 +25,8 @@ export class Connection {
   since = Infinity;
   /** Whether the history is being delivered, which live events wait for. */
   reading = false;
-  private ending: Ending | undefined;
+  /** Undefined while it is open, and if the client closed it. */
+  ending: Ending | undefined;
 
   constructor(
     private readonly socket: Socket,
@@ -44,10 +45,6 @@ export class Connection {
   /** RFC 3339. */
   get expiry(): string {
     return new Date(this.expiresAt).toISOString();
-  }
-
-  get closedBy(): Ending | 'client' {
-    return this.ending ?? 'client';
   }
 
   /** Whether the client reads more slowly than the service writes. */
