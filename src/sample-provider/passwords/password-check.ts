@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
 import { Accounts, type Account } from '../accounts/accounts.js';
 import { verifyPassword } from './password-hash.js';
 
@@ -69,8 +70,9 @@ const MAX_WAITING_PER_NETWORK = 10;
 @Injectable()
 export class PasswordCheck {
   private readonly failures = new FailedPasswords();
-  private readonly waiting: { readonly network: string; readonly start: () => void }[] = [];
-  private running = 0;
+  private readonly limit = new ConcurrencyLimit(MAX_RUNNING);
+  /** Networks of the attempts that wait, first come, first served. */
+  private readonly waiting: string[] = [];
 
   constructor(private readonly accounts: Accounts) {}
 
@@ -78,26 +80,14 @@ export class PasswordCheck {
   async verify(attempt: Attempt, password: string): Promise<PasswordResult> {
     const seconds = await this.failures.secondsToWait(attempt);
     if (seconds > 0) return { kind: 'wait', seconds };
-    if (!(await this.begin(attempt.network))) return { kind: 'wait', seconds: 1 };
-    try {
-      return await this.tryPassword(attempt, password);
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next.start();
-      else this.running--;
-    }
-  }
-
-  /** Waits for its turn, first come, first served. @returns false if too many wait */
-  private async begin(network: string): Promise<boolean> {
-    if (this.running < MAX_RUNNING) {
-      this.running++;
-      return true;
-    }
-    const ofNetwork = this.waiting.filter((one) => one.network === network).length;
-    if (this.waiting.length >= MAX_WAITING || ofNetwork >= MAX_WAITING_PER_NETWORK) return false;
-    await new Promise<void>((start) => this.waiting.push({ network, start }));
-    return true;
+    const ofNetwork = this.waiting.filter((network) => network === attempt.network).length;
+    if (this.waiting.length >= MAX_WAITING || ofNetwork >= MAX_WAITING_PER_NETWORK)
+      return { kind: 'wait', seconds: 1 };
+    this.waiting.push(attempt.network);
+    return this.limit.run(() => {
+      this.waiting.shift();
+      return this.tryPassword(attempt, password);
+    });
   }
 
   private async tryPassword(attempt: Attempt, password: string): Promise<PasswordResult> {
