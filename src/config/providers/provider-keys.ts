@@ -48,14 +48,6 @@ const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const tenantIds = parsers.parser('a comma-separated list of tenant ids (GUIDs)', (text) =>
-  parsers
-    .list('ids', (id) => TENANT.test(id))
-    .parse(text)
-    .join(',')
-    .toLowerCase(),
-);
-
 /** Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither setting nor client adds one. */
 const OF_THE_FLOW: ReadonlySet<string> = new Set(
   `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
@@ -73,11 +65,6 @@ const authorizeParams = parsers.parser(
       ? text
       : undefined;
   },
-);
-
-const allowedParams = parsers.parser(
-  'a comma-separated list of names, without parameters of the flow (client_id, scope, state, …)',
-  (text) => parsers.list('names', isParameter).parse(text).join(','),
 );
 
 /** Checks only the form: the file or package is loaded later. */
@@ -179,7 +166,7 @@ export const adapterKeys = {
     doc: '`oidc`, `oauth2`: static parameters of the authorization page, as a query string: `prompt=select_account&domain_hint=corp.example`. A parameter of a single sign-in replaces them. `max_age` and `acr_values` are required of the sign-in, as if the client had asked for them.',
   },
   allowed_params: {
-    parser: allowedParams,
+    parser: parsers.list('names, without parameters of the flow (client_id, scope, state, …)', isParameter),
     doc: '`oidc`, `oauth2`: names of parameters that a client may set for a single sign-in, besides `login_hint`, `prompt`, `max_age`, `acr_values`, `ui_locales`, `claims_locales`, `domain_hint` and `hd`.',
   },
   authorize_url: {
@@ -214,7 +201,7 @@ export const adapterKeys = {
     doc: '`apple`: team id of the Apple developer account.',
   },
   tenants: {
-    parser: tenantIds,
+    parser: parsers.list('tenant ids (GUIDs)', (id) => TENANT.test(id)),
     doc: '`microsoft`: ids of the tenants with users that may sign in, separated by commas. One tenant needs no `url`; an issuer of many tenants needs this list.',
   },
   par: {
