@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -6,6 +6,7 @@ import { Controller, Get, Header, Inject, Module, Req, Res } from '@nestjs/commo
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
+import { sendFile } from '../http/static-files.js';
 import { Public } from '../token/guard/access.js';
 
 /** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
@@ -35,7 +36,7 @@ const PAGE = `<!doctype html>
 `;
 const POLICY = [
   "default-src 'none'",
-  `script-src 'self' 'sha256-${hashOf(SCRIPT)}'`,
+  `script-src 'self' 'sha256-${hash('sha256', SCRIPT, 'base64')}'`,
   "style-src 'self'",
   'img-src data:',
   "connect-src 'self'",
@@ -43,9 +44,6 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-
-/** A browser may store an answer, and must revalidate it: 304 while it is unchanged. */
-const Revalidated = () => Header('Cache-Control', 'no-cache');
 
 /** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
 @Public()
@@ -65,7 +63,7 @@ class OpenApiController {
   @Header('Content-Security-Policy', POLICY)
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('ETag', etagOf(PAGE))
-  @Revalidated()
+  @Header('Cache-Control', 'no-cache')
   page(): string {
     return PAGE;
   }
@@ -78,7 +76,7 @@ class OpenApiController {
    */
   @Get('openapi.json')
   @Header('Content-Type', 'application/json; charset=utf-8')
-  @Revalidated()
+  @Header('Cache-Control', 'no-cache')
   document(@Res({ passthrough: true }) response: Response): string {
     this.text ??= readFileSync(join(PACKAGE_ROOT, 'docs/openapi.json'), 'utf8')
       .replaceAll(WRITTEN_URL, this.settings.publicUrl)
@@ -89,9 +87,8 @@ class OpenApiController {
 
   /** @internal Files of the page. */
   @Get(['swagger-ui-bundle.js', 'swagger-ui.css'])
-  @Revalidated()
   viewer(@Req() { path }: Request, @Res() response: Response): void {
-    response.sendFile(basename(path), { root: VIEWER, cacheControl: false });
+    sendFile(response, join(VIEWER, basename(path)));
   }
 }
 
@@ -99,9 +96,5 @@ class OpenApiController {
 export class OpenApiModule {}
 
 function etagOf(text: string): string {
-  return `"${hashOf(text)}"`;
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
+  return `"${hash('sha256', text, 'base64')}"`;
 }
