@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
-import { errorCode, errorMessage } from '../database/statements/error-facts.js';
+import { errorCode, errorReason } from '../database/statements/error-facts.js';
 
 export type Command =
   | { readonly name: 'list'; readonly json: boolean }
@@ -65,9 +64,8 @@ function read(args: readonly string[]) {
 
 /** Describes an error in one line, without a stack. */
 function describe(error: unknown): string {
-  if (error instanceof InvalidSettings) return error.message;
   if (NOT_MIGRATED.has(errorCode(error))) {
     return 'The database has not the schema of this version: start the service once, which migrates it.';
   }
-  return errorMessage(error) || String(errorCode(error));
+  return errorReason(error);
 }
