@@ -3,7 +3,7 @@ import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../http/errors/oauth-error.filter.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { Public } from '../token/guard/access.js';
-import { Accounts, type Account, type DemoAccount } from './accounts/accounts.js';
+import { Accounts } from './accounts/accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 
@@ -31,10 +31,6 @@ class ExchangeDto {
   code_verifier?: string;
 }
 
-/** The fields of spec §2.5, and nothing else of the account; the claims of a demo account. */
-export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'> &
-  Pick<DemoAccount, 'claims'>;
-
 /** The sample provider's server-to-server side (spec §4.5.2). */
 @Public()
 @Controller('providers/mock/oauth2/token')
@@ -49,7 +45,7 @@ export class ExchangeController {
   /** Redeem an authorization code for the user's identity. Only a client that has proved itself can spend a code. */
   @Post('exchange')
   @HttpCode(200)
-  async exchange(@Body() form: ExchangeDto): Promise<SampleIdentity> {
+  async exchange(@Body() form: ExchangeDto) {
     this.client.authenticate(form.client_id, form.client_secret);
     const providerUserId = await this.codes.redeem(form.code, {
       clientId: form.client_id,
@@ -58,14 +54,9 @@ export class ExchangeController {
     });
     const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);
     if (!account) throw new OAuthError('invalid_grant', 'the code is invalid, already used, or expired');
+    // The fields of spec §2.5, and nothing else of the account; the claims of a demo account.
     const { provider_user_id, username, email, avatar_url } = account;
     const claims = this.accounts.demo.find((one) => one.provider_user_id === provider_user_id)?.claims;
-    return {
-      provider_user_id,
-      ...(username !== undefined && { username }),
-      ...(email !== undefined && { email }),
-      ...(avatar_url !== undefined && { avatar_url }),
-      ...(claims && { claims }),
-    };
+    return { provider_user_id, username, email, avatar_url, claims };
   }
 }
