@@ -124,14 +124,14 @@ function valueAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;
   for (const key of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
-    value = value[key];
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Claims)[key];
   }
   return value;
 }
 
-function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null;
+export function isObject(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -159,9 +159,7 @@ const UNSTORABLE = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f]..)/;
 /** Sorts an adapter's claims by the limits of contract §5. A claim beyond them is dropped: fewer rights, never more. */
 export function keepClaims(claims: unknown): KeptClaims {
   if (claims === undefined || claims === null) return { kept: {}, dropped: [] };
-  if (typeof claims !== 'object' || Array.isArray(claims)) {
-    return { kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };
-  }
+  if (!isObject(claims)) return { kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };
   const kept = new Map<string, unknown>();
   const dropped: { name: string; why: string }[] = [];
   let bytes = 1; // the braces, without the comma of the first claim

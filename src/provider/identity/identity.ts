@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
-import { droppedClaims, isUnverified, keepClaims, type Claims } from './claims.js';
+import { droppedClaims, isObject, isUnverified, keepClaims, type Claims } from './claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -35,7 +35,7 @@ const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
-  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const fields: Claims = isObject(body) ? body : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
   const { subject, session, auth_time: authTime, acr, amr, id_token: idToken } = fields;
   if (!isName(providerUserId)) {

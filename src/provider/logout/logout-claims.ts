@@ -1,4 +1,5 @@
 import type { JWTPayload } from 'jose';
+import { isObject } from '../identity/claims.js';
 import { isName } from '../identity/identity.js';
 
 /** Validated claims of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */
@@ -38,8 +39,4 @@ function nameIn(claim: unknown): string | null {
   if (claim === undefined) return null;
   if (!isName(claim)) throw new Error('sub or sid is unusable');
   return claim;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

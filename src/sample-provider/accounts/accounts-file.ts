@@ -4,6 +4,7 @@ import type { SecretFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
 import { decodeText } from '../../config/secrets/secret-files.js';
+import { isObject } from '../../provider/identity/claims.js';
 import { isHttpUrl, isName } from '../../provider/identity/identity.js';
 
 interface FieldRule {
@@ -63,10 +64,6 @@ export function parseAccounts(json: string, variable: string): Account[] {
   ];
   if (errors.length > 0) throw new InvalidSettings(errors.map((error) => `${variable}: ${error}`));
   return entries as Account[]; // validated
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function errorsOf(entry: unknown): string[] {
