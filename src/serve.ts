@@ -8,7 +8,7 @@ import { welcome } from './operations/welcome.js';
 import { checkAdapters } from './provider/custom/custom-adapters.js';
 import { providerLines, readyFacts } from './ready.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
-import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
+import { demoAccounts } from './sample-provider/accounts/accounts.js';
 
 const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal
 
