@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { createPrivateKey, hash, X509Certificate, type KeyObject } from 'node:crypto';
 import { parser } from '../settings/parsers.js';
 
 /** Private key of the client at a provider (RFC 7523), with the header of its assertions. */
@@ -48,8 +48,7 @@ function keyOfPem(text: string): ClientKey | undefined {
 function thumbprintsIn(pem: string): Record<string, string> {
   if (!pem.includes('-----BEGIN CERTIFICATE-----')) return {};
   const { raw } = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')));
-  const hash = (name: string): string => createHash(name).update(raw).digest('base64url');
-  return { x5t: hash('sha1'), 'x5t#S256': hash('sha256') };
+  return { x5t: hash('sha1', raw, 'base64url'), 'x5t#S256': hash('sha256', raw, 'base64url') };
 }
 
 /** @param wanted `alg` of a JWK: RSA keys fit several */

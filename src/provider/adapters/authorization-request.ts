@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 
@@ -23,7 +23,7 @@ export function challenge(): { parameters: Record<string, string>; memory: { cod
 
 /** Returns the S256 challenge of a verifier (RFC 7636 §4.2). */
 export function challengeOf(codeVerifier: string): string {
-  return createHash('sha256').update(codeVerifier).digest('base64url');
+  return hash('sha256', codeVerifier, 'base64url');
 }
 
 /** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
@@ -230,6 +230,6 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
 export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
   const { alg } = decodeProtectedHeader(idToken);
   const size = /256|384/.exec(alg ?? '')?.[0] ?? '512'; // Ed25519 uses SHA-512
-  const hash = createHash(`sha${size}`).update(accessToken).digest();
-  return hash.subarray(0, hash.length / 2).toString('base64url') === atHash;
+  const digest = hash(`sha${size}`, accessToken, 'buffer');
+  return digest.subarray(0, digest.length / 2).toString('base64url') === atHash;
 }
