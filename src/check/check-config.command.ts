@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
-import { checkSettings } from '../config/settings/load-settings.js';
+import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { errorReason } from '../database/statements/error-facts.js';
 import { CheckReport } from './check-report.js';
 
@@ -8,7 +8,7 @@ import { CheckReport } from './check-report.js';
 export async function runCheckConfig(): Promise<number> {
   const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
   try {
-    const settings = checkSettings();
+    const settings = loadCommandSettings('checked');
     report.add('ok', 'settings', 'valid');
     for (const warning of settings.warnings) report.add('warning', 'settings', warning);
     const { checkConfig } = await import('./check-config.js'); // loads the ORM, so the settings are validated before

@@ -34,7 +34,7 @@ export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
   const isSample = name === SAMPLE_PROVIDER;
   return check(options, name, async () => {
-    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample); // its secret follows from SECRET_KEY
+    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none'); // its secret follows from SECRET_KEY
     const given = providers.get(name);
     if (!given && !(isSample && sampleProvider)) {
       const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');

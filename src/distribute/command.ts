@@ -7,7 +7,7 @@ const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "c
 /** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 no Citus */
 export async function runDistribute(): Promise<number> {
   try {
-    const settings = loadCommandSettings(false);
+    const settings = loadCommandSettings('none');
     if (settings.databaseDirectUrl === undefined)
       return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
     // Loaded after the settings, which fail fast: these modules load the whole ORM.

@@ -35,34 +35,26 @@ export function oldSecretKey(): SecretKey {
  * Loads the settings of this process (contract §2): the environment, `.env`, the files of `<NAME>_FILE`, the key in `DATA_DIR`.
  * @throws InvalidSettings with all errors
  */
-export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
-  const settings = load(env, cwd, 'generated');
-  if (settings.traces && env === process.env) passOnToOpenTelemetry(cwd);
+export function loadSettings(
+  env: Environment = process.env,
+  cwd: string = process.cwd(),
+  keptSecrets: Surroundings['keptSecrets'] = 'generated',
+): Settings {
+  const errors = new SettingErrors();
+  const fromFile = readDotEnv(cwd, errors);
+  const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, errors);
+  const settings = parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+  if (!settings.traces || env !== process.env) return settings;
+  // OpenTelemetry's SDK reads its variables from the environment.
+  for (const [name, value] of Object.entries(fromFile)) {
+    if (name.startsWith('OTEL_')) process.env[name] ??= value;
+  }
   return settings;
 }
 
-/** Loads the settings as a start does, and creates nothing. @throws InvalidSettings with all errors */
-export function checkSettings(): Settings {
-  return load(process.env, process.cwd(), 'checked');
-}
-
-/** Copies OpenTelemetry's variables from `.env` to the environment, from which its SDK reads them. */
-function passOnToOpenTelemetry(cwd: string): void {
-  for (const [name, value] of Object.entries(readDotEnv(cwd, new SettingErrors()))) {
-    if (name.startsWith('OTEL_')) process.env[name] ??= value;
-  }
-}
-
-/** Loads the settings for a command, which generates no key. @param needsKey false: an unset `secretKey` is random */
-export function loadCommandSettings(needsKey: boolean): Settings {
-  return load(process.env, process.cwd(), needsKey ? 'existing' : 'none');
-}
-
-function load(env: Environment, cwd: string, keptSecrets: Surroundings['keptSecrets']): Settings {
-  const errors = new SettingErrors();
-  const all = { ...readDotEnv(cwd, errors), ...env };
-  const { env: variables, secretFiles } = readSecretFiles(all, cwd, errors);
-  return parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+/** Loads the settings for a command, which generates no key. @throws as `loadSettings` */
+export function loadCommandSettings(keptSecrets: 'checked' | 'existing' | 'none'): Settings {
+  return loadSettings(process.env, process.cwd(), keptSecrets);
 }
 
 function readDotEnv(cwd: string, errors: SettingErrors): Environment {
