@@ -1,4 +1,5 @@
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { withPreset } from '../config/providers/presets.js';
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
@@ -9,7 +10,6 @@ import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
 import { OidcAdapter } from './adapters/oidc.adapter.js';
 import { loadAdapter } from './custom/custom-adapters.js';
-import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';

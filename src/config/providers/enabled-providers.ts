@@ -6,7 +6,8 @@ import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settin
 import { read, type SettingRow } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
 import { readClientKey } from './client-key.js';
-import { adapterKeys, ADAPTERS, isOpenId, providerKeys, requiredKeys } from './provider-keys.js';
+import { isOpenId } from './presets.js';
+import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
 import { providerVariable, type ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */

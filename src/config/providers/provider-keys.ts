@@ -1,45 +1,21 @@
 import * as parsers from '../settings/parsers.js';
 import { claimsSetting } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
+import { PRESETS } from './presets.js';
 import type { SettingRow } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
-/** The keys that a built-in adapter needs beside the credentials (contract §2, `adapter`). */
+/** The keys that an adapter needs beside the credentials (contract §2, `adapter`); `presets.ts` has those of the presets. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
   ['oidc', ['url']],
   ['oauth2', ['authorize_url', 'token_url', 'userinfo_url']],
-  ['okta', ['url']],
-  ['auth0', ['url']],
-  ['keycloak', ['url']],
-  ['apple', ['team_id', 'client_key']],
 ]);
 
-/** Presets need credentials, some an address as well; `provider/presets.ts` has their other settings (contract §6). */
-export const PRESET_ADAPTERS = {
-  github: 'oauth2',
-  discord: 'oauth2',
-  google: 'oidc',
-  microsoft: 'oidc',
-  okta: 'oidc',
-  auth0: 'oidc',
-  keycloak: 'oidc',
-  gitlab: 'oidc',
-  apple: 'oidc',
-  linkedin: 'oidc',
-  slack: 'oidc',
-  facebook: 'oauth2',
-} as const;
-export type PresetName = keyof typeof PRESET_ADAPTERS;
-
-export const ADAPTERS = new Set<string>(['contract', 'oidc', 'oauth2', ...Object.keys(PRESET_ADAPTERS)]);
+export const ADAPTERS = new Set<string>([...REQUIRED.keys(), ...PRESETS.keys()]);
 
 export function requiredKeys(adapter: string): readonly string[] {
-  return REQUIRED.get(adapter) ?? [];
-}
-
-export function isOpenId(adapter: string): boolean {
-  return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
+  return REQUIRED.get(adapter) ?? PRESETS.get(adapter)?.required ?? [];
 }
 
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;

@@ -5,7 +5,7 @@ import type { Parser } from '../settings/parsers.js';
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
 export interface ProviderSettings {
   readonly name: string;
-  /** As it was set; an adapter sees the name of the preset's adapter (provider/presets.ts). */
+  /** As it was set; an adapter sees the name of the preset's adapter (presets.ts). */
   readonly adapter: string;
   /** Whether the setting `adapter` is absent, so that `adapter` is the default. */
   readonly isDefaultAdapter?: true;

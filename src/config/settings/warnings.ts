@@ -2,13 +2,8 @@ import { isIPv6 } from 'node:net';
 import { isQuoted } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
-import {
-  ADAPTERS,
-  adapterKeys,
-  isOpenId,
-  PROVIDER_SECRETS,
-  providerKeys,
-} from '../providers/provider-keys.js';
+import { isOpenId } from '../providers/presets.js';
+import { ADAPTERS, adapterKeys, PROVIDER_SECRETS, providerKeys } from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
 import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';

@@ -1,6 +1,6 @@
-import { parseSettings } from '../config/settings/parse-settings.js';
-import type { ProviderSettings } from '../config/settings/settings.js';
-import { listed } from './listed-provider.js';
+import { listed } from '../../provider/listed-provider.js';
+import { parseSettings } from '../settings/parse-settings.js';
+import type { ProviderSettings } from '../settings/settings.js';
 import { openIdProviders, withPreset } from './presets.js';
 
 /** As an adapter gets them. */

@@ -1,9 +1,12 @@
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { isOpenId, PRESET_ADAPTERS, type PresetName } from '../config/providers/provider-keys.js';
+import type { Settings } from '../settings/settings.js';
+import type { ProviderSettings } from './provider-settings.js';
 
 /** Addresses and peculiarities of a known product; only credentials are missing (contract §6). */
 interface Preset {
+  readonly adapter: 'oidc' | 'oauth2';
   readonly label: string;
+  /** Keys that it needs beside the credentials. */
+  readonly required?: readonly string[];
   readonly url?: string;
   readonly options: Readonly<Record<string, string>>;
   /** Expected `iss` of the callback (RFC 9207), if the adapter does not define it. */
@@ -13,10 +16,11 @@ interface Preset {
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-const PRESETS: Readonly<Record<PresetName, Preset>> = {
+const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
   github: {
     label: 'GitHub',
+    adapter: 'oauth2',
     options: {
       authorize_url: 'https://github.com/login/oauth/authorize',
       token_url: 'https://github.com/login/oauth/access_token',
@@ -31,6 +35,7 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
   // https://docs.discord.com/developers/topics/oauth2
   discord: {
     label: 'Discord',
+    adapter: 'oauth2',
     options: {
       authorize_url: 'https://discord.com/oauth2/authorize',
       token_url: 'https://discord.com/api/oauth2/token',
@@ -43,23 +48,26 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
     issuer: 'https://discord.com',
   },
   // https://developers.google.com/identity/openid-connect/openid-connect
-  google: { label: 'Google', url: 'https://accounts.google.com', options: {} },
+  google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
   // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an access token.
   microsoft: {
     label: 'Microsoft',
+    adapter: 'oidc',
     options: { client_assertion_audience: 'token_endpoint', claim_avatar_url: '' },
   },
   // https://developer.okta.com/docs/reference/api/oidc/
-  okta: { label: 'Okta', options: {} },
+  okta: { label: 'Okta', adapter: 'oidc', required: ['url'], options: {} },
   // https://auth0.com/docs/get-started/applications/configure-applications-with-oidc-discovery
-  auth0: { label: 'Auth0', options: {} },
+  auth0: { label: 'Auth0', adapter: 'oidc', required: ['url'], options: {} },
   // https://www.keycloak.org/securing-apps/oidc-layers
-  keycloak: { label: 'Keycloak', options: {} },
+  keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
   // https://docs.gitlab.com/integration/openid_connect_provider/
-  gitlab: { label: 'GitLab', url: 'https://gitlab.com', options: {} },
+  gitlab: { label: 'GitLab', adapter: 'oidc', url: 'https://gitlab.com', options: {} },
   // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple (response_mode). No PKCE.
   apple: {
     label: 'Apple',
+    adapter: 'oidc',
+    required: ['team_id', 'client_key'],
     url: 'https://appleid.apple.com',
     options: {
       scope: 'openid name email',
@@ -72,18 +80,21 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
   // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither PKCE nor nonce
   linkedin: {
     label: 'LinkedIn',
+    adapter: 'oidc',
     url: 'https://www.linkedin.com/oauth',
     options: { pkce: 'off', nonce: 'off', token_endpoint_auth_method: 'client_secret_post' },
   },
   // https://docs.slack.dev/authentication/sign-in-with-slack: a nonce, no PKCE
   slack: {
     label: 'Slack',
+    adapter: 'oidc',
     url: 'https://slack.com',
     options: { pkce: 'off', token_endpoint_auth_method: 'client_secret_post' },
   },
   // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
   facebook: {
     label: 'Facebook',
+    adapter: 'oauth2',
     options: {
       authorize_url: 'https://www.facebook.com/v21.0/dialog/oauth',
       token_url: 'https://graph.facebook.com/v21.0/oauth/access_token',
@@ -96,11 +107,13 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
 };
 
+export const PRESETS: ReadonlyMap<string, Preset> = new Map(Object.entries(PRODUCTS));
+
 /** Completes settings from their preset, and replaces its name by its adapter. Returns other settings unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
-  if (!isPreset(provider.adapter)) return provider;
-  const adapter = PRESET_ADAPTERS[provider.adapter];
-  const { label, url = urlOfTenants(provider), issuer, options: usual } = PRESETS[provider.adapter];
+  const preset = PRESETS.get(provider.adapter);
+  if (!preset) return provider;
+  const { adapter, label, url = urlOfTenants(provider), issuer, options: usual } = preset;
   const options = { ...usual, ...provider.options };
   // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
@@ -124,8 +137,8 @@ function urlOfTenants({ adapter, options }: ProviderSettings): string | undefine
   return `https://login.microsoftonline.com/${tenants.length === 1 ? tenants[0] : shared}/v2.0`;
 }
 
-function isPreset(adapter: string): adapter is PresetName {
-  return Object.hasOwn(PRESETS, adapter);
+export function isOpenId(adapter: string): boolean {
+  return (PRESETS.get(adapter)?.adapter ?? adapter) === 'oidc';
 }
 
 /** Names of the providers that can send logout tokens (contract §6). */
