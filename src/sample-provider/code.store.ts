@@ -7,13 +7,7 @@ import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** Values that a code is bound to (spec §4.5.2, code rules). */
-export interface CodeBinding {
-  readonly clientId: string;
-  readonly redirectUri: string;
-  /** S256 (RFC 7636); null: the authorization request had none. */
-  readonly codeChallenge: string | null;
-  readonly providerUserId: string;
-}
+type CodeBinding = Omit<SampleCode, 'codeHash' | 'expiresAt'>;
 
 const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
