@@ -87,12 +87,11 @@ export class ProviderRegistry {
 }
 
 export function builtInAdapters(http: ProviderHttp): ReadonlyMap<string, ProviderAdapter> {
-  const adapters = {
-    contract: new ContractAdapter(http),
-    oidc: new OidcAdapter(http),
-    oauth2: new OAuth2Adapter(http),
-  };
-  return new Map<string, ProviderAdapter>(Object.entries(adapters));
+  return new Map<string, ProviderAdapter>([
+    ['contract', new ContractAdapter(http)],
+    ['oidc', new OidcAdapter(http)],
+    ['oauth2', new OAuth2Adapter(http)],
+  ]);
 }
 
 /** Loads the providers of the settings for a command, which has no database. */
