@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
+import { startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings/settings.js';
 import type { RetryOptions } from './database/start/retry.js';
 import type { Service } from './start-app.js';
@@ -40,12 +40,11 @@ export async function startService(
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted() as never);
     return await Promise.race([start(), aborted]);
   } catch (error) {
-    await Promise.race([stop(embedded), delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    const stopped = embedded?.then(
+      (database) => database.stop(),
+      () => undefined, // the start throws its error
+    );
+    await Promise.race([stopped, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     throw error;
   }
-}
-
-async function stop(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
-  const database = await embedded?.catch(() => undefined); // the start throws its error
-  await database?.stop();
 }
