@@ -111,11 +111,8 @@ async function place(manager: EntityManager, { table, by, beside }: Placement): 
   await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
   const [found] = await manager.query<{ yes: boolean }[]>(IS_DISTRIBUTED, [table]);
   if (found!.yes) return false;
-  const isReference = by === undefined;
-  const [create, values] = isReference
-    ? [CREATE_REFERENCE, [table]]
-    : [CREATE_DISTRIBUTED, [table, by, beside ?? 'none']];
-  await manager.query(create, values);
+  if (by === undefined) await manager.query(CREATE_REFERENCE, [table]);
+  else await manager.query(CREATE_DISTRIBUTED, [table, by, beside ?? 'none']);
   return true;
 }
 
