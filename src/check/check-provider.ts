@@ -24,7 +24,7 @@ import { loadProviders } from '../provider/provider.registry.js';
 import type { Provider } from '../provider/provider.js';
 import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { ProviderRefusal } from '../provider/transport/provider-answer.js';
-import { CheckReport } from './check-report.js';
+import { CheckReport, type Finding } from './check-report.js';
 
 /** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
 const HTTPS_ONLY = new Set(['facebook', 'slack']);
@@ -188,14 +188,14 @@ function shown(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}…` : text;
 }
 
-const VERDICTS = { ok: 'pass', warning: 'advice', FAIL: 'fail' } as const;
+const VERDICTS: Partial<Record<Finding['verdict'], string>> = { ok: 'pass', warning: 'advice', FAIL: 'fail' };
 
 /** For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md). */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
-    if (!(verdict in VERDICTS)) return [];
+    const known = VERDICTS[verdict];
+    if (known === undefined) return [];
     const level = verdict === 'warning' ? 'advice' : 'required';
-    const known = VERDICTS[verdict as keyof typeof VERDICTS];
     return [{ id: part, clause: '', title: part, level, verdict: known, seen, mend: null }];
   });
   const ok = report.count('FAIL') === 0;
