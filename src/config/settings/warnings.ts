@@ -98,10 +98,9 @@ function ofProvider(name: string, given: ProviderVariables): readonly string[] {
 
 /** `.env` drops quotation marks; `docker --env-file` keeps them. */
 function quoted(env: Environment): readonly string[] {
-  const names = new Set<string>(Object.values(settingsTable).map(({ name }) => name));
   return Object.keys(env)
     .filter((variable) => isQuoted(env[variable] ?? ''))
-    .filter((variable) => names.has(variable) || isProviderVariable(variable))
+    .filter((variable) => SERVICE_NAMES.includes(variable) || isProviderVariable(variable))
     .map(
       (variable) =>
         `${variable} begins and ends with a quotation mark, which is part of the value. If it is not meant, remove both marks.`,
