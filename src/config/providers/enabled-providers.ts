@@ -8,7 +8,7 @@ import type { ProviderSettings, SampleProviderSettings, Settings } from '../sett
 import { readClientKey } from './client-key.js';
 import { isOpenId } from './presets.js';
 import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
-import { providerVariable, type ProviderVariables } from './provider-variables.js';
+import type { ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
@@ -180,8 +180,12 @@ function readRow(given: Given, key: string, row: SettingRow<unknown>): unknown {
   return read(row, variableOf(given, key), given.variables.get(key)?.text, given.errors);
 }
 
+/** Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys. */
 function variableOf({ name, variables }: Given, key: string): string {
-  return providerVariable(name, key, variables);
+  const own = variables.get(key);
+  if (own) return own.variable;
+  const dotted = [...variables.values()].some(({ variable }) => variable.startsWith('providers.'));
+  return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
 }
 
 function addUnset(given: Given, key: string, use: string): void {

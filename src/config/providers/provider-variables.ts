@@ -40,14 +40,6 @@ export function isProviderVariable(variable: string): boolean {
   return DOTTED.test(variable) || UPPER.test(variable);
 }
 
-/** Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys. */
-export function providerVariable(name: string, key: string, given: ProviderVariables): string {
-  const own = given.get(key);
-  if (own) return own.variable;
-  const dotted = [...given.values()].some(({ variable }) => variable.startsWith('providers.'));
-  return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
-}
-
 /** Returns the variable of another key of the provider that `variable` belongs to, in the spelling of `variable`. */
 export function siblingVariable(variable: string, key: string): string {
   const dotted = DOTTED.exec(variable)?.[1];
