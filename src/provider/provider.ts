@@ -193,7 +193,7 @@ export class Provider {
     const clientSecret = this.clientSecret.recent();
     const clientKey = this.clientKey?.recent();
     if (clientSecret !== this.latest.clientSecret || clientKey !== this.latest.clientKey) {
-      this.latest = { ...this.latest, clientSecret, ...(clientKey !== undefined && { clientKey }) };
+      this.latest = { ...this.latest, clientSecret, clientKey };
     }
     return this.latest;
   }

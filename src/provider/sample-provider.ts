@@ -7,8 +7,8 @@ export function sampleProvider(settings: Settings): ProviderSettings | undefined
   if (!given) return undefined;
   const path = `/providers/${SAMPLE_PROVIDER}`;
   return {
-    label: 'Sample provider',
     ...given.provider,
+    label: given.provider.label ?? 'Sample provider',
     name: SAMPLE_PROVIDER,
     adapter: 'contract',
     url: `${publicUrl}${path}`,

@@ -114,11 +114,11 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
     ...(!variables.has('adapter') && { isDefaultAdapter: true }),
-    ...(url !== undefined && { url }),
+    url,
     clientId,
     clientSecret,
     ...(file && usesSecret && { clientSecretFile: { ...file, parser: accepted } }),
-    ...(clientKey !== undefined && { clientKey }),
+    clientKey,
     ...(keyFile && { clientKeyFile: { ...keyFile, parser: providerKeys.client_key.parser } }),
     ...shared,
     options: {
@@ -151,17 +151,12 @@ function requireKeyId(given: Given, clientKey: string | undefined): void {
 }
 
 function ofEveryProvider(given: Given): Omit<SampleProviderSettings['provider'], 'options'> {
-  const redirectUris = readKey(given, 'redirect_uris');
-  const issuer = readKey(given, 'issuer');
-  const authTime = readKey(given, 'auth_time');
-  const mode = readKey(given, 'mode');
-  const label = readKey(given, 'label');
   return {
-    ...(redirectUris && { redirectUris }),
-    ...(issuer !== undefined && { issuer }),
-    ...(authTime !== undefined && { authTime }),
-    ...(mode !== undefined && { mode }),
-    ...(label !== undefined && { label }),
+    redirectUris: readKey(given, 'redirect_uris'),
+    issuer: readKey(given, 'issuer'),
+    authTime: readKey(given, 'auth_time'),
+    mode: readKey(given, 'mode'),
+    label: readKey(given, 'label'),
     variables: { adapter: variableOf(given, 'adapter'), issuer: variableOf(given, 'issuer') },
   };
 }

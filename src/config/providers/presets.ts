@@ -113,17 +113,17 @@ export const PRESETS: ReadonlyMap<string, Preset> = new Map(Object.entries(PRODU
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const preset = PRESETS.get(provider.adapter);
   if (!preset) return provider;
-  const { adapter, label, url = urlOfTenants(provider), issuer, options: usual } = preset;
+  const { adapter, options: usual } = preset;
   const options = { ...usual, ...provider.options };
   // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );
   return {
-    label,
-    ...(url !== undefined && { url }),
-    ...(issuer !== undefined && isSameServer && { issuer }),
     ...provider,
+    label: provider.label ?? preset.label,
+    url: provider.url ?? preset.url ?? urlOfTenants(provider),
+    issuer: provider.issuer ?? (isSameServer ? preset.issuer : undefined),
     adapter,
     options,
   };

@@ -10,7 +10,7 @@ export interface ProviderSettings {
   /** Whether the setting `adapter` is absent, so that `adapter` is the default. */
   readonly isDefaultAdapter?: true;
   /** `{provider_url}` for the browser, without a trailing slash; not every adapter needs it. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
@@ -18,17 +18,17 @@ export interface ProviderSettings {
   readonly clientSecret: string;
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
   /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */
-  readonly clientKey?: string;
+  readonly clientKey?: string | undefined;
   readonly clientKeyFile?: SecretFile & { readonly parser: Parser<string> };
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
-  readonly redirectUris?: readonly string[];
+  readonly redirectUris?: readonly string[] | undefined;
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
-  readonly issuer?: string;
+  readonly issuer?: string | undefined;
   /** `sign_in`: a sign-in counts as the authentication if the provider reports no time of it (contract §5, Step-up). */
-  readonly authTime?: 'provider' | 'sign_in';
+  readonly authTime?: 'provider' | 'sign_in' | undefined;
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
-  readonly mode?: ProviderMode;
-  readonly label?: string;
+  readonly mode?: ProviderMode | undefined;
+  readonly label?: string | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */

@@ -44,7 +44,7 @@ export interface SampleProviderSettings {
   readonly accountsFile?: SecretFile;
   readonly provider: Pick<
     ProviderSettings,
-    'redirectUris' | 'issuer' | 'mode' | 'label' | 'variables' | 'options'
+    'redirectUris' | 'issuer' | 'authTime' | 'mode' | 'label' | 'variables' | 'options'
   >;
 }
 
