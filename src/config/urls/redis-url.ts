@@ -51,14 +51,14 @@ function sentinelUrl(value: string): SentinelUrl | undefined {
   decodeURIComponent(query ?? ''); // URLSearchParams would put other characters for what is no text, and a blank for +
   const options = new URLSearchParams(query?.replaceAll('+', '%2B'));
   if ([...options.keys()].some((key) => !SENTINEL_OPTIONS.includes(key))) return undefined;
-  const [username, password] = userInfo === undefined ? [] : credentials(userInfo);
+  const { username, password } = new URL(`redis://${userInfo ?? ''}@host`);
   return {
     tls: tls === 's',
     sentinels,
     name: decodeURIComponent(name!),
     db: Number(db ?? 0),
-    username,
-    password,
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
     sentinelUsername: options.get('sentinel_username') ?? undefined,
     sentinelPassword: options.get('sentinel_password') ?? undefined,
   };
@@ -70,11 +70,4 @@ function node(text: string): SentinelUrl['sentinels'][number] {
   const { hostname } = new URL(`redis://${text}`); // throws for an invalid IPv6 address or port
   if (host === '' || hostname === '' || Number(port) === 0) throw new TypeError('not an address');
   return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port ?? SENTINEL_PORT) };
-}
-
-/** `user:password`; either may be left out (RFC 3986 §3.2.1). */
-function credentials(userInfo: string): (string | undefined)[] {
-  const colon = userInfo.indexOf(':');
-  const parts = colon < 0 ? [userInfo] : [userInfo.slice(0, colon), userInfo.slice(colon + 1)];
-  return parts.map((part) => decodeURIComponent(part) || undefined);
 }
