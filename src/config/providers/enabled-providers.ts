@@ -107,8 +107,7 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   const shared = ofEveryProvider(given);
   if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const fileOf = (key: string) => secretFiles.get(variableOf(given, key));
-  const [file, keyFile] = [fileOf('client_secret'), fileOf('client_key')];
+  const file = secretFiles.get(variableOf(given, 'client_secret'));
   const accepted = production ? strongSecret : providerKeys.client_secret.parser;
   return {
     name,
@@ -119,7 +118,7 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
     clientSecret,
     ...(file && usesSecret && { clientSecretFile: { ...file, parser: accepted } }),
     clientKey,
-    ...(keyFile && { clientKeyFile: { ...keyFile, parser: providerKeys.client_key.parser } }),
+    clientKeyFile: secretFiles.get(variableOf(given, 'client_key')),
     ...shared,
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),

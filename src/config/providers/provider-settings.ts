@@ -19,7 +19,7 @@ export interface ProviderSettings {
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
   /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */
   readonly clientKey?: string | undefined;
-  readonly clientKeyFile?: SecretFile & { readonly parser: Parser<string> };
+  readonly clientKeyFile?: SecretFile | undefined;
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[] | undefined;
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
