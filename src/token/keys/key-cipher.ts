@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { createPrivateKey } from 'node:crypto';
-import { SecretBox } from '../../config/secrets/secret-box.js';
-import type { SecretKey } from '../../config/secrets/secret-key.js';
+import { SecretBox, type SecretKey } from '../../config/secrets/secret-key.js';
 import type { StoredKey } from './key-life.js';
 
 /** Error: the private part of a signing key was encrypted with another SECRET_KEY. */

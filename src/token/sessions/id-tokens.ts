@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { SecretBox } from '../../config/secrets/secret-box.js';
+import { SecretBox } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
