@@ -15,6 +15,7 @@ const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string
 });
 const lifetime = rowOf(parsers.integer(1, TEN_YEARS, 'seconds'));
 const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
+const outsideProduction = { parser: parsers.boolean, default: 'true', productionDefault: 'false' };
 
 /**
  * Every setting of the service, declared once (contract §2); its key is its variable in another case. Providers: provider-keys.ts.
@@ -155,15 +156,11 @@ export const settingsTable = named({
     doc: 'Seconds of service after SIGTERM, with readiness 503.',
   },
   demoEnabled: {
-    parser: parsers.boolean,
-    default: 'true',
-    productionDefault: 'false',
+    ...outsideProduction,
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
   },
   adminEnabled: {
-    parser: parsers.boolean,
-    default: 'true',
-    productionDefault: 'false',
+    ...outsideProduction,
     doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on). Without it no role grants a right.',
   },
   adminRole: {
@@ -220,9 +217,7 @@ export const settingsTable = named({
     doc: 'Comma-separated names of the audit events that webhooks get.',
   },
   webhookPrivate: {
-    parser: parsers.boolean,
-    default: 'true',
-    productionDefault: 'false',
+    ...outsideProduction,
     doc: 'Whether webhooks may be sent to this machine and to private networks.',
   },
 });
