@@ -14,11 +14,9 @@ const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(
  * (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
-  const own = [
-    ...(settings.demoEnabled ? [callback(settings)] : []),
-    ...(settings.adminEnabled ? [adminCallback(settings)] : []),
-  ];
-  if (own.some((one) => asLocalhost(uri) === asLocalhost(one))) return true;
+  const isOwn = (address: string): boolean => asLocalhost(uri) === asLocalhost(address);
+  if (settings.demoEnabled && isOwn(callback(settings))) return true;
+  if (settings.adminEnabled && isOwn(adminCallback(settings))) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   if (list.includes(uri)) return true;
