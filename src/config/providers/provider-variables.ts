@@ -11,6 +11,8 @@ export type ProviderVariables = ReadonlyMap<string, Given>;
 
 const DOTTED = /^providers\.([a-z0-9][a-z0-9_-]{0,62})\.([a-z0-9_]+)$/;
 const UPPER = /^PROVIDERS_([A-Z0-9]{1,63})_([A-Z0-9_]+)$/;
+const NAMES =
+  'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
 
 /**
  * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
@@ -23,7 +25,9 @@ export function providerVariables(env: Environment, errors: SettingErrors): Map<
     const [, name, key] =
       DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
     if (name === undefined || key === undefined) {
-      refuseDotted(variable, errors);
+      // Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called `providers`.
+      if (variable.startsWith('providers.'))
+        errors.add(variable, 'is not the name of a provider setting', NAMES);
       continue;
     }
     const keys = providers.get(name) ?? new Map<string, Given>();
@@ -45,12 +49,4 @@ export function siblingVariable(variable: string, key: string): string {
   const dotted = DOTTED.exec(variable)?.[1];
   if (dotted !== undefined) return `providers.${dotted}.${key}`;
   return `PROVIDERS_${UPPER.exec(variable)?.[1] ?? ''}_${key.toUpperCase()}`;
-}
-
-// Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called `providers`.
-function refuseDotted(variable: string, errors: SettingErrors): void {
-  if (!variable.startsWith('providers.')) return;
-  const accepts =
-    'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
-  errors.add(variable, 'is not the name of a provider setting', accepts);
 }
