@@ -13,15 +13,15 @@ import type { ProviderVariables } from './provider-variables.js';
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
 
+const ROWS = { ...providerKeys, ...adapterKeys };
 const OWN_KEYS = new Set(Object.keys(providerKeys));
-const KNOWN_KEYS = [...OWN_KEYS, ...Object.keys(adapterKeys)];
 
 /** Kubernetes sets such variables for a service called `providers-<name>`. */
 const OF_KUBERNETES = /^(?:service_(?:host|port)|port)(?:_|$)/;
 
 export const HTTPS = 'https:// in production, unless the host is loopback';
 
-type Own = typeof providerKeys;
+type Rows = typeof ROWS;
 type AdapterKey = keyof typeof adapterKeys;
 type Value<Row> = Row extends SettingRow<infer T> ? T : never;
 
@@ -166,12 +166,10 @@ function options({ variables }: Given): Readonly<Record<string, string>> {
   return Object.fromEntries(others.map(([key, { text }]) => [key, text]));
 }
 
-function readKey<Key extends keyof Own>(given: Given, key: Key): Value<Own[Key]> | undefined {
-  return readRow(given, key, providerKeys[key]) as Value<Own[Key]> | undefined;
-}
-
-function readRow(given: Given, key: string, row: SettingRow<unknown>): unknown {
-  return read(row, variableOf(given, key), given.variables.get(key)?.text, given.errors);
+function readKey<Key extends keyof Rows>(given: Given, key: Key): Value<Rows[Key]> | undefined {
+  const row: SettingRow<unknown> = ROWS[key];
+  const value = read(row, variableOf(given, key), given.variables.get(key)?.text, given.errors);
+  return value as Value<Rows[Key]> | undefined;
 }
 
 /** Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys. */
@@ -189,12 +187,12 @@ function addUnset(given: Given, key: string, use: string): void {
 /** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error (contract §2). */
 function checkAdapterKeys(given: Given, adapter: string): void {
   const keys = keysOf(adapter);
-  for (const key of keys) readRow(given, key, adapterKeys[key]);
+  for (const key of keys) readKey(given, key);
   const names = [...OWN_KEYS, ...keys];
   for (const [key, { variable }] of given.variables) {
     if (names.includes(key) || OF_KUBERNETES.test(key)) continue;
     if (given.name === SAMPLE_PROVIDER && key === 'accounts') continue;
-    const isOfOthers = KNOWN_KEYS.includes(key);
+    const isOfOthers = Object.hasOwn(ROWS, key);
     const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
     const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
     const use = isOfOthers
