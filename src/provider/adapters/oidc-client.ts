@@ -34,8 +34,7 @@ export async function discover(
   const metadata = usedMetadata(readObject(answer));
   // Some issuers end with a slash; the setting has none (contract §2).
   if (metadata.issuer.replace(/\/$/, '') !== provider.url && !isOfTenants(provider, metadata)) {
-    const line = advice('issuer', nameOf(metadata.issuer)) + valueFor(metadata.issuer, provider);
-    throw new Unsupported(provider.name, [badAnswer(line, answer)]);
+    throw new Unsupported(provider.name, [badAnswer(issuerAdvice(metadata.issuer, provider), answer)]);
   }
   return metadata;
 }
@@ -46,19 +45,14 @@ function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.Serv
   return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
 }
 
-/** The value to set if the operator meant this issuer. */
-function valueFor(issuer: string, { variables }: ProviderSettings): string {
+/** Names the other issuer, and the value to set if the operator meant it. */
+function issuerAdvice(issuer: string, { variables }: ProviderSettings): string {
+  if (!/^https?:\/\/[!-~]{1,200}$/i.test(issuer)) return advice('issuer', 'which is not an address');
+  const found = advice('issuer', issuer);
   const [url, adapter] = ['url', 'adapter'].map((key) => siblingVariable(variables.adapter, key));
-  const name = nameOf(issuer);
-  if (name !== issuer) return '';
-  if (!name.includes('{tenantid}')) return `: set ${url} to ${name}`;
-  const own = name.replace('{tenantid}', '<tenant id>');
-  return `: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
-}
-
-/** For the log: an address of at most 200 characters. */
-function nameOf(issuer: string): string {
-  return /^https?:\/\/[!-~]{1,200}$/i.test(issuer) ? issuer : 'which is not an address';
+  if (!issuer.includes('{tenantid}')) return `${found}: set ${url} to ${issuer}`;
+  const own = issuer.replace('{tenantid}', '<tenant id>');
+  return `${found}: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
 }
 
 /** Fetches the keys of a provider (`jwks_uri`) for logout tokens, which openid-client does not verify. */
