@@ -21,7 +21,7 @@ export class ContractAdapter implements ProviderAdapter {
   /** Finds a provider of OpenID Connect if the setting `adapter` is absent. @throws an Error that names the settings it needs */
   async check(provider: ProviderSettings): Promise<void> {
     if (!provider.isDefaultAdapter) return;
-    const issuer = await this.issuerAt(`${provider.url}/.well-known/openid-configuration`);
+    const issuer = await this.issuerOf(provider).catch(() => undefined);
     if (issuer === undefined) return;
     const [adapter, url] = ['adapter', 'url'].map((key) => siblingVariable(provider.variables.adapter, key));
     const isOther = issuer.replace(/\/$/, '') !== provider.url;
@@ -30,15 +30,11 @@ export class ContractAdapter implements ProviderAdapter {
     );
   }
 
-  private async issuerAt(url: string): Promise<string | undefined> {
-    try {
-      const answer = await this.http.send({ url, signal: AbortSignal.timeout(CHECK_MS) });
-      const { issuer, authorization_endpoint: page } = readAnswer(answer);
-      const isDocument = typeof issuer === 'string' && isHttpUrl(issuer) && typeof page === 'string';
-      return isDocument ? issuer : undefined;
-    } catch {
-      return undefined;
-    }
+  private async issuerOf(provider: ProviderSettings): Promise<string | undefined> {
+    const url = `${provider.url}/.well-known/openid-configuration`;
+    const answer = await this.http.send({ url, signal: AbortSignal.timeout(CHECK_MS) });
+    const { issuer, authorization_endpoint: page } = readAnswer(answer);
+    return isHttpUrl(issuer) && typeof page === 'string' ? issuer : undefined;
   }
 
   /** spec §4.5.1. */
