@@ -1,4 +1,4 @@
-import { endpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine, parseUrl } from '../urls/urls.js';
+import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
 import { list, Refused, type Parser } from './parsers.js';
 
@@ -37,12 +37,7 @@ function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Pa
 }
 
 function isWebhookUrl(entry: string): boolean {
-  try {
-    endpointUrl.parse(entry);
-  } catch {
-    return false;
-  }
-  return parseUrl(entry)!.protocol === 'https:' || isLoopbackUrl(entry);
+  return isEndpointUrl(entry) && (/^https:/i.test(entry) || isLoopbackUrl(entry));
 }
 
 function isSecret(entry: string): boolean {

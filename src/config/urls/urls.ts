@@ -36,9 +36,12 @@ export const origin = parser('an origin, http:// or https:// with host and port,
 
 export const endpointUrl = parser(
   'an absolute http:// or https:// URL without fragment and user info',
-  (value) =>
-    /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(value) && parseUrl(value) ? value : undefined,
+  (value) => (isEndpointUrl(value) ? value : undefined),
 );
+
+export function isEndpointUrl(text: string): boolean {
+  return /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(text) && parseUrl(text) !== undefined;
+}
 
 export function isRedirectUri(text: string): boolean {
   return isHttpUri(text) || isUri(text, PRIVATE);
