@@ -21,6 +21,8 @@ Settings are those of the service: the environment, or .env. See docs/keys.md.
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: undefined_table, undefined_column
 const NOT_MIGRATED = new Set<unknown>(['42P01', '42703']);
+const OTHER_SCHEMA =
+  'The database has not the schema of this version: start the service once, which migrates it.';
 
 /** Runs `latchkey keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
 export async function runKeys(argv: readonly string[]): Promise<number> {
@@ -35,7 +37,8 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
     process.stdout.write(await run(command, settings));
     return 0;
   } catch (error) {
-    process.stderr.write(`${describe(error)}\n`);
+    const reason = NOT_MIGRATED.has(errorCode(error)) ? OTHER_SCHEMA : errorReason(error);
+    process.stderr.write(`${reason}\n`);
     return 1;
   }
 }
@@ -60,12 +63,4 @@ function read(args: readonly string[]) {
   } catch {
     return undefined; // an unknown option
   }
-}
-
-/** Describes an error in one line, without a stack. */
-function describe(error: unknown): string {
-  if (NOT_MIGRATED.has(errorCode(error))) {
-    return 'The database has not the schema of this version: start the service once, which migrates it.';
-  }
-  return errorReason(error);
 }
