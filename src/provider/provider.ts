@@ -55,7 +55,7 @@ type ProviderExchange = Omit<ExchangeRequest, 'signal' | 'iss' | 'memory'> & {
 /** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
-  private readonly clientKey: CurrentSecret<string> | undefined;
+  private readonly clientKey: CurrentSecret<string | undefined>;
   private latest: ProviderSettings;
 
   constructor(
@@ -70,8 +70,7 @@ export class Provider {
     const accepted = file?.parser ?? providerKeys.client_secret.parser;
     const warn = (line: string): void => logger.warn(line);
     this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
-    const { parser } = providerKeys.client_key;
-    this.clientKey = clientKey === undefined ? undefined : currentSecret(keyFile, parser, clientKey, warn);
+    this.clientKey = currentSecret(keyFile, providerKeys.client_key.parser, clientKey, warn);
   }
 
   /** Returns the provider's authorization page for a state, and the memory for `exchange`. */
@@ -191,7 +190,7 @@ export class Provider {
   /** Settings with the current client secret and key (contract §2); one object until they change. */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
-    const clientKey = this.clientKey?.recent();
+    const clientKey = this.clientKey.recent();
     if (clientSecret !== this.latest.clientSecret || clientKey !== this.latest.clientKey) {
       this.latest = { ...this.latest, clientSecret, clientKey };
     }
