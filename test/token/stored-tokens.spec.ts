@@ -53,6 +53,7 @@ describe('stored access tokens', () => {
         known = true;
         return Promise.resolve(isNew);
       },
+      verificationKey: () => (known ? { kid: 'k', publicKey } : undefined),
     }) as unknown as KeyService;
   function store(isDistributed = false): AccessTokenStore {
     const sql = new Sql(dataSource, isDistributed, events);
@@ -233,6 +234,15 @@ describe('stored access tokens', () => {
       const issued = await store().issueForSession(refresh);
       await dataSource.query(`UPDATE access_tokens SET token = token || 'x'`);
       expect(await verifier().find(issued!.token)).toBeUndefined();
+    });
+
+    it('apart from each other, though one has more behind its signature', async () => {
+      const refreshes = [await begin(), await begin()];
+      const issued = await Promise.all(refreshes.map((one) => store().issueForSession(one)));
+      const [one, another] = issued.map((each) => each!.token);
+      const judge = verifier();
+      const found = await Promise.all([`${one},!`, another!, one!].map((token) => judge.inspect(token)));
+      expect(found.map((each) => each?.claims.jti)).toEqual([undefined, issued[1]!.jti, issued[0]!.jti]);
     });
 
     it('after their key was learned, if that is new', async () => {

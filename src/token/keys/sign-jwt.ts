@@ -20,10 +20,12 @@ export function signJwt(header: string, claims: object, privateKey: KeyObject): 
  */
 export function verifyJwt(token: string, publicKey: KeyObject): unknown {
   const [first, last] = [token.indexOf('.'), token.lastIndexOf('.')];
-  const signature = Buffer.from(token.slice(last + 1), 'base64url');
+  const encoded = token.slice(last + 1);
+  const signature = Buffer.from(encoded, 'base64url');
+  // Node.js skips other characters, such as a comma, which would divide an element of a batch (plainArray).
+  if (first === last || signature.toString('base64url') !== encoded) return undefined;
   const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
-  if (first === last || !verify('sha256', Buffer.from(token.slice(0, last)), key, signature))
-    return undefined;
+  if (!verify('sha256', Buffer.from(token.slice(0, last)), key, signature)) return undefined;
   return JSON.parse(Buffer.from(token.slice(first + 1, last), 'base64url').toString());
 }
 
