@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { signJwt } from '../../src/token/keys/sign-jwt.js';
 import { manyAtOnce } from '../support/crowd.js';
 import { query } from '../support/database.js';
@@ -216,8 +216,8 @@ describe('who may call what', () => {
   });
 
   it('accepts none of 500 forged tokens, for a request or for a socket, and none of them causes a server error (P6)', async () => {
-    const keys = service.app.get(KeyService);
-    const { privateKey } = keys.signing;
+    const keys = service.app.get(KeyRing);
+    const { privateKey } = keys.signer!;
     const genuine = { token: tokens.access_token, privateKey, publicKey: createPublicKey(privateKey) };
     const forged = [...mutantsOf(genuine)];
     expect(forged.length).toBeGreaterThanOrEqual(500);
@@ -239,7 +239,7 @@ describe('who may call what', () => {
   });
 
   it('introspection refuses a stored token that has expired, or is for another issuer or audience (contract §5)', async () => {
-    const { header, privateKey } = service.app.get(KeyService).signing;
+    const { header, privateKey } = service.app.get(KeyRing).signer!;
     const own = claimsOf(tokens.access_token);
     const changes = [
       {},

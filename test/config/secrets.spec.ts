@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -90,7 +90,7 @@ describe('secrets', () => {
 
     const log = service.log.join('');
     expect(log).toContain('nothing'); // it did log that error
-    const { privateKey } = service.app.get(KeyService).signing;
+    const { privateKey } = service.app.get(KeyRing).signer!;
     const { d } = privateKey.export({ format: 'jwk' });
     const der = privateKey.export({ format: 'der', type: 'pkcs8' });
     const forms = [

@@ -2,7 +2,7 @@ import { request as ask } from 'node:http';
 import type { Express } from 'express';
 import request from 'supertest';
 import { Readiness } from '../../src/operations/readiness.js';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];
@@ -87,7 +87,7 @@ describe('HTTP (contract §2, §3)', () => {
   });
 
   it('no error may be stored, even if the successful answer may be', async () => {
-    const keys = service.app.get(KeyService);
+    const keys = service.app.get(KeyRing);
     Object.defineProperty(keys, 'jwks', {
       configurable: true,
       get: () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { runKeys } from '../../src/keys/command.js';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { createDatabase, dump, query } from '../support/database.js';
@@ -62,7 +62,7 @@ describe('latchkey keys (contract §1)', () => {
   it('lists, rotates and revokes while the service runs, and shows no secret', async () => {
     const service = await startTestService(env);
     try {
-      const old = service.app.get(KeyService).signing.kid;
+      const old = service.app.get(KeyRing).signer!.kid;
       const rotated = await keysCommand(env, 'rotate');
       expect(rotated).toMatchObject({ code: 0, stderr: '' });
       const listed = await runHere(env, 'list', '--json');
@@ -163,7 +163,7 @@ describe('latchkey keys (contract §1)', () => {
 
       const restarted = await startTestService({ ...production, SECRET_KEY: NEW });
       try {
-        expect(restarted.app.get(KeyService).signing.kid).toBe(running.app.get(KeyService).signing.kid);
+        expect(restarted.app.get(KeyRing).signer!.kid).toBe(running.app.get(KeyRing).signer!.kid);
         await bearer(restarted.url, access_token).get('/me').expect(200);
         const { body } = await request(restarted.url)
           .post('/oauth2/refresh')

@@ -4,7 +4,7 @@ import request from 'supertest';
 import { secretKey } from '../../src/config/secrets/secret-key.js';
 import { Clock } from '../../src/database/clock.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, dump, query, unhurried } from '../support/database.js';
@@ -96,7 +96,7 @@ describe('signing keys', () => {
 
   it('cannot be read from a stolen database without SECRET_KEY, nor from the JWKS', async () => {
     const [service] = instances;
-    const { kid, privateKey } = service!.app.get(KeyService).signing;
+    const { kid, privateKey } = service!.app.get(KeyRing).signer!;
     const pkcs8 = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('hex');
     const { d } = privateKey.export({ format: 'jwk' });
     const stolen = await dump(database.url);

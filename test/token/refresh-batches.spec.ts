@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import request from 'supertest';
 import { Clock } from '../../src/database/clock.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
-import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { query } from '../support/database.js';
@@ -71,13 +71,13 @@ describe('refreshes that wait for their statement', () => {
 
   it('are signed with the key and by the clock of the moment at which it is made', async () => {
     const { app, databaseUrl } = service;
-    const [keys, clock] = [app.get(KeyService), app.get(Clock)];
-    const before = keys.signing.kid;
+    const [keys, clock] = [app.get(KeyRing), app.get(Clock)];
+    const before = keys.signer!.kid;
     const { kid } = await app.get(KeyStore).rotate();
     await until(() => keys.jwks.keys.length === 2);
     const { answers } = await held();
     await query(databaseUrl, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
-    await until(() => keys.signing.kid === kid);
+    await until(() => keys.signer!.kid === kid);
     const now = clock.now.bind(clock);
     const later = Math.floor((now() + AHEAD_MS) / 1000);
     jest.spyOn(clock, 'now').mockImplementation(() => now() + AHEAD_MS);

@@ -279,6 +279,8 @@ describe('stored signing keys', () => {
     let now: number;
     let logged: Record<'debug' | 'warn' | 'error', unknown[]>;
     let services: KeyService[];
+    /** Of the latest service. */
+    let ring: KeyRing;
     beforeEach(() => {
       [emitted, services, now] = [[], [], Date.now()];
       logged = { debug: [], warn: [], error: [] };
@@ -300,10 +302,11 @@ describe('stored signing keys', () => {
     function make(settings: Partial<Settings> = {}): KeyService {
       const clock = { now: () => now } as Clock;
       const all = { secretKey: SECRET, accessTokenTtl: 3600, production: true, ...settings } as Settings;
+      ring = new KeyRing();
       const service = new KeyService(
         new KeyStore(dataSource, audit, all),
         new KeyReader(sql),
-        new KeyRing(),
+        ring,
         clock,
         events,
         all,
@@ -352,21 +355,21 @@ describe('stored signing keys', () => {
     it('of another SECRET_KEY prevent the start in production; elsewhere they are replaced with a warning', async () => {
       const kid = await first(storeOf(OTHER));
       await expect(start()).rejects.toMatchObject({ name: 'UnreadableKey', kid });
-      const service = await start({ production: false });
-      expect(service.signing.kid).not.toBe(kid);
+      await start({ production: false });
+      expect(ring.signer!.kid).not.toBe(kid);
       expect(logged.warn).toEqual([expect.stringContaining(kid)]);
     });
 
     it('are read twice a second: a new key is emitted once, a revocation when it takes effect', async () => {
       const kid = await first();
-      const service = await start();
+      await start();
       const { kid: next } = await storeOf().rotate();
       await setTime(kid, 'revoked_at', now + 850);
       await pass(499);
       expect(emitted).toEqual([]);
       await pass(1);
       expect(emitted).toEqual([['made', next]]);
-      expect(service.jwks.keys.map((key) => key.kid)).toEqual([next, kid]);
+      expect(ring.jwks.keys.map((key) => key.kid)).toEqual([next, kid]);
       await pass(349);
       expect(emitted).toHaveLength(1);
       await pass(1);
@@ -374,7 +377,7 @@ describe('stored signing keys', () => {
         ['made', next],
         ['revoked', kid],
       ]);
-      expect(service.revokedKids).toEqual([kid]);
+      expect(ring.revokedKids).toEqual([kid]);
       await pass(500);
       await pass(500);
       expect(emitted).toHaveLength(2);
@@ -382,25 +385,25 @@ describe('stored signing keys', () => {
 
     it('sign from their exact time on, also between two readings', async () => {
       const kid = await first();
-      const service = await start();
+      await start();
       const { kid: next } = await storeOf().rotate();
       await setTime(next, 'active_at', now + 800);
       await pass(500);
       now += 299;
       jest.advanceTimersByTime(299);
-      expect(service.signing.kid).toBe(kid);
+      expect(ring.signer!.kid).toBe(kid);
       now += 1;
       jest.advanceTimersByTime(1);
-      expect(service.signing.kid).toBe(next);
+      expect(ring.signer!.kid).toBe(next);
     });
 
     it('stay in use while the database is unavailable, and are read again afterwards', async () => {
       const kid = await first();
-      const service = await start();
+      await start();
       sql.isAway = true;
       await pass(500);
       expect(logged.debug).toEqual([{ err: new Error('away') }]);
-      expect(service.signing.kid).toBe(kid);
+      expect(ring.signer!.kid).toBe(kid);
       sql.isAway = false;
       const { kid: next } = await storeOf().rotate();
       await pass(500);
@@ -422,12 +425,12 @@ describe('stored signing keys', () => {
 
     it('of another SECRET_KEY are published but never sign here, and an error is logged', async () => {
       const kid = await first();
-      const service = await start();
+      await start();
       const other = await storeOf(OTHER).ensureSigningKey(() => undefined);
       now += 1000;
       await pass(500);
-      expect(service.signing.kid).toBe(kid);
-      expect(service.jwks.keys.map((key) => key.kid)).toEqual([other!.kid, kid]);
+      expect(ring.signer!.kid).toBe(kid);
+      expect(ring.jwks.keys.map((key) => key.kid)).toEqual([other!.kid, kid]);
       expect(logged.error).toEqual([expect.stringContaining(other!.kid)]);
     });
 
@@ -488,7 +491,7 @@ describe('stored signing keys', () => {
       it('but not if the key is known, or the header is not ours', async () => {
         clock += 5000;
         for (const text of [
-          token(service.signing.kid),
+          token(ring.signer!.kid),
           `${encodePart({ alg: 'ES256', typ: 'at+jwt' })}.e30.x`,
           'x',
         ])

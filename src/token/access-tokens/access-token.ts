@@ -78,7 +78,7 @@ export class AccessTokens {
     { authentication, proof, claims }: TokenContent,
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
-    const { header, privateKey } = this.keys.signer!; // KeyService sets it before the first request
+    const { header, privateKey } = this.keys.signer!;
     const jti = proof ? jtiFor(proof) : randomUUID();
     const iat = Math.floor(this.clock.now() / 1000);
     const exp = iat + expiresIn;

@@ -1,12 +1,11 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { Public } from '../guard/access.js';
-import type { JwkSet } from './key-ring.js';
-import { KeyService } from './key.service.js';
+import { KeyRing, type JwkSet } from './key-ring.js';
 
 @Public()
 @Controller()
 export class JwksController {
-  constructor(private readonly keys: KeyService) {}
+  constructor(private readonly keys: KeyRing) {}
 
   /**
    * The public keys that verify access tokens

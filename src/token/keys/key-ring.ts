@@ -54,14 +54,17 @@ export class KeyRing {
   private current: Signer | undefined;
   private published: JwkSet = { keys: [] };
 
+  /** All revoked keys; later ones are emitted as `key.revoked`. */
   get revokedKids(): string[] {
     return [...this.keys.values()].filter(({ revoked }) => revoked).map(({ kid }) => kid);
   }
 
+  /** The key that signs now; KeyService sets it before the first request. */
   get signer(): Signer | undefined {
     return this.current;
   }
 
+  /** Public keys of the tokens in use, now or soon; newest first (RFC 7517). */
   get jwks(): JwkSet {
     return this.published;
   }

@@ -5,7 +5,7 @@ import { Clock } from '../../database/clock.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
-import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
+import { KeyRing, type KeyChanges } from './key-ring.js';
 import { KeyStore, KeyReader, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
@@ -57,21 +57,6 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     this.stopped = true;
     clearTimeout(this.nextReading);
     clearInterval(this.rotation);
-  }
-
-  /** The key that signs now. */
-  get signing(): Signer {
-    return this.ring.signer!; // set by onModuleInit, which ends before the first request
-  }
-
-  /** Public keys of the tokens in use, now or soon; newest first (RFC 7517). */
-  get jwks(): JwkSet {
-    return this.ring.jwks;
-  }
-
-  /** All revoked keys; later ones are emitted as `key.revoked`. */
-  get revokedKids(): readonly string[] {
-    return this.ring.revokedKids;
   }
 
   /** Returns the key that a token's header names, if the header is one of ours. */

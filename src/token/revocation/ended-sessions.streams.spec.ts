@@ -8,7 +8,7 @@ import { Events, type EndedSession, type ServiceState } from '../../events.js';
 import { EventStream } from '../../http/event-stream.js';
 import type { EndedSessionStore, PastPage } from './ended-sessions.store.js';
 import { EndedSessionStreams } from './ended-sessions.streams.js';
-import type { KeyService } from '../keys/key.service.js';
+import type { KeyRing } from '../keys/key-ring.js';
 
 /** Collects what a stream sends. */
 class Reader implements Pick<
@@ -91,12 +91,12 @@ describe('a stream of ended sessions', () => {
         return { cursor: '7-7', pages: pages() };
       },
     };
-    const keys: Pick<KeyService, 'revokedKids'> = {
+    const keys: Pick<KeyRing, 'revokedKids'> = {
       get revokedKids() {
         return revokedKids;
       },
     };
-    streams = new EndedSessionStreams(endings as EndedSessionStore, keys as KeyService, events);
+    streams = new EndedSessionStreams(endings as EndedSessionStore, keys as KeyRing, events);
   });
   async function* pages(): AsyncGenerator<PastPage, void> {
     for (const [i, page] of past.entries()) {

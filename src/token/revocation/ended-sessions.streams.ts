@@ -12,7 +12,7 @@ import { Events, type ChangedClaims, type EndedSession } from '../../events.js';
 import { answerWithStream, EventStreams, eventText, type EventStream } from '../../http/event-stream.js';
 import { ServiceKeyOnly } from '../guard/access.js';
 import { EndedSessionStore } from './ended-sessions.store.js';
-import { KeyService } from '../keys/key.service.js';
+import { KeyRing } from '../keys/key-ring.js';
 
 /** Comment that shows that the connection is alive. */
 const ALIVE = ':\n\n';
@@ -35,7 +35,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
 
   constructor(
     private readonly store: EndedSessionStore,
-    private readonly keys: KeyService,
+    private readonly keys: KeyRing,
     events: Events,
   ) {
     events.on('session.ended', (ended) => {
