@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { plainArray, plainBytes } from '../../src/database/statements/plain-array.js';
+import { plainArray } from '../../src/database/statements/plain-array.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';
@@ -76,7 +76,7 @@ it('arrays that need no quotes are read as they were written', async () => {
     ['uuid[]', plainArray(ids), ids],
     ['float8[]', plainArray([1_790_000_000, 0.5, -1]), [1_790_000_000, 0.5, -1]],
     ['text[]', plainArray(['aZ09-_.aZ09-_', 'b']), ['aZ09-_.aZ09-_', 'b']],
-    ['bytea[]', plainBytes(bytes), bytes],
+    ['bytea[]', plainArray(bytes), bytes],
   ] as const) {
     expect(await query(database.url, `SELECT $1::${type} AS elements`, [literal])).toEqual([{ elements }]);
   }

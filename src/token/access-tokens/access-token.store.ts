@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseBusy } from '../../database/database-busy.js';
-import { plainArray, plainBytes } from '../../database/statements/plain-array.js';
+import { plainArray, type PlainElement } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
 import { NO_CLAIMS, type UserClaims } from '../../user/claims.js';
@@ -22,17 +22,6 @@ export interface Refresh {
 
 /** Request with the claims that the token is to carry. */
 type RefreshWithClaims = Refresh & { readonly claims: UserClaims };
-
-/** Row that a valid refresh stores. */
-interface Row {
-  readonly session: Session;
-  readonly tokenHash: Buffer;
-  /** Thumbprint of the proven key, or null. */
-  readonly jkt: Buffer | null;
-  readonly accessToken: IssuedAccessToken;
-  /** Version of the claims in the token. */
-  readonly version: number;
-}
 
 // Checks the session and the version of the claims, and stores the token atomically. The `jti` of a token for a proof is derived
 // from the proof, so its second use on any instance conflicts and stores nothing (contract §5). Citus needs the alias `t`. It uses
@@ -99,50 +88,32 @@ export class AccessTokenStore {
     throw new DatabaseBusy('the claims of the user change too often');
   }
 
-  private rowOf({ refreshToken, session, authentication, proof, claims }: RefreshWithClaims): Row {
-    const jkt = proof?.jkt ?? null;
-    const accessToken = this.accessTokens.issue(session, { authentication, proof, claims: claims.effective });
-    const tokenHash = hashRefreshToken(refreshToken, jkt);
-    return { session, tokenHash, jkt, accessToken, version: claims.version };
-  }
-
   private async store(refreshes: RefreshWithClaims[]): Promise<(IssuedAccessToken | undefined)[]> {
-    const rows = refreshes.map((refresh) => this.rowOf(refresh));
-    if (rows.length === 1) return [await this.storeOne(rows[0]!)];
+    const issued = refreshes.map(({ session, authentication, proof, claims }) =>
+      this.accessTokens.issue(session, { authentication, proof, claims: claims.effective }),
+    );
+    const rows = refreshes.map((refresh, i) => rowOf(refresh, issued[i]!));
+    if (rows.length === 1) {
+      const { length } = await this.sql.query(STORE_ONE, rows[0]!);
+      return length > 0 ? issued : [undefined];
+    }
     // One row for each proof: the statement would not report which of several it stored.
-    const sent = new Map(rows.map((row) => [row.accessToken.jti, row]));
-    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columnsOf([...sent.values()]));
+    const sent = new Map(issued.map(({ jti }, i) => [jti, i]));
+    const sentRows = [...sent.values()].map((i) => rows[i]!);
+    // No element needs escaping: ids made from bytes, hashes, numbers, base64url.
+    const columns = rows[0]!.map((_, column) => plainArray(sentRows.map((row) => row[column] ?? null)));
+    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columns);
     const jtis = new Set(stored.map(({ jti }) => jti));
-    return rows.map((row) => {
-      const { accessToken } = row;
-      return sent.get(accessToken.jti) === row && jtis.has(accessToken.jti) ? accessToken : undefined;
-    });
-  }
-
-  private async storeOne({
-    session,
-    tokenHash,
-    jkt,
-    accessToken,
-    version,
-  }: Row): Promise<IssuedAccessToken | undefined> {
-    const { jti, expiresAt, token } = accessToken;
-    const values = [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt, version];
-    const { length } = await this.sql.query(STORE_ONE, values);
-    return length > 0 ? accessToken : undefined;
+    return issued.map((token, i) => (sent.get(token.jti) === i && jtis.has(token.jti) ? token : undefined));
   }
 }
 
-/** No element needs escaping: ids made from bytes, hashes, numbers, base64url. */
-function columnsOf(rows: readonly Row[]): string[] {
-  return [
-    plainArray(rows.map(({ session }) => session.userId)),
-    plainArray(rows.map(({ session }) => session.sessionId)),
-    plainBytes(rows.map(({ tokenHash }) => tokenHash)),
-    plainArray(rows.map(({ accessToken }) => accessToken.jti)),
-    plainArray(rows.map(({ accessToken }) => accessToken.expiresAt)),
-    plainArray(rows.map(({ accessToken }) => accessToken.token)),
-    plainBytes(rows.map(({ jkt }) => jkt)),
-    plainArray(rows.map(({ version }) => version)),
-  ];
+/** Parameters of STORE_ONE; those of STORE_MANY are arrays of them. */
+function rowOf(
+  { refreshToken, session, proof, claims }: RefreshWithClaims,
+  { jti, expiresAt, token }: IssuedAccessToken,
+): PlainElement[] {
+  const jkt = proof?.jkt ?? null;
+  const tokenHash = hashRefreshToken(refreshToken, jkt);
+  return [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt, claims.version];
 }
