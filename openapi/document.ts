@@ -121,13 +121,13 @@ function tagOf(path: string, { access, answerHeaders }: Route): keyof typeof TAG
   return access === 'user' ? 'The caller' : 'For backends';
 }
 
-function securityOf({ access, basic, headers }: Route): Json[] {
+function securityOf({ access, headers }: Route): Json[] {
   if (access === 'public') return headers.includes('dpop') ? [{}, { proof: [] }] : [];
   if (access === 'user') return [{ accessToken: [] }];
-  const { rights, orPerson } = access;
+  const { rights, orPerson, asPassword } = access;
   return rights.flatMap((right) => [
     { serviceKey: [right] },
-    ...(basic ? [{ basic: [right] }] : []),
+    ...(asPassword ? [{ basic: [right] }] : []),
     ...(orPerson && right !== 'read' ? [{ accessToken: [right] }] : []),
   ]);
 }

@@ -3,14 +3,12 @@ import { EXCEPTION_FILTERS_METADATA, HEADERS_METADATA, PATH_METADATA } from '@ne
 import { ModulesContainer } from '@nestjs/core';
 import { ClientErrorFilter } from '../src/auth/clients/client-error.filter.js';
 import { RATE_LIMIT } from '../src/http/rate-limit.js';
-import { ACCESS, KEY_AS_PASSWORD, type Access } from '../src/token/guard/access.js';
+import { ACCESS, type Access } from '../src/token/guard/access.js';
 import type { Source } from './sources.js';
 
 export interface Route extends Source {
   readonly access: Access;
   readonly limited: boolean;
-  /** Whether the service key may be the password of Basic. */
-  readonly basic: boolean;
   /** Whether errors are pages if `Accept` prefers HTML. */
   readonly showsErrors: boolean;
   /** Headers of the answer, by `@Header`. */
@@ -37,7 +35,6 @@ export function routesOf(
           ...source,
           access: (of(ACCESS) ?? 'user') as Access,
           limited: of(RATE_LIMIT) !== undefined,
-          basic: of(KEY_AS_PASSWORD) !== undefined,
           showsErrors: ((of(EXCEPTION_FILTERS_METADATA) ?? []) as unknown[]).some(
             (filter) => filter instanceof ClientErrorFilter,
           ),

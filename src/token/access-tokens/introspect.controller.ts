@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { tokenMembers } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { OrAsPassword, ServiceKeyOnly } from '../guard/access.js';
+import { ServiceKeyOnly } from '../guard/access.js';
 import { TokenInspector } from './token-inspector.js';
 
 /** Body of POST /oauth2/introspect (RFC 7662 §2.1) and POST /oauth2/revoke (RFC 7009 §2.1). */
@@ -88,8 +88,7 @@ export class IntrospectController {
    *
    * @returns The claims, or that the token is not active.
    */
-  @ServiceKeyOnly('read')
-  @OrAsPassword()
+  @ServiceKeyOnly('read', { asPassword: true })
   @Post('introspect')
   @HttpCode(200)
   async introspect(@Body() { token, token_type_hint: hint }: TokenAndHintDto): Promise<Introspection> {

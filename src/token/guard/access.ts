@@ -10,6 +10,8 @@ export interface RightsNeeded {
   readonly rights: readonly ServiceRight[];
   /** Whether a user whose roles grant a right may call the route (contract §9), as well as a service key. */
   readonly orPerson: boolean;
+  /** Whether the service key may also be the password of Basic, as introspecting clients send it (contract §4, RFC 7662 §2.1). */
+  readonly asPassword?: boolean;
 }
 
 export const ACCESS = 'latchkey:access';
@@ -18,8 +20,11 @@ export const ACCESS = 'latchkey:access';
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS, 'public' satisfies Access);
 
 /** The route needs `Authorization: Bearer <service key>` (contract §4) with this right (§2, SERVICE_KEYS). */
-export const ServiceKeyOnly = (right: ServiceRight): MethodDecorator & ClassDecorator =>
-  SetMetadata(ACCESS, { rights: [right], orPerson: false } satisfies Access);
+export const ServiceKeyOnly = (
+  right: ServiceRight,
+  { asPassword = false } = {},
+): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword } satisfies Access);
 
 /**
  * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE`
@@ -27,11 +32,6 @@ export const ServiceKeyOnly = (right: ServiceRight): MethodDecorator & ClassDeco
  */
 export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);
-
-export const KEY_AS_PASSWORD = 'latchkey:key-as-password';
-
-/** The service key may also be the password of Basic, as introspecting clients send it (contract §4, RFC 7662 §2.1). */
-export const OrAsPassword = (): MethodDecorator => SetMetadata(KEY_AS_PASSWORD, true);
 
 declare module 'express-serve-static-core' {
   interface Request {

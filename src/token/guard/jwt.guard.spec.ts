@@ -8,7 +8,7 @@ import { Events, type Session } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import type { UserRights } from '../../user/user-rights.js';
-import { OrAsPassword, Public, Requires, ServiceKeyOnly } from './access.js';
+import { Public, Requires, ServiceKeyOnly } from './access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
 import { JwtGuard } from './jwt.guard.js';
 import { ServiceKeys } from './service-keys.js';
@@ -74,7 +74,7 @@ describe('authentication (contract §4)', () => {
       @Public() open(): void {}
       user(): void {}
       @ServiceKeyOnly('read') read(): void {}
-      @ServiceKeyOnly('read') @OrAsPassword() introspect(): void {}
+      @ServiceKeyOnly('read', { asPassword: true }) introspect(): void {}
       @Requires('support') help(): void {}
       @Requires('users') manage(): void {}
     }

@@ -9,7 +9,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { UserRights } from '../../user/user-rights.js';
-import { ACCESS, KEY_AS_PASSWORD, type Access, type RightsNeeded } from './access.js';
+import { ACCESS, type Access, type RightsNeeded } from './access.js';
 import {
   AccessTokenVerifier,
   invalidToken,
@@ -44,16 +44,12 @@ export class JwtGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {
-    const route = context.getHandler();
-    const access =
-      this.reflector.get<Access | undefined>(ACCESS, route) ??
-      this.reflector.get<Access | undefined>(ACCESS, context.getClass()) ??
-      'user';
+    const targets = [context.getHandler(), context.getClass()];
+    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets) ?? 'user';
     if (access === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
     if (access === 'user') return this.admit(request, this.requireUser(request));
-    const asPassword = this.reflector.get<boolean | undefined>(KEY_AS_PASSWORD, route);
-    return this.admit(request, this.requireRight(request, access, asPassword), access);
+    return this.admit(request, this.requireRight(request, access), access);
   }
 
   /**
@@ -100,8 +96,8 @@ export class JwtGuard implements CanActivate {
     return userId;
   }
 
-  private async requireRight(request: Request, needed: RightsNeeded, asPassword = false): Promise<void> {
-    const passwords = asPassword ? readBasicPasswords(request.headers.authorization) : undefined;
+  private async requireRight(request: Request, needed: RightsNeeded): Promise<void> {
+    const passwords = needed.asPassword ? readBasicPasswords(request.headers.authorization) : undefined;
     const key = passwords ? this.keyOfPasswords(passwords) : this.serviceKeys.find(tokenOfRequest(request));
     if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
     const held = key?.rights ?? (await this.rightsOfUser(request, needed));
