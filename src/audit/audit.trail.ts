@@ -24,7 +24,7 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly userId?: string | null;
   /** Session that a refused token names; the event has its ids only if `isProven` says so: the token may be forged. */
   readonly claimed?: Session | undefined;
-  readonly isProven?: () => Promise<boolean>;
+  readonly isProven?: (() => Promise<boolean>) | undefined;
 }
 
 interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
@@ -58,7 +58,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     const ids = claimed && { claimed: { user_id: claimed.userId, session_id: claimed.sessionId } };
     this.events.emit('audit.recorded', [{ ...recordedEventOf(row), ...ids }]);
     if (!this.store.isOn) return;
-    if (this.admits(refusal.event)) this.enqueue({ row, claimed, ...(isProven && { isProven }) });
+    if (this.admits(refusal.event)) this.enqueue({ row, claimed, isProven });
     else {
       this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
       this.allLeftOut++;

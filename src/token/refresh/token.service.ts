@@ -54,14 +54,7 @@ export class TokenService {
     origin: Origin,
   ): void {
     const isProven = claimed && (() => this.inspector.isOurs(refreshToken, claimed));
-    this.audit.refused({
-      event: 'refresh_refused',
-      error,
-      reason,
-      origin,
-      claimed,
-      ...(isProven && { isProven }),
-    });
+    this.audit.refused({ event: 'refresh_refused', error, reason, origin, claimed, isProven });
   }
 
   private async renew(
