@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
 import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
@@ -74,7 +75,7 @@ export interface PastPage {
 @Injectable()
 export class EndedSessionStore {
   /** The past is read one page at a time, also for many streams, so that requests find a connection. */
-  private lastPage: Promise<unknown> = Promise.resolve();
+  private readonly readings = new ConcurrencyLimit(1);
 
   constructor(private readonly sql: Sql) {}
 
@@ -153,9 +154,7 @@ export class EndedSessionStore {
 
   private async *inTurn<Page>(pages: AsyncGenerator<Page, void>): AsyncGenerator<Page, void> {
     for (;;) {
-      const next = this.lastPage.then(() => pages.next());
-      this.lastPage = next.catch(() => undefined);
-      const { value: page } = await next;
+      const { value: page } = await this.readings.run(() => pages.next());
       if (!page) return;
       yield page;
     }
