@@ -9,7 +9,7 @@ import { LastSeen } from '../../src/device/last-seen.js';
 import { Removal } from '../../src/removal/removal.js';
 import type { KeyLife } from '../../src/token/keys/key-life.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
+import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { startTestService, type TestService } from '../../test/support/service.js';
 import { codeProviders, type CodeProviders } from './code-providers.js';
@@ -124,7 +124,7 @@ export class World {
 
   /** All that are stored, the newest first. */
   keys(): Promise<KeyLife[]> {
-    return unlessBusy(new KeyReader(this.instances[0]!.app.get(Sql)).list());
+    return unlessBusy(listKeys(this.instances[0]!.app.get(Sql)));
   }
 
   /** Operators withdraw a key once in years, so the service never forgets one; here there would be thousands. */

@@ -13,7 +13,7 @@ import { Sql } from '../database/statements/sql.js';
 import { ENTITIES } from '../entities.js';
 import { Events } from '../events.js';
 import type { KeyLife } from '../token/keys/key-life.js';
-import { KeyStore, KeyReader } from '../token/keys/key.store.js';
+import { KeyStore, listKeys } from '../token/keys/key.store.js';
 import type { Command } from './command.js';
 
 /** Runs a command. @returns the text to print, without a secret */
@@ -48,7 +48,7 @@ async function locate(settings: Settings) {
 
 async function runOn(dataSource: DataSource, command: Command, settings: Settings): Promise<string> {
   if (command.name === 'list') {
-    const keys = await new KeyReader(new Sql(dataSource)).list();
+    const keys = await listKeys(new Sql(dataSource));
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
   const sql = new Sql(dataSource, await isDistributed(dataSource));

@@ -15,7 +15,7 @@ import { JwtGuard } from './guard/jwt.guard.js';
 import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
-import { KeyReader, KeyStore } from './keys/key.store.js';
+import { KeyStore } from './keys/key.store.js';
 import { Totals } from './sessions/totals.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
@@ -35,7 +35,6 @@ import { TokenService } from './refresh/token.service.js';
     EndedSessionStreams,
     IdTokens,
     JwtGuard,
-    KeyReader,
     KeyRing,
     KeyService,
     KeyStore,

@@ -3,9 +3,10 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { secretKey } from '../../src/config/secrets/secret-key.js';
 import { Clock } from '../../src/database/clock.js';
+import { Sql } from '../../src/database/statements/sql.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
-import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
+import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, dump, query, unhurried } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -48,7 +49,7 @@ describe('signing keys', () => {
     await provider?.close();
   });
 
-  const states = async () => (await instances[0]!.app.get(KeyReader).list()).map(({ state }) => state);
+  const states = async () => (await listKeys(instances[0]!.app.get(Sql))).map(({ state }) => state);
 
   async function newToken({ url }: TestService): Promise<string> {
     const { refresh_token } = tokens;

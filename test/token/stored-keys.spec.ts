@@ -14,7 +14,7 @@ import { KeyCipher, type UnreadableKey } from '../../src/token/keys/key-cipher.j
 import type { KeyLife } from '../../src/token/keys/key-life.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
+import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
 import { SigningKey } from '../../src/token/keys/signing-key.entity.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
@@ -65,7 +65,7 @@ describe('stored signing keys', () => {
 
   const storeOf = (secretKey = SECRET, accessTokenTtl = 3600): KeyStore =>
     new KeyStore(dataSource, audit, { secretKey, accessTokenTtl });
-  const list = (): Promise<KeyLife[]> => new KeyReader(new Sql(dataSource)).list();
+  const list = (): Promise<KeyLife[]> => listKeys(new Sql(dataSource));
   const states = async (): Promise<string[]> => (await list()).map(({ state }) => state);
   const rows = (): Promise<unknown[]> => dataSource.query('SELECT * FROM signing_keys ORDER BY kid');
   const query = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => dataSource.query(text, values);
@@ -303,14 +303,7 @@ describe('stored signing keys', () => {
       const clock = { now: () => now } as Clock;
       const all = { secretKey: SECRET, accessTokenTtl: 3600, production: true, ...settings } as Settings;
       ring = new KeyRing();
-      const service = new KeyService(
-        new KeyStore(dataSource, audit, all),
-        new KeyReader(sql),
-        ring,
-        clock,
-        events,
-        all,
-      );
+      const service = new KeyService(new KeyStore(dataSource, audit, all), sql, ring, clock, events, all);
       services.push(service);
       return service;
     }

@@ -2,11 +2,12 @@ import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
+import { Sql } from '../../database/statements/sql.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type KeyChanges } from './key-ring.js';
-import { KeyStore, KeyReader, type NewKey } from './key.store.js';
+import { KeyStore, readKeys, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 /** Every instance applies a new or revoked key within a second (contract §5). */
@@ -33,7 +34,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly store: KeyStore,
-    private readonly reader: KeyReader,
+    private readonly sql: Sql,
     private readonly ring: KeyRing,
     private readonly clock: Clock,
     private readonly events: Events,
@@ -110,7 +111,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   private async readNow(): Promise<void> {
     const began = performance.now();
-    const keys = await this.reader.read();
+    const keys = await readKeys(this.sql);
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
     this.report(changes);

@@ -5,7 +5,7 @@ import { systemOrigin, type Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import type { SecretKey } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/statements/sql.js';
+import type { Sql } from '../../database/statements/sql.js';
 import { KeyCipher, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
@@ -17,19 +17,14 @@ const UNEXPIRED = {
   text: `SELECT * FROM ${KEY_LIVES} WHERE state <> 'retired' ${NEWEST_FIRST}`,
 };
 
-/** Reads the signing keys, newest first; also for the command `keys list`, which has no SECRET_KEY. */
-@Injectable()
-export class KeyReader {
-  constructor(private readonly sql: Sql) {}
+/** Reads all signing keys, newest first. Without KeyStore, since the command `keys list` has no SECRET_KEY. */
+export function listKeys(sql: Sql): Promise<KeyLife[]> {
+  return sql.query<StoredKey>(ALL, []);
+}
 
-  list(): Promise<KeyLife[]> {
-    return this.sql.query<StoredKey>(ALL, []);
-  }
-
-  /** Returns the keys that are not retired. */
-  read(): Promise<StoredKey[]> {
-    return this.sql.query<StoredKey>(UNEXPIRED, []);
-  }
+/** Reads the keys that are not retired, newest first. */
+export function readKeys(sql: Sql): Promise<StoredKey[]> {
+  return sql.query<StoredKey>(UNEXPIRED, []);
 }
 
 /** Advisory lock; all versions of the service use the same number. */
