@@ -43,7 +43,7 @@ export class OAuthError extends Error {
     readonly description: string,
     options: OAuthErrorOptions = {},
   ) {
-    super(`${error}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
+    super(`${error}: ${description}`, options);
     this.headers = options.headers ?? {};
     this.ownStatus = options.status;
     this.reason = options.reason ?? description;

@@ -10,8 +10,6 @@ const Gauge = part('prom-client/lib/gauge.js') as typeof promClient.Gauge;
 const Histogram = part('prom-client/lib/histogram.js') as typeof promClient.Histogram;
 export const Registry = part('prom-client/lib/registry.js') as typeof promClient.Registry;
 
-type Labelled<Label extends string> = promClient.Gauge<Label>;
-
 export class Meter {
   readonly registry = new Registry();
   private readonly registers = [this.registry];
@@ -35,7 +33,7 @@ export class Meter {
 
   /** Creates a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
-    const gauge: Labelled<string> = new Gauge({
+    const gauge: promClient.Gauge = new Gauge({
       name,
       help,
       registers: this.registers,
@@ -48,15 +46,9 @@ export class Meter {
     name: string,
     help: string,
     label: Label,
-    collect?: (this: Labelled<Label>) => void,
-  ): Labelled<Label> {
-    return new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: this.registers,
-      ...(collect && { collect }),
-    });
+    collect: (this: promClient.Gauge<Label>) => void = () => undefined,
+  ): promClient.Gauge<Label> {
+    return new Gauge({ name, help, labelNames: [label], registers: this.registers, collect });
   }
 
   /** Creates a counter that is read at each scrape: something else counts, since the start of the process. */

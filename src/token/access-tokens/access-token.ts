@@ -70,9 +70,7 @@ export class AccessTokens {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /**
-   * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
-   */
+  /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5). */
   issue(
     { userId, sessionId, deviceId }: Session,
     { authentication, proof, claims }: TokenContent,
