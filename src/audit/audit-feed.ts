@@ -15,7 +15,6 @@ const MARGIN_S = 1;
 /** Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup. */
 export type Cursor = string;
 
-/** Id before all others. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 export interface AuditPage {

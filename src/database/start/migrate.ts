@@ -116,7 +116,6 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
-/** Runs work on the migrations' own connections. */
 async function withMigrations<Result>(
   options: DatabaseOptions,
   work: (runner: QueryRunner, state: MigrationState) => Promise<Result>,

@@ -10,7 +10,6 @@ export interface Place {
   readonly id: string;
 }
 
-/** Query of a list: `next_cursor` of the page before, or nothing. */
 export function OptionalCursor(): PropertyDecorator {
   return OptionalText({ matches: { pattern: CURSOR, as: 'the next_cursor of an answer' } });
 }

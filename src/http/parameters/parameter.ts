@@ -47,7 +47,6 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
   );
 }
 
-/** Requires `true` or `false`. */
 export function RequiredBoolean(): PropertyDecorator {
   return ruleOf('boolean', (value) => typeof value === 'boolean', 'true or false');
 }

@@ -3,7 +3,6 @@ import type { PipeTransform } from '@nestjs/common';
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Rule of a parameter. */
 export const A_UUID = { matches: { pattern: UUID, as: 'a UUID' } };
 
 /** Requires a UUID in the path; passes it on in lower case. */

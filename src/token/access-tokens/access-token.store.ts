@@ -10,7 +10,6 @@ import { AccessTokens, type IssuedAccessToken } from './access-token.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { hashRefreshToken, type Authentication } from '../refresh/refresh-token.js';
 
-/** Request for an access token. */
 export interface Refresh {
   readonly refreshToken: string;
   /** Session that the token claims to belong to. */
@@ -20,7 +19,6 @@ export interface Refresh {
   readonly proof: DpopProof | undefined;
 }
 
-/** Request with the claims that the token is to carry. */
 type RefreshWithClaims = Refresh & { readonly claims: UserClaims };
 
 // Checks the session and the version of the claims, and stores the token atomically. The `jti` of a token for a proof is derived

@@ -11,7 +11,6 @@ import { claimsVersion } from '../../user/user.sql.js';
 import { verifyJwt } from '../keys/sign-jwt.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 
-/** Access token that is valid now. */
 export interface VerifiedToken {
   readonly session: Session;
   readonly claims: AccessTokenClaims;

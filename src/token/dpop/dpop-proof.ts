@@ -1,7 +1,6 @@
 import { createHash, verify, type JsonWebKeyInput } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Content of a valid proof. */
 export interface DpopProof {
   /** SHA-256 thumbprint of the key (RFC 7638 §3). */
   readonly jkt: Buffer;
@@ -9,7 +8,6 @@ export interface DpopProof {
   readonly jti: string;
 }
 
-/** Request that a proof must be made for. */
 export interface ProvenCall {
   /** Compares an address with that of the request, without query and fragment (RFC 9449 §4.3, 9). */
   readonly isHtu: (address: string) => boolean;

@@ -5,7 +5,6 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { validateProof, type DpopProof, type ProofError } from './dpop-proof.js';
 import { isLoopbackUrl, parseUrl } from '../../config/urls/urls.js';
 
-/** Request that may carry a proof. */
 export interface DpopCall {
   /** `DPoP` header. */
   readonly header: string | undefined;
@@ -28,7 +27,6 @@ export class DpopProofs {
   ) {}
 
   /**
-   * Validates the proof of a request.
    * @returns undefined if the request has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */

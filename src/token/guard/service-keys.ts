@@ -3,9 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ServiceRight } from '../../config/secrets/service-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 
-/** Holder of a service key. */
 export interface KeyHolder {
-  /** Name of the key. */
   readonly name: string;
   readonly rights: ReadonlySet<ServiceRight>;
 }

@@ -12,7 +12,6 @@ export class UnreadableKey extends Error {
   }
 }
 
-/** Encrypts the private parts of signing keys, and decrypts them. */
 export class KeyCipher {
   private readonly box: SecretBox;
 

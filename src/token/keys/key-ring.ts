@@ -15,7 +15,6 @@ export interface JwkSet {
   readonly keys: readonly PublishedJwk[];
 }
 
-/** Key that signs. */
 export interface Signer {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -37,7 +36,6 @@ interface RingKey {
   readonly revoked: boolean;
 }
 
-/** Difference between two updates. */
 export interface KeyChanges {
   /** Keys that are new here; none after the first update. */
   readonly made: readonly KeyLife[];

@@ -23,7 +23,6 @@ export interface Authentication {
   readonly amr?: string[] | undefined;
 }
 
-/** Content of a refresh token. */
 export interface HeldToken {
   readonly session: Session;
   /** Absent if nothing is known. */

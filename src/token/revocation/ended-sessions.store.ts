@@ -60,7 +60,6 @@ type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 /** Last change of a user's claims; `key`: its exact time. */
 export type Change = Pick<ChangedClaims, 'userId'> & { readonly key: string };
 
-/** Change with the claims that were read. */
 export type ReadChange = ChangedClaims & Change;
 
 /** Page of what happened before a stream was opened: first all claims, then all sessions. */

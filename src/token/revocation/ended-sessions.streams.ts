@@ -28,7 +28,6 @@ const MOST_WAITING = 8 * 1024 * 1024;
  */
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
-  /** All open streams, with what they were not sent yet. */
   private readonly streams = new EventStreams<Waiting>();
   /** Endings that were found by the reading in progress. */
   private pieces: string[] = [];

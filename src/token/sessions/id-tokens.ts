@@ -38,7 +38,6 @@ export class IdTokens {
     }
   }
 
-  /** Returns the token of a session. */
   async find({ userId, sessionId }: Session): Promise<string | null> {
     const [row] = await this.sql.query<{ idToken: Buffer | null }>(FIND, [userId, sessionId]);
     return this.decrypt(row?.idToken ?? null, sessionId);

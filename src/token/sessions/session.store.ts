@@ -8,7 +8,6 @@ export type SessionScope = 'session' | 'device' | 'others' | 'all';
 /** Session that a scope refers to; without `sessionId` if the caller is not the user. */
 export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
 
-/** Session that has ended. */
 export type Ended = Pick<Session, 'sessionId' | 'deviceId'>;
 
 /** Selects the device of session `$2` of user `$1`, live or not. */
