@@ -2,22 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
 import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../../http/parameters/cursor.js';
-import { auditEventOf, NO_USER, type AuditEvent, type AuditName } from '../audit-event.js';
+import { auditEventOf, NO_USER } from '../audit-event.js';
 import type { StoredAuditEvent } from '../audit-event.entity.js';
 import { COLUMNS } from '../audit.sql.js';
+import type { AuditDto, AuditEvents } from './audit.dto.js';
 
 /** Events that one page reads at most, whether they match or not: some 50 ms. */
 const WALK = 20_000;
-
-interface AuditFilter {
-  readonly userId?: string | undefined;
-  readonly event?: AuditName | undefined;
-  readonly provider?: string | undefined;
-  readonly result?: AuditEvent['result'] | undefined;
-  readonly since?: Date | undefined;
-  /** Exclusive. */
-  readonly until?: Date | undefined;
-}
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
@@ -39,23 +30,21 @@ export class AuditSearch {
   ) {}
 
   /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
-  async find(
-    filter: AuditFilter,
-    limit: number,
-    cursor?: string,
-  ): Promise<{ events: AuditEvent[]; next: string | undefined }> {
-    const { userId, event, provider, result, since, until } = filter;
-    const after = placeIn(cursor);
-    const end = until && { place: String(until.getTime() * 1000), id: NO_USER };
+  async find(query: AuditDto): Promise<AuditEvents> {
+    const { user_id, event, provider, result, since, until } = query;
+    const limit = Number(query.limit ?? 50);
+    const after = placeIn(query.cursor);
+    const end = until === undefined ? until : { place: String(Date.parse(until) * 1000), id: NO_USER };
     const before = after && end ? (BigInt(after.place) < BigInt(end.place) ? after : end) : (after ?? end);
-    const values = [before?.place, before?.id ?? LAST_ID, since, userId, event, provider, result, limit + 1];
+    const begin = since && new Date(since);
+    const values = [before?.place, before?.id ?? LAST_ID, begin, user_id, event, provider, result, limit + 1];
     // The plan must not depend on statistics, which may be old.
     const rows = await this.dataSource.transaction(async (manager) => {
       await manager.query(
         'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
       );
       return manager.query<(StoredAuditEvent & Place & { readonly is_end: boolean })[]>(
-        this.select(filter),
+        this.select(query),
         values,
       );
     });
@@ -64,15 +53,15 @@ export class AuditSearch {
     const events = fitting
       .slice(0, limit)
       .map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
-    return { events, next: last && cursorOf(last) };
+    return { events, next_cursor: last && cursorOf(last) };
   }
 
   /** Selects the page and, if it is not full, the event at which the walk ended. */
-  private select({ userId, event, result }: AuditFilter): string {
+  private select({ user_id, event, result }: AuditDto): string {
     const node = this.sql.distributed ? 'user_id = $4 AND ' : '';
     const isRefusal = result === 'refused' || event?.endsWith('_refused'); // has an index
-    const where = `${userId === undefined ? OF_ALL : node + OF_USER}${isRefusal ? ` AND result = 'refused'` : ''}`;
-    const order = `${userId === undefined ? '' : 'user_id DESC, '}at DESC, id DESC`;
+    const where = `${user_id === undefined ? OF_ALL : node + OF_USER}${isRefusal ? ` AND result = 'refused'` : ''}`;
+    const order = `${user_id === undefined ? '' : 'user_id DESC, '}at DESC, id DESC`;
     const walk = `SELECT ${COLUMNS} FROM audit_events WHERE ${where} ORDER BY ${order}`;
     return `
       WITH page AS MATERIALIZED (

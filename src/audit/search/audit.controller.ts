@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { Requires } from '../../token/guard/access.js';
-import { AuditDto, AuditEvents } from './audit.dto.js';
+import { AuditDto, type AuditEvents } from './audit.dto.js';
 import { AuditSearch } from './audit-search.js';
 
 @Requires('read', 'support')
@@ -17,14 +17,7 @@ export class AuditController {
    * @returns A page of events.
    */
   @Get()
-  async findAudit(@Query() query: AuditDto): Promise<AuditEvents> {
-    const { user_id, event, provider, result, since, until, limit, cursor } = query;
-    const filter = { userId: user_id, event, provider, result, since: timeOf(since), until: timeOf(until) };
-    const { events, next } = await this.search.find(filter, Number(limit ?? 50), cursor);
-    return { events, next_cursor: next };
+  findAudit(@Query() query: AuditDto): Promise<AuditEvents> {
+    return this.search.find(query);
   }
-}
-
-function timeOf(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
 }
