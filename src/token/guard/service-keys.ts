@@ -17,7 +17,7 @@ export class ServiceKeys {
     this.keys = serviceKeys.map(({ key, name }) => {
       const same = serviceKeys.filter((other) => other.key === key);
       const rights = new Set(same.flatMap((other) => other.rights));
-      return { hash: sha256(key), holder: { name, rights } };
+      return { hash: hash('sha256', key, 'buffer'), holder: { name, rights } };
     });
   }
 
@@ -26,12 +26,8 @@ export class ServiceKeys {
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {
-    const given = sha256(text);
+    const given = hash('sha256', text, 'buffer');
     const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
     return found?.holder;
   }
-}
-
-function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
 }
