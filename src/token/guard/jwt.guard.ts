@@ -71,16 +71,18 @@ export class JwtGuard implements CanActivate {
       await required;
       return true;
     } catch (error) {
-      if (needed && error instanceof OAuthError) this.report(request, error, needed);
-      // Only failures count, so a limit rejects no valid token (contract §2, RATE_LIMIT).
-      if (isBadToken(request, error)) await this.limits.count('bad_token', request.ip);
+      // A request without the header presented no credential.
+      if (error instanceof OAuthError && request.headers.authorization !== undefined) {
+        if (needed) this.report(request, error, needed);
+        // Only failures count, so a limit rejects no valid token (contract §2, RATE_LIMIT).
+        if (error.error === 'invalid_token') await this.limits.count('bad_token', request.ip);
+      }
       throw error;
     }
   }
 
-  /** Records a refused credential for rights; a request without any presented none. */
+  /** Records a refused credential for rights. */
   private report(request: Request, { error, reason }: OAuthError, { rights }: RightsNeeded): void {
-    if (request.headers.authorization === undefined) return;
     const from = originOf(request);
     const origin = request.actor ? from : { ...from, actor: { type: 'service_key' } as const };
     const needed = `${rights.join(' or ')} needed: ${reason}`;
@@ -126,15 +128,6 @@ export class JwtGuard implements CanActivate {
     // No challenge for Basic (contract §4): browsers would open a password dialog.
     throw invalidToken('the password is no service key', 'Bearer');
   }
-}
-
-/** Whether the request presented an invalid token; a request without the header presented none. */
-function isBadToken(request: Request, error: unknown): boolean {
-  return (
-    request.headers.authorization !== undefined &&
-    error instanceof OAuthError &&
-    error.error === 'invalid_token'
-  );
 }
 
 /** Reads the header, over HTTP the only source of a token (contract §4). */
