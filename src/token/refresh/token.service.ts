@@ -41,19 +41,14 @@ export class TokenService {
       if (!held) throw unknown();
       return await this.renew(refreshToken, held, call);
     } catch (error) {
-      if (error instanceof OAuthError) this.report(error, refreshToken, held?.session, originOf());
+      if (error instanceof OAuthError) this.report(error, originOf(), refreshToken, held?.session);
       throw error;
     }
   }
 
   /** The event has the ids in the token if the token is ours. */
-  private report(
-    { error, reason }: OAuthError,
-    refreshToken: string,
-    claimed: Session | undefined,
-    origin: Origin,
-  ): void {
-    const isProven = claimed && (() => this.inspector.isOurs(refreshToken, claimed));
+  private report({ error, reason }: OAuthError, origin: Origin, token: string, claimed?: Session): void {
+    const isProven = claimed && (() => this.inspector.isOurs(token, claimed));
     this.audit.refused({ event: 'refresh_refused', error, reason, origin, claimed, isProven });
   }
 
