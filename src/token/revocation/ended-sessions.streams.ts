@@ -59,18 +59,15 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
    */
   open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
     const waiting = new Waiting(stream);
-    return this.streams.add(stream, waiting, () => this.sendPast(stream, waiting, lastEventId));
+    return this.streams.add(stream, waiting, () => this.sendPast(waiting, lastEventId));
   }
 
   beforeApplicationShutdown(): void {
     this.streams.stop();
   }
 
-  private async sendPast(
-    stream: EventStream,
-    waiting: Waiting,
-    lastEventId: string | undefined,
-  ): Promise<void> {
+  private async sendPast(waiting: Waiting, lastEventId: string | undefined): Promise<void> {
+    const { stream } = waiting;
     const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
@@ -132,7 +129,7 @@ class Waiting {
   private end = '';
   private isSending = false;
 
-  constructor(private readonly stream: EventStream) {}
+  constructor(readonly stream: EventStream) {}
 
   add(pieces: readonly string[], end = ''): void {
     if (pieces.length > 0 || end !== '') this.end = end;
