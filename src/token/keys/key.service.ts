@@ -164,7 +164,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private privateKeyOf(key: StoredKey): KeyObject | undefined {
     if (!isUsable(key)) return undefined;
     try {
-      return this.store.decrypt(key);
+      return this.store.cipher.decrypt(key);
     } catch {
       this.logger.error(
         `Signing key ${key.kid} was stored with another SECRET_KEY: this instance cannot use it.`,

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, LessThan, type EntityManager } from 'typeorm';
 import { systemOrigin, type Origin } from '../../audit/audit-event.js';
@@ -48,7 +48,7 @@ export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
 /** Makes and withdraws signing keys in the database: for the service and for the command `keys`. */
 @Injectable()
 export class KeyStore {
-  private readonly cipher: KeyCipher;
+  readonly cipher: KeyCipher;
   private readonly tokenTtl: number;
 
   constructor(
@@ -161,11 +161,6 @@ export class KeyStore {
       if (lost) throw new UnreadableKey(lost.kid);
       return readable.length;
     });
-  }
-
-  /** @throws UnreadableKey */
-  decrypt(key: Pick<StoredKey, 'kid' | 'encryptedPrivateKey'>): KeyObject {
-    return this.cipher.decrypt(key);
   }
 
   /**
