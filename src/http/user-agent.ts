@@ -1,13 +1,5 @@
 import Bowser from 'bowser';
 
-/** Browser and operating system, by which people recognise a device. */
-export interface Browser {
-  /** Name and main version: `Chrome 156`; null if the user agent is unknown. */
-  readonly browser: string | null;
-  /** Name, and the version if the user agent has it: `Windows 8.1`; null if the user agent is unknown. */
-  readonly os: string | null;
-}
-
 const LONGEST = 512;
 
 /** Versions that browsers send for every version: left out, or named with the versions that they may be. */
@@ -25,8 +17,11 @@ export function cleanUserAgent(userAgent: string | undefined): string | null {
   return userAgent?.replace(/\p{Cc}+/gu, ' ') || null;
 }
 
-/** Reads a user agent, as clients send it: it may be anything. */
-export function browserOf(userAgent: string | null): Browser {
+/**
+ * Reads the browser with its main version (`Chrome 156`) and the operating system (`Windows 8.1`), by which people recognise a
+ * device; null if it is unknown. A user agent may be any text.
+ */
+export function browserOf(userAgent: string | null): Record<'browser' | 'os', string | null> {
   const text = userAgent?.slice(0, LONGEST).trim();
   if (!text) return { browser: null, os: null };
   const parser = Bowser.getParser(text, true); // only what is asked for is parsed
