@@ -2,7 +2,7 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { EXCEPTION_FILTERS_METADATA, HEADERS_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import { ClientErrorFilter } from '../src/auth/clients/client-error.filter.js';
-import { RATE_LIMIT } from '../src/http/rate-limit.js';
+import { RateLimit } from '../src/http/rate-limit.js';
 import { ACCESS, type Access } from '../src/token/guard/access.js';
 import type { Source } from './sources.js';
 
@@ -34,7 +34,7 @@ export function routesOf(
         routes.set(`${controller.name}_${name}`, {
           ...source,
           access: (of(ACCESS) ?? 'user') as Access,
-          limited: of(RATE_LIMIT) !== undefined,
+          limited: of(RateLimit.KEY) !== undefined,
           showsErrors: ((of(EXCEPTION_FILTERS_METADATA) ?? []) as unknown[]).some(
             (filter) => filter instanceof ClientErrorFilter,
           ),

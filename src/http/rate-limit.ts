@@ -1,4 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
 /** Limits for an address and minute (contract §2, RATE_LIMIT). */
@@ -7,15 +7,13 @@ export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
 /** Limits for a user and minute. */
 export type UserLimit = 'read' | 'write';
 
-export const RATE_LIMIT = 'latchkey:rate-limit';
-
 type RouteLimit = Exclude<Limit, 'bad_token' | 'connect'>;
 
 /** The limit of a route, or the function that chooses it for a request. */
 export type LimitOfRoute = RouteLimit | ((request: Request) => RouteLimit);
 
 /** Counts the requests to a route towards a limit. No effect while RATE_LIMIT is off. */
-export const RateLimit = (limit: LimitOfRoute): MethodDecorator => SetMetadata(RATE_LIMIT, limit);
+export const RateLimit = Reflector.createDecorator<LimitOfRoute>();
 
 /** Counts requests; no effect while RATE_LIMIT is off. */
 export abstract class RateLimits {

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { RATE_LIMIT, RateLimits, type Limit, type LimitOfRoute, type UserLimit } from '../http/rate-limit.js';
+import { RateLimit, RateLimits, type Limit, type LimitOfRoute, type UserLimit } from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
@@ -64,7 +64,7 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const limit = this.reflector.get<LimitOfRoute | undefined>(RATE_LIMIT, context.getHandler());
+    const limit = this.reflector.get<LimitOfRoute | undefined>(RateLimit.KEY, context.getHandler());
     if (limit === undefined) return true;
     const request = context.switchToHttp().getRequest<Request>();
     const counted = typeof limit === 'function' ? limit(request) : limit;
