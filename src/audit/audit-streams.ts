@@ -1,19 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  Controller,
-  Get,
-  Headers,
-  Injectable,
-  Logger,
-  Req,
-  Res,
-  type BeforeApplicationShutdown,
-} from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
-import { answerWithStream, EventStreams, eventText, type EventStream } from '../http/event-stream.js';
-import { ServiceKeyOnly } from '../token/guard/access.js';
-import { placeIn } from '../http/parameters/cursor.js';
+import { EventStreams, eventText, type EventStream } from '../http/event-stream.js';
 import { AuditFeed, type AuditPage, type Cursor } from './audit-feed.js';
 
 const READ_EVERY_MS = 500;
@@ -76,29 +64,4 @@ export class AuditStreams implements BeforeApplicationShutdown {
 function textOf({ events, cursor }: AuditPage): string {
   const all = events.map((one) => eventText('message', one.event, one.cursor));
   return `${all.join('')}: ${cursor}\nid: ${cursor}\n\n`;
-}
-
-@Controller('audit')
-export class AuditStreamsController {
-  constructor(private readonly streams: AuditStreams) {}
-
-  /**
-   * A stream of audit events
-   *
-   * Server-sent events without end: a `message` for each audit event, as `GET /audit` has it, and a comment at least every second. How to
-   * resume: docs/audit.md.
-   *
-   * @returns Events, one after the other.
-   * @throws OAuthError `slow_down`
-   */
-  @ServiceKeyOnly('read')
-  @Get('stream')
-  auditStream(
-    @Req() request: Request,
-    @Res() response: Response,
-    @Headers('last-event-id') lastEventId: string | undefined,
-  ): Promise<void> {
-    const after = placeIn(lastEventId) && lastEventId;
-    return answerWithStream(request, response, (stream) => this.streams.open(stream, after));
-  }
 }

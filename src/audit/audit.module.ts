@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
-import { AuditStreams, AuditStreamsController } from './audit-streams.js';
+import { AuditStreams } from './audit-streams.js';
 import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
 import { AuditSearch } from './search/audit-search.js';
@@ -12,7 +12,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 /** The audit trail (contract §9), to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
-  controllers: [AuditController, AuditStreamsController],
+  controllers: [AuditController],
   providers: [AuditFeed, AuditLog, AuditSearch, AuditStore, AuditStreams, AuditTrail, Webhooks, WebhookStore],
   exports: [AuditStore, AuditTrail],
 })

@@ -1,12 +1,19 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { Requires } from '../../token/guard/access.js';
+import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { answerWithStream } from '../../http/event-stream.js';
+import { placeIn } from '../../http/parameters/cursor.js';
+import { Requires, ServiceKeyOnly } from '../../token/guard/access.js';
+import { AuditStreams } from '../audit-streams.js';
 import { AuditDto, type AuditEvents } from './audit.dto.js';
 import { AuditSearch } from './audit-search.js';
 
 @Requires('read', 'support')
 @Controller('audit')
 export class AuditController {
-  constructor(private readonly search: AuditSearch) {}
+  constructor(
+    private readonly search: AuditSearch,
+    private readonly streams: AuditStreams,
+  ) {}
 
   /**
    * Search the audit trail
@@ -19,5 +26,25 @@ export class AuditController {
   @Get()
   findAudit(@Query() query: AuditDto): Promise<AuditEvents> {
     return this.search.find(query);
+  }
+
+  /**
+   * A stream of audit events
+   *
+   * Server-sent events without end: a `message` for each audit event, as `GET /audit` has it, and a comment at least every second. How to
+   * resume: docs/audit.md.
+   *
+   * @returns Events, one after the other.
+   * @throws OAuthError `slow_down`
+   */
+  @ServiceKeyOnly('read')
+  @Get('stream')
+  auditStream(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Headers('last-event-id') lastEventId: string | undefined,
+  ): Promise<void> {
+    const after = placeIn(lastEventId) && lastEventId;
+    return answerWithStream(request, response, (stream) => this.streams.open(stream, after));
   }
 }
