@@ -90,15 +90,11 @@ export class WebhookHttp {
 function checkedLookup(resolve: typeof lookup): LookupFunction {
   return (host, options, callback) => {
     resolve(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      const refused = error ?? refusalOf(addresses);
-      if (refused) return callback(refused, []);
+      if (error) return callback(error, []);
+      if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address)))
+        return callback(new Error('the host has an address in a private network (WEBHOOK_PRIVATE)'), []);
       if (options.all) return callback(null, addresses);
       callback(null, addresses[0]!.address, addresses[0]!.family);
     });
   };
-}
-
-function refusalOf(addresses: readonly LookupAddress[]): Error | undefined {
-  if (addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))) return undefined;
-  return new Error('the host has an address in a private network (WEBHOOK_PRIVATE)');
 }
