@@ -99,8 +99,8 @@ export class JwtGuard implements CanActivate {
   }
 
   private async requireRight(request: Request, needed: RightsNeeded): Promise<void> {
-    const passwords = needed.asPassword ? readBasicPasswords(request.headers.authorization) : undefined;
-    const key = passwords ? this.keyOfPasswords(passwords) : this.serviceKeys.find(tokenOfRequest(request));
+    const basic = needed.asPassword ? readBasic(request.headers.authorization) : undefined;
+    const key = basic ? this.keyOf(basic.password) : this.serviceKeys.find(tokenOfRequest(request));
     if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
     const held = key?.rights ?? (await this.rightsOfUser(request, needed));
     if (needed.rights.some((right) => held.has(right))) return;
@@ -122,8 +122,9 @@ export class JwtGuard implements CanActivate {
     return new Set(right === null ? [] : GRANTS[right]);
   }
 
-  private keyOfPasswords(passwords: readonly string[]): KeyHolder {
-    const key = passwords.map((password) => this.serviceKeys.find(password)).find(Boolean);
+  /** @param password of Basic, as it was sent; the user name is ignored */
+  private keyOf(password: string): KeyHolder {
+    const key = this.serviceKeys.find(password) ?? this.serviceKeys.find(percentDecoded(password));
     if (key) return key;
     // No challenge for Basic (contract §4): browsers would open a password dialog.
     throw invalidToken('the password is no service key', 'Bearer');
@@ -145,13 +146,4 @@ function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | unde
   const token = auth['token'] as unknown;
   if (token === undefined || token === null) return readBearerToken(headers.authorization);
   return typeof token === 'string' ? token : undefined;
-}
-
-/**
- * Reads the password of an `Authorization: Basic` header, as it was sent and percent-decoded; the user name is ignored.
- * @returns undefined if the header is not Basic
- */
-function readBasicPasswords(header?: string): readonly string[] | undefined {
-  const password = readBasic(header)?.password;
-  return password === undefined ? undefined : [password, percentDecoded(password)];
 }
