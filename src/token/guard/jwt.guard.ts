@@ -102,21 +102,16 @@ export class JwtGuard implements CanActivate {
     const basic = needed.asPassword ? readBasic(request.headers.authorization) : undefined;
     const key = basic ? this.keyOf(basic.password) : this.serviceKeys.find(tokenOfRequest(request));
     if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
-    const held = key?.rights ?? (await this.rightsOfUser(request, needed));
+    const held = key?.rights ?? (await this.rightsOfUser(request, needed.orPerson));
     if (needed.rights.some((right) => held.has(right))) return;
-    const who = needed.orPerson
-      ? 'a service key with the right, or a role with it'
-      : 'a service key with the right';
+    const who = `a service key with the right${needed.orPerson ? ', or a role with it' : ''}`;
     throw new OAuthError('insufficient_scope', `this call needs ${who}: ${needed.rights.join(' or ')}`, {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }
 
   /** Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be insufficient (RFC 6750 §3.1). */
-  private async rightsOfUser(
-    request: Request,
-    { orPerson }: RightsNeeded,
-  ): Promise<ReadonlySet<ServiceRight>> {
+  private async rightsOfUser(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
     const right = orPerson ? await this.rights.of(userId) : null;
     return new Set(right === null ? [] : GRANTS[right]);
