@@ -93,14 +93,19 @@ function entriesBelow(path: string): Dirent[] {
   }
 }
 
-/** Removes a directory of PostgreSQL's account, or a file. */
-export function removeOwned(path: string, account: SystemAccount | undefined): void {
-  if (!account) return rmSync(path, { recursive: true, force: true });
+/** Removes a directory of PostgreSQL's account, or a file. Repeats it, since `initdb` of a killed start may write a moment longer. */
+export function removeOwned(path: string, account: SystemAccount | undefined, tries = 100): void {
+  if (!account) return rmSync(path, { recursive: true, force: true, maxRetries: 10 });
   // Runs as that account, which may replace a directory by a link. It may not remove `path` itself.
   spawnSync('rm', ['-rf', '--', path], { ...account, cwd: '/', env: {} });
   const left = lstatSync(path, { throwIfNoEntry: false });
-  if (left?.isDirectory()) rmdirSync(path);
-  else if (left) unlinkSync(path);
+  try {
+    if (left?.isDirectory()) rmdirSync(path);
+    else if (left) unlinkSync(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOTEMPTY' || tries <= 1) throw error;
+    removeOwned(path, account, tries - 1);
+  }
 }
 
 function make(path: string, { binaries, account, options = [], prepare }: NewCluster): void {

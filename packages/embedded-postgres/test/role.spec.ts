@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
 import { postgresBinaries } from '../src/binaries.js';
 import { clusterDirectory } from '../src/cluster-directory.js';
-import { ensureCluster } from '../src/cluster.js';
+import { ensureCluster, removeOwned } from '../src/cluster.js';
 import { isAlive } from '../src/postmaster.js';
 import { runAsSuperuser } from '../src/provision.js';
 import { forkOwner } from './support/embedded-process.js';
@@ -114,6 +114,23 @@ describe('a first start', () => {
     await expectFewestRights(await starts.start({ dataDir }));
     expect(readdirSync(dataDir)).toEqual(['postgres']);
   });
+
+  it('that is killed while initdb writes: its files are removed, though initdb goes on for a moment', async () => {
+    const { account } = clusterDirectory(fresh(), () => undefined);
+    for (let ms = 0; ms < 800; ms += 80) {
+      const dataDir = fresh();
+      mkdirSync(dataDir);
+      const child = forkOwner(dataDir);
+      const exit = once(child, 'exit');
+      const unfinished = join(dataDir, `postgres.new-${child.pid}`);
+      while (!existsSync(join(unfinished, 'base'))) await delay(1);
+      await delay(ms);
+      child.kill('SIGKILL');
+      await exit;
+      removeOwned(unfinished, account);
+      expect(existsSync(unfinished)).toBe(false);
+    }
+  }, 60_000);
 
   it('whose SQL fails: shows the reason, and no secret', () => {
     const { path, account } = clusterDirectory(fresh(), () => undefined);
