@@ -5,6 +5,8 @@ import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
 import { conditionsOf, selectByWalk, selectByWeek, selectPlain } from './search.sql.js';
 import type { Found, UserFilter } from './search.sql.js';
 
+export type { UserFilter };
+
 /** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
 export interface UserPage {
   readonly userIds: readonly string[];

@@ -4,7 +4,7 @@ import { CursorDto } from '../../http/parameters/cursor.js';
 import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
-import type { UserFilter } from '../../user/search.sql.js';
+import type { UserFilter } from '../../user/user-search.js';
 import { userIdOf } from '../../user/user-keys.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
