@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
-
 /** Claims by name; the values are JSON. */
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -33,7 +31,7 @@ export function effectiveClaims(provider: Claims, application: Claims): Claims {
 
 /** Whether claims are equal, regardless of the order of names and of lists. */
 export function areSameClaims(one: Claims, other: Claims): boolean {
-  return isDeepStrictEqual(withSortedLists(one), withSortedLists(other));
+  return canonical(one) === canonical(other);
 }
 
 /** Returns the members of an access token: six names at its top level, all others below `claims` (contract §5). */
@@ -62,7 +60,16 @@ export function listIn(claims: Claims, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function withSortedLists(claims: Claims): Claims {
-  const lists = LISTS.map((name) => [name, Array.from(listIn(claims, name), String).toSorted()] as const);
-  return { ...claims, ...Object.fromEntries(lists) };
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+/** JSON with sorted names and lists. */
+function canonical(claims: Claims): string {
+  const lists = LISTS.map((name) => [name, listIn(claims, name).map(String).toSorted(byText)] as const);
+  return JSON.stringify({ ...claims, ...Object.fromEntries(lists) }, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => byText(a, b)))
+      : value,
+  );
 }
