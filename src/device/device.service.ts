@@ -3,6 +3,8 @@ import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
+import { CONFIRM_READ } from '../database/statements/confirm-read.js';
+import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { Device } from './device.entity.js';
@@ -19,6 +21,7 @@ export class DeviceService {
     private readonly dataSource: DataSource,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
+    private readonly sql: Sql,
     private readonly audit: AuditStore,
   ) {}
 
@@ -44,14 +47,16 @@ export class DeviceService {
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
-    let isThere = false;
-    await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
-      last: async ({ manager }, provider) => {
-        isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
-        const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
-        if (isThere) await this.audit.write(manager, [event]);
-      },
-    });
+    let isThere = await this.dataSource.manager.existsBy(Device, { userId, deviceId });
+    if (isThere) {
+      await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
+        last: async ({ manager }, provider) => {
+          isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
+          const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
+          if (isThere) await this.audit.write(manager, [event]);
+        },
+      });
+    } else await this.sql.query(CONFIRM_READ, []); // it may have been removed before
     if (!isThere) throw noSuchDevice();
   }
 }
