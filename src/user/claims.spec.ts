@@ -31,6 +31,11 @@ describe('claims of two sources (contract §5)', () => {
     expect(areSameClaims({ roles: ['a'] }, { roles: ['a', 'b'] })).toBe(false);
   });
 
+  it('are compared however deep they are: a provider may send 4 KiB of brackets', () => {
+    const deep = (): Claims => json(`{"plan":${'['.repeat(2040)}${']'.repeat(2040)}}`);
+    expect(areSameClaims(deep(), deep())).toBe(true);
+  });
+
   it('six are at the top level of a token, all others below `claims`', () => {
     const top = {
       roles: ['a'],
