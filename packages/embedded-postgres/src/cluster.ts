@@ -93,19 +93,29 @@ function entriesBelow(path: string): Dirent[] {
   }
 }
 
-/** Removes a directory of PostgreSQL's account, or a file. Repeats it, since `initdb` of a killed start may write a moment longer. */
-export function removeOwned(path: string, account: SystemAccount | undefined, tries = 100): void {
-  if (!account) return rmSync(path, { recursive: true, force: true, maxRetries: 10 });
+/** Times that a removal is repeated: `initdb` of a killed start may write a moment longer. */
+const TRIES = 50;
+const PAUSE_MS = 20;
+
+/** Removes a directory of PostgreSQL's account, or a file. */
+export function removeOwned(path: string, account: SystemAccount | undefined): void {
+  for (let left = TRIES; ; left--) {
+    try {
+      return removeOnce(path, account);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOTEMPTY' || left === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS); // this code is synchronous
+    }
+  }
+}
+
+function removeOnce(path: string, account: SystemAccount | undefined): void {
+  if (!account) return rmSync(path, { recursive: true, force: true });
   // Runs as that account, which may replace a directory by a link. It may not remove `path` itself.
   spawnSync('rm', ['-rf', '--', path], { ...account, cwd: '/', env: {} });
   const left = lstatSync(path, { throwIfNoEntry: false });
-  try {
-    if (left?.isDirectory()) rmdirSync(path);
-    else if (left) unlinkSync(path);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOTEMPTY' || tries <= 1) throw error;
-    removeOwned(path, account, tries - 1);
-  }
+  if (left?.isDirectory()) rmdirSync(path);
+  else if (left) unlinkSync(path);
 }
 
 function make(path: string, { binaries, account, options = [], prepare }: NewCluster): void {

@@ -117,7 +117,7 @@ describe('a first start', () => {
 
   it('that is killed while initdb writes: its files are removed, though initdb goes on for a moment', async () => {
     const { account } = clusterDirectory(fresh(), () => undefined);
-    for (let ms = 0; ms < 800; ms += 80) {
+    for (let ms = 0; ms < 800; ms += 50) {
       const dataDir = fresh();
       mkdirSync(dataDir);
       const child = forkOwner(dataDir);
@@ -127,7 +127,7 @@ describe('a first start', () => {
       await delay(ms);
       child.kill('SIGKILL');
       await exit;
-      removeOwned(unfinished, account);
+      removeOwned(unfinished, ms % 100 === 0 ? account : undefined); // root needs no account for it
       expect(existsSync(unfinished)).toBe(false);
     }
   }, 60_000);
