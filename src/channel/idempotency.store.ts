@@ -8,7 +8,7 @@ import { IdempotencyKey } from './idempotency-key.entity.js';
 /** Seconds for which an answer is stored (contract §4). */
 const TTL = 86_400;
 
-// Waits for a transaction with the same key, and returns its answer unless it failed or has expired.
+// Waits for another transaction with this key, and returns its answer unless it failed or has expired.
 // The time is a parameter: Citus rejects `now()` in ON CONFLICT.
 const CLAIM = `
   INSERT INTO idempotency_keys AS k (key_hash, body_hash, expires_at)

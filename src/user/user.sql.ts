@@ -1,7 +1,7 @@
 import { lastUse } from '../database/statements/last-use.js';
 
 const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key';
-/** Set for a new user only; later changes are those of ClaimsStore, which announces them. */
+/** Set for a new user only; ClaimsStore makes later changes, and announces them. */
 const CLAIMS = 'provider_claims, claims, claims_version';
 
 /** A token issued so long after a change may have the former claims: it was stored before the change was committed. */
@@ -12,7 +12,7 @@ export const HOLD_CLAIMS = `
       SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
       WHERE user_id = $1 FOR NO KEY UPDATE`;
 
-/** Inserts a user unless they exist; the parameters are the columns and those of the claims. */
+/** Inserts a user unless they exist; the parameters are the columns, then the columns of the claims. */
 export const INSERT_USER = `
       INSERT INTO users (${COLUMNS}, ${CLAIMS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT DO NOTHING RETURNING user_id`;
@@ -29,7 +29,7 @@ export const UPDATE_USER = `
  * Upserts several users in the order of their ids, against deadlocks; as four members of a `WITH`. The last one has the ids of those
  * users whose claims have the version `claims_version`, as the token says, and who are not suspended; nothing is written of the others.
  * All users are locked; `held_user` has their `suspended_at`.
- * A token with claims of the application makes no user: they were those of a user who was removed.
+ * A token with claims of the application makes no user: they belonged to a user who was removed.
  * @param from member of the `WITH` with the columns of the table, and no user twice
  * @param last name of the last member
  */

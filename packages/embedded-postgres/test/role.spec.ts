@@ -31,7 +31,7 @@ function as(user: string, url: string, database = 'latchkey'): string {
   return other.href;
 }
 
-/** Returns the objects that the role `latchkey` does not own, except those of extensions. */
+/** Returns the objects that the role `latchkey` does not own, without objects of extensions. */
 function foreign(url: string): Promise<unknown[]> {
   return query(
     url,

@@ -59,7 +59,7 @@ describe('an error of which a client is told', () => {
   });
 });
 
-// RFC 6749 §4.1.2.1: the user is informed where the browser must not be sent back.
+// RFC 6749 §4.1.2.1: the user is informed if the browser must not be sent back.
 describe('an error of which no client can be told', () => {
   afterEach(() => void jest.restoreAllMocks());
 

@@ -101,7 +101,7 @@ export class TokenIssuer {
     };
   }
 
-  /** Signs a token with the user's claims, and writes the sign-in; again, if the claims have changed meanwhile. */
+  /** Signs a token with the user's claims, and writes the sign-in; again, if the claims have changed since. */
   private async record(
     token: { readonly authentication: Authentication | undefined; readonly proof: DpopProof | undefined },
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,

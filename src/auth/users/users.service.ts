@@ -52,7 +52,7 @@ export class UsersService {
   ) {}
 
   /**
-   * Ends all sessions of a user, those of a device, or one. The user may sign in again unless suspended.
+   * Ends all sessions of a user, all of a device, or one. The user may sign in again unless suspended.
    * @returns number of sessions that have ended
    * @throws OAuthError `not_found`
    */

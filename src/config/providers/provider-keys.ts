@@ -5,7 +5,7 @@ import { PRESETS } from './presets.js';
 import type { SettingRow } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
-/** The keys that an adapter needs beside the credentials (contract §2, `adapter`); `presets.ts` has those of the presets. */
+/** The keys that an adapter needs beside the credentials (contract §2, `adapter`); `presets.ts` has the keys of presets. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
   ['oidc', ['url']],

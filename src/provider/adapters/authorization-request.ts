@@ -4,7 +4,7 @@ import type { AdapterMemory } from '../provider-adapter.js';
 
 type Options = ProviderSettings['options'];
 
-/** Parameters of every authorization request (contract §2, `authorize_params`); those of the flow override them. */
+/** Parameters of every authorization request (contract §2, `authorize_params`); parameters of the flow override them. */
 export function staticParams({ authorize_params: given = '' }: Options): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(given));
 }

@@ -8,7 +8,7 @@ export type Access = 'public' | 'user' | RightsNeeded;
 export interface RightsNeeded {
   /** One of them is enough. */
   readonly rights: readonly ServiceRight[];
-  /** Whether a user whose roles grant a right may call the route (contract §9), as well as a service key. */
+  /** Whether a user with a role that grants a right may call the route (contract §9), as well as a service key. */
   readonly orPerson: boolean;
   /** Whether the service key may also be the password of Basic, as introspecting clients send it (contract §4, RFC 7662 §2.1). */
   readonly asPassword?: boolean;

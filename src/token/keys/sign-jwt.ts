@@ -15,7 +15,7 @@ export function signJwt(header: string, claims: object, privateKey: KeyObject): 
 }
 
 /**
- * Verifies the ES256 signature of a JWT in compact form, whose header is one of ours.
+ * Verifies the ES256 signature of a JWT in compact form with one of our headers.
  * @returns the payload, or undefined
  */
 export function verifyJwt(token: string, publicKey: KeyObject): unknown {

@@ -9,7 +9,7 @@ import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
 /** Sessions that one statement reads, which takes some milliseconds. */
 const PAGE = 1000;
-/** Users whose claims one statement reads: up to 8 KiB each. */
+/** Claims of so many users are read by one statement: up to 8 KiB each. */
 const CLAIMS_PAGE = 200;
 
 /**
@@ -95,8 +95,8 @@ export class EndedSessionStore {
   }
 
   /**
-   * Yields pages of the users whose claims have changed between two times, oldest first, each with the claims now. A user
-   * whose claims change meanwhile is read later. `found` counts the changes that were not read before.
+   * Yields pages of users with changed claims between two times, oldest first, each with the claims now. A user
+   * with a change during the reading is read later. `found` counts the changes that were not read before.
    * @param isWanted whether the claims of a change are read: they are far larger than the change
    */
   async *changedBetween(
