@@ -43,4 +43,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Not through npm, which does not forward SIGTERM. It starts no child process, so it needs no init.
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/src/main.js", "serve"]

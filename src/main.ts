@@ -1,14 +1,114 @@
-// Static imports would delay the signal handlers: as process 1 of a container, the process ignores signals without a handler.
+#!/usr/bin/env node
+// Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal without a handler.
+import { createRequire } from 'node:module';
 
-/** Resolves to the first signal to stop. A second one changes nothing. */
-const signalled = new Promise<NodeJS.Signals>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);
-});
+interface Command {
+  readonly about: string;
+  /** Of a command that takes no arguments. */
+  readonly usage?: string;
+  run(argv: readonly string[]): Promise<number>;
+}
 
-async function main(): Promise<void> {
-  const loaded = await Promise.race([import('./serve.js'), signalled]);
-  if (typeof loaded === 'object') await loaded.serve(signalled);
-  process.exit(0); // also after a signal during the start (contract §1)
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    about: 'runs the service, until SIGTERM or SIGINT ends it',
+    usage: `Usage: latchkey serve
+
+Runs the service until SIGTERM or SIGINT. Without settings, it keeps a PostgreSQL of its own in ./data and serves a page to try it
+on at http://localhost:3000. With NODE_ENV=production, it names the settings that are missing.
+Settings are environment variables, or lines of a file .env in the working directory: see docs/settings.md of the repository.
+`,
+    run: serve,
+  },
+  keys: {
+    about: 'lists, rotates, revokes or re-encrypts the signing keys',
+    run: async (argv) => (await import('./keys/command.js')).runKeys(argv),
+  },
+  'check-provider': {
+    about: 'checks an identity provider: a configured one, or one by its URL',
+    async run(argv) {
+      const { runCommand } = await import('#check-provider'); // the rules of the contract need nothing of the service
+      return runCommand('latchkey check-provider', argv, {
+        named: async (options) => (await import('./check/check-provider.js')).checkNamed(options),
+        issuer: async (options) => (await import('./check/check-provider.js')).checkIssuer(options),
+      });
+    },
+  },
+  'check-config': {
+    about: 'checks settings, database and Redis as a start would',
+    usage: `Usage: latchkey check-config
+
+Checks settings, adapters, address, database and Redis as a start would, and prints what it finds, with the redirect URIs to
+register at each provider. Nothing is started or changed. Exit code 0: valid. 1: not.
+`,
+    run: async () => (await import('./check/check-config.command.js')).runCheckConfig(),
+  },
+  'hash-password': {
+    about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
+    usage: `Usage: latchkey hash-password
+
+Prints the password_hash of a password, for the file that PROVIDERS_MOCK_ACCOUNTS names. It asks for the password, or reads one
+line of standard input. Never an argument: other users of the machine can see those, and the shell's history keeps them.
+`,
+    run: async () => (await import('./sample-provider/passwords/hash-password.js')).runHashPassword(),
+  },
+  distribute: {
+    about: 'distributes the tables over a Citus cluster',
+    usage: `Usage: latchkey distribute
+
+Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
+DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
+`,
+    run: async () => (await import('./distribute/command.js')).runDistribute(),
+  },
+};
+
+const USAGE = `Usage: latchkey <command>
+
+${Object.entries(COMMANDS)
+  .map(([name, { about }]) => `  ${name.padEnd(14)}  ${about}`)
+  .join('\n')}
+
+latchkey <command> --help describes a command; latchkey --version prints the version.
+Settings are environment variables, or lines of a file .env in the working directory.
+`;
+
+/** Runs `latchkey <command> …`. @returns the exit code; 2 for an unknown command, or arguments that it does not take */
+async function main([name = '', ...argv]: readonly string[]): Promise<number> {
+  if (Object.hasOwn(COMMANDS, name)) {
+    const command = COMMANDS[name]!;
+    if (command.usage === undefined || argv.length === 0) return command.run(argv);
+    return help(command.usage, argv[0]!);
+  }
+  if (name === '--version' || name === '-v') {
+    const { version } = createRequire(import.meta.url)('latchkey/package.json') as { version: string };
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const error = name === '' ? 'the command is missing' : `there is no command ${JSON.stringify(name)}`;
+  return help(USAGE, name, `latchkey: ${error}\n\n`);
+}
+
+/** Prints the usage, which was asked for or else is part of an error; without the argument, which may be a password. */
+function help(usage: string, argument: string, error = ''): number {
+  const isAsked = argument === '--help' || argument === '-h';
+  if (isAsked) process.stdout.write(usage);
+  else process.stderr.write(error + usage);
+  return isAsked ? 0 : 2;
+}
+
+/** Runs the service until a signal arrives, also during the start (docs/production.md). A second signal changes nothing. */
+async function serve(): Promise<number> {
+  const signalled = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);
+  });
+  try {
+    const loaded = await Promise.race([import('./start/start.js'), signalled]);
+    if (typeof loaded === 'object') await loaded.serve(signalled);
+  } catch (error) {
+    fail(error);
+  }
+  process.exit(0); // a start that was ended may still have work
 }
 
 /** Prints one line per error; a stack only for programming errors. */
@@ -19,4 +119,4 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-main().catch(fail);
+process.exitCode = await main(process.argv.slice(2));

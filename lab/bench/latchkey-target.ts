@@ -25,7 +25,7 @@ export async function startLatchkey(
   return startService(
     {
       name: 'latchkey',
-      command: [process.execPath, MAIN],
+      command: [process.execPath, MAIN, 'serve'],
       port,
       readyPath: '/health/ready',
       cwd: directory,

@@ -10,7 +10,7 @@ import { startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
 function distribute(env: Record<string, string>): Promise<[number, string, string]> {
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } };

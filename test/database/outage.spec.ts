@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import request from 'supertest';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { createLog } from '../../src/operations/log.js';
-import { startService } from '../../src/start.js';
+import { startService } from '../../src/start/start.js';
 import { createDatabase } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';

@@ -1,11 +1,12 @@
 import { isMainThread } from 'node:worker_threads';
 import { register } from 'node:module';
 
-// Preloaded by a service: sends SIGTERM while the imports of its first file are loading, which never ends.
+// Preloaded by a service: sends SIGTERM while the sources that its first file imports are loading, which never ends.
 if (isMainThread) register(import.meta.url);
 
 export function resolve(specifier, context, next) {
-  if (!context.parentURL?.endsWith('/dist/src/main.js')) return next(specifier, context);
+  if (!context.parentURL?.endsWith('/dist/src/main.js') || !specifier.startsWith('.'))
+    return next(specifier, context);
   process.kill(process.pid, 'SIGTERM');
   return new Promise(() => undefined);
 }

@@ -67,7 +67,7 @@ describe('the build of npm start', () => {
   }
 
   it('has the whole service and the client that it serves', () => {
-    const main = spawnSync(process.execPath, ['dist/src/main.js'], {
+    const main = spawnSync(process.execPath, ['dist/src/main.js', 'serve'], {
       cwd: clone,
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], PORT: 'none' },
@@ -80,15 +80,15 @@ describe('the build of npm start', () => {
 
   it('reports a source that cannot be compiled, compiles changed and renamed ones, and removes former output', () => {
     expect(read('dist/src/new.js')).toContain('42');
-    replace('src/serve.ts', 'import', 'import import');
-    expect(compiles).toThrow(/serve\.ts/);
-    replace('src/serve.ts', 'import import', 'import');
-    replace('src/serve.ts', ': stopping', ': slowing!');
+    replace('src/start/start.ts', 'import', 'import import');
+    expect(compiles).toThrow(/start\.ts/);
+    replace('src/start/start.ts', 'import import', 'import');
+    replace('src/start/start.ts', ': stopping', ': slowing!');
     replace('packages/client/src/texts/fr.ts', 'Se connecter', 'Se rattacher');
     replace('admin/src/callback.ts', 'You can close', 'You may close');
     renameSync(at('src/new.ts'), at('src/other.ts'));
     expect(compiles()).toBe(true);
-    expect(read('dist/src/serve.js')).toContain(': slowing!');
+    expect(read('dist/src/start/start.js')).toContain(': slowing!');
     expect(read('dist/packages/client/dist/fr.js')).toContain('Se rattacher');
     expect(read('admin/dist/callback.js')).toContain('You may close');
     expect(existsSync(at('dist/src/new.js'))).toBe(false);

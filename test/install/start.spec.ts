@@ -11,8 +11,8 @@ import request from 'supertest';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { freePort } from '../support/free-port.js';
 import { createLog } from '../../src/operations/log.js';
-import { startService } from '../../src/start.js';
-import type { Service } from '../../src/start-app.js';
+import { startService } from '../../src/start/start.js';
+import type { Application as Service } from '../../src/start/application.js';
 import { createDatabase, query } from '../support/database.js';
 import { spawnService, type ServiceChild } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -186,7 +186,7 @@ describe('the start', () => {
       chmodSync(DATA_DIR, 0o711); // for the account that runs PostgreSQL
       const env = { PATH: process.env['PATH'], DATA_DIR, PORT: String(await freePort()) };
       const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
-      const child = spawn(process.execPath, [main], {
+      const child = spawn(process.execPath, [main, 'serve'], {
         env,
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],

@@ -52,7 +52,7 @@ describe('the Dockerfile', () => {
   it('runs as a number that is not root, without npm between it and the signals', () => {
     expect(final).toContain('USER 1000:1000');
     expect(final).toContain('STOPSIGNAL SIGTERM');
-    expect(final).toContain('CMD ["node", "dist/src/main.js"]');
+    expect(final).toContain('CMD ["node", "dist/src/main.js", "serve"]');
     expect(final).toContain(`EXPOSE ${settingsTable.port.default}`);
     expect(final.join('\n')).toContain(`org.opencontainers.image.version="${version}"`);
   });

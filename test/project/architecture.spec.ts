@@ -35,6 +35,7 @@ function packagesOf(file: string): string[] {
 
 /** The folder under src; events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
 function moduleOf(path: string): string | undefined {
+  if (path.startsWith('start/')) return undefined; // puts the modules together
   if (path.includes('/')) return path.split('/')[0];
   return /^(events|spans)\.[jt]s$/.exec(path)?.[1];
 }
@@ -106,9 +107,9 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'check/check-provider.ts #check-provider',
       'keys/run.ts #embedded-postgres',
-      'latchkey.ts #check-provider',
-      'start-app.ts #embedded-postgres',
-      'start.ts #embedded-postgres',
+      'main.ts #check-provider',
+      'start/application.ts #embedded-postgres',
+      'start/start.ts #embedded-postgres',
     ]);
   });
 

@@ -52,7 +52,7 @@ it('finds imports', () => {
   expect(packages).toEqual(expect.arrayContaining(['client', ...compiledIn]));
   const paths = importsOf('packages/embedded-postgres/src/ownership.ts').map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(['node:timers/promises', 'pg', './provision.js']));
-  expect(importsOf('src/start.ts').map(({ path }) => path)).toContain('#embedded-postgres');
+  expect(importsOf('src/start/start.ts').map(({ path }) => path)).toContain('#embedded-postgres');
 });
 
 describe.each(packages)('packages/%s', (name) => {

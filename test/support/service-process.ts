@@ -44,8 +44,16 @@ export async function spawnService(
   const port = env['PORT'] ?? String(await freePort());
   const [command, ...args]: [string, ...string[]] =
     openFiles === undefined
-      ? [process.execPath, REPORT_ANSWERS, main]
-      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, REPORT_ANSWERS, main];
+      ? [process.execPath, REPORT_ANSWERS, main, 'serve']
+      : [
+          'sh',
+          '-c',
+          `ulimit -n ${openFiles}; exec "$0" "$@"`,
+          process.execPath,
+          REPORT_ANSWERS,
+          main,
+          'serve',
+        ];
   const variables = { PORT: port, ...KEYS, LOG_FORMAT: 'json', ...env };
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], ...variables },
@@ -91,8 +99,6 @@ export async function startServiceProcess(
   return service;
 }
 
-const LATCHKEY = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
-
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -110,7 +116,7 @@ export function latchkeyCommand(
 ): Promise<CommandResult> {
   const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [LATCHKEY, ...args], options, (_error, stdout, stderr) => {
+    const child = execFile(process.execPath, [MAIN, ...args], options, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
     });
   });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
 import { runCommand, type ServiceChecks } from '../../src/command.js';
 
-const MAIN = fileURLToPath(new URL('../../../../dist/src/latchkey.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../../dist/src/main.js', import.meta.url));
 
 export interface Checked {
   readonly code: number | null;

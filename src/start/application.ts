@@ -3,38 +3,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
-import { AppModule } from './app.module.js';
-import type { Settings } from './config/settings/settings.js';
-import { Clock } from './database/clock.js';
-import { dataSourceOptions } from './database/pool/data-source.js';
-import { migrateOnce } from './database/start/migrate.js';
-import { retry, type RetryOptions } from './database/start/retry.js';
-import { Sql } from './database/statements/sql.js';
-import { directTarget } from './database/pool/connection-target.js';
-import { distributeNewTables } from './distribute/distribute.js';
-import { createApp } from './http/server/create-app.js';
-import { isHiddenByIpv6, listenFailure } from './http/server/listening.js';
-import { setAnswerClock } from './http/server/express.adapter.js';
-import { NestLog } from './operations/log.js';
-import { MetricsServer } from './operations/metrics/metrics-server.js';
-import { Readiness } from './operations/readiness.js';
-import { ProviderRegistry } from './provider/provider.registry.js';
-import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
+import { AppModule } from '../app.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { Clock } from '../database/clock.js';
+import { dataSourceOptions } from '../database/pool/data-source.js';
+import { migrateOnce } from '../database/start/migrate.js';
+import { retry, type RetryOptions } from '../database/start/retry.js';
+import { Sql } from '../database/statements/sql.js';
+import { directTarget } from '../database/pool/connection-target.js';
+import { distributeNewTables } from '../distribute/distribute.js';
+import { createApp } from '../http/server/create-app.js';
+import { isHiddenByIpv6, listenFailure } from '../http/server/listening.js';
+import { setAnswerClock } from '../http/server/express.adapter.js';
+import { NestLog } from '../operations/log.js';
+import { MetricsServer } from '../operations/metrics/metrics-server.js';
+import { Readiness } from '../operations/readiness.js';
+import { ProviderRegistry } from '../provider/provider.registry.js';
+import { SocketServerAdapter } from '../realtime/socket/socket-server.adapter.js';
 
-export interface Service {
+export interface Application {
   readonly app: NestExpressApplication;
   readonly providers: ProviderRegistry;
-  /** Stops in the order of contract §1: readiness, delay, requests in flight, database. */
+  /** Stops in the order of docs/production.md: readiness, delay, requests in flight, database. */
   stop(): Promise<void>;
 }
 
 /** Migrates the database, starts the application and listens. @param embedded the database that stops with the service */
-export async function startApp(
+export async function startApplication(
   settings: Settings,
   log: Logger,
   retries: RetryOptions,
   embedded: EmbeddedPostgres | undefined,
-): Promise<Service> {
+): Promise<Application> {
   const module = AppModule.with(settings); // once: TypeORM's module warns of a second one
   const direct = directTarget(settings);
   const app = await retry(async (msLeft) => {

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
-import type { Settings } from './config/settings/settings.js';
-import { parseSettings } from './config/settings/parse-settings.js';
-import { providerLines, readyFacts } from './ready.js';
+import type { Settings } from '../config/settings/settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
+import { providerLines, readyFacts } from './start.js';
 
 const settingsOf = (env: Record<string, string> = {}): Settings =>
   parseSettings({ SECRET_KEY: 'ab'.repeat(32), DATA_DIR: '/data', ...env });
