@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { BoundedPool } from '../database/pool/bounded-pool.js';
+import { poolOf } from '../database/pool/data-source.js';
 import { errorCode, errorMessage } from '../database/statements/error-facts.js';
 import { Sql } from '../database/statements/sql.js';
 import { RedisConnection } from '../redis/redis-connection.js';
@@ -52,7 +52,7 @@ export class Readiness {
     dataSource: DataSource,
     @Inject(RedisConnection) private readonly redisConnection: RedisConnection | undefined,
   ) {
-    this.pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
+    this.pool = poolOf(dataSource);
   }
 
   /** Makes the instance not ready: the service is about to stop (contract §1). */

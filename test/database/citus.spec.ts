@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import request from 'supertest';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { dataSourceOptions, poolOf } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
 import { createCitusDatabase } from '../support/citus.js';
@@ -28,7 +27,7 @@ interface Command {
 function listen(service: TestService): Command[] {
   const commands: Command[] = [];
   const heard = new WeakSet<PoolClient>();
-  const pool = (service.app.get(DataSource).driver as PostgresDriver).master as Pool;
+  const pool = poolOf(service.app.get(DataSource));
   pool.on('acquire', (client: PoolClient) => {
     if (heard.has(client)) return;
     heard.add(client);

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { dataSourceOptions, poolOf } from '../../src/database/pool/data-source.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase, UNHURRIED_MS, query } from '../support/database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -27,7 +26,7 @@ describe('a statement that times out', () => {
     const options = dataSourceOptions(behind.href, SIZE);
     const extra: object = { ...options.extra, query_timeout: TIMEOUT_MS };
     dataSource = await new DataSource({ ...options, connectTimeoutMS: UNHURRIED_MS, extra }).initialize();
-    pool = (dataSource.driver as PostgresDriver).master as Pool;
+    pool = poolOf(dataSource);
     await query(database.url, 'CREATE TABLE rows (n int PRIMARY KEY)');
   });
   afterAll(async () => {
@@ -80,8 +79,7 @@ describe('a statement that times out', () => {
     const options = dataSourceOptions(database.url, 1); // not through the proxy, which runs in this process
     const extra: object = { ...options.extra, query_timeout: TIMEOUT_MS };
     const direct = await new DataSource({ ...options, extra }).initialize();
-    const { master } = direct.driver as PostgresDriver;
-    for (const ask of [() => (master as Pool).query('SELECT 1'), () => direct.query('SELECT 1')]) {
+    for (const ask of [() => poolOf(direct).query('SELECT 1'), () => direct.query('SELECT 1')]) {
       const asked = ask();
       await new Promise(setImmediate); // it is sent
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * TIMEOUT_MS);

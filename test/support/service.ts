@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import type { PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import type { Application as Service } from '../../src/start/application.js';
+import { poolOf } from '../../src/database/pool/data-source.js';
 import { startService } from '../../src/start/start.js';
 import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
@@ -54,8 +54,8 @@ export async function startTestService(
     createLog(settings.logLevel, { write: (line) => void log.push(line) }),
   );
   if (isUnhurried(databaseUrl)) {
-    const { master } = service.app.get(DataSource).driver as PostgresDriver;
-    (master as { options: PoolConfig }).options.connectionTimeoutMillis = UNHURRIED_MS;
+    (poolOf(service.app.get(DataSource)) as { options: PoolConfig }).options.connectionTimeoutMillis =
+      UNHURRIED_MS;
   }
   service.app.getHttpServer().prependListener('request', (request, response) => {
     watchAnswer(request, response, globalThis.answered);

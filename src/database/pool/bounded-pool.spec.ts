@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { isDatabaseAway } from '../../errors/database-error.js';
-import { boundedPg } from './bounded-pool.js';
+import { BoundedPool } from './bounded-pool.js';
 import { targetOf } from './connection-target.js';
 import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
 
 describe('the pool of connections', () => {
-  const pool = new boundedPg.Pool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 100 });
+  const pool = new BoundedPool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 100 });
 
   afterEach(() => jest.restoreAllMocks());
 
@@ -35,7 +35,7 @@ describe('the pool of connections', () => {
       }).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const url = `postgres://u:p@127.0.0.1:${(server.address() as AddressInfo).port}/d`;
-      const own = new boundedPg.Pool({ Client: targetOf(() => url, 'session').Client, max: 1 });
+      const own = new BoundedPool({ Client: targetOf(() => url, 'session').Client, max: 1 });
       await expect(own.connect()).rejects.toThrow(refuses ? 'not allowed' : 'terminated unexpectedly');
       await new Promise((resolve) => server.close(resolve)); // waits for connections
       expect(own.totalCount).toBe(0);

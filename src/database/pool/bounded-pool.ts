@@ -29,4 +29,13 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
-export const boundedPg = { ...pg, Pool: BoundedPool };
+/** Returns pg's module for TypeORM's option `driver`. @param onPool receives the pool that TypeORM makes with it */
+export function boundedPg(onPool: (pool: BoundedPool) => void): typeof pg {
+  class Pool extends BoundedPool {
+    constructor(config?: PoolConfig) {
+      super(config);
+      onPool(this);
+    }
+  }
+  return { ...pg, Pool };
+}

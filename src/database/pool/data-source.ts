@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
-import { boundedPg } from './bounded-pool.js';
+import { boundedPg, type BoundedPool } from './bounded-pool.js';
 import { targetOf, type ConnectionTarget } from './connection-target.js';
 import { Init1700000000000 } from '../migrations/1700000000000-init.js';
 
@@ -16,15 +16,19 @@ const SESSION_LIMITS = {
 
 export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly pooler: ConnectionTarget['pooler'];
+  /** Undefined until the data source connects. */
+  readonly pool: (this: void) => BoundedPool | undefined;
   readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
 /** Returns TypeORM's options, without entities. @param target a URL stands for a target without a pooler */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
   const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
+  let pool: BoundedPool | undefined;
   return {
     type: 'postgres',
-    driver: boundedPg,
+    driver: boundedPg((made) => (pool = made)),
+    pool: () => pool,
     pooler,
     migrations: [Init1700000000000],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
@@ -40,6 +44,11 @@ export function dataSourceOptions(target: ConnectionTarget | string, poolSize: n
       idleTimeoutMillis: 30_000,
     },
   };
+}
+
+/** Returns the pool of a connected data source with these options. */
+export function poolOf({ options }: DataSource): BoundedPool {
+  return (options as DatabaseOptions).pool()!;
 }
 
 /** Whether consecutive statements share a session, with its prepared statements and settings. */

@@ -1,10 +1,9 @@
 import type { Pool } from 'pg';
-import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { DataSource } from 'typeorm';
 import { Events } from '../../events.js';
 import { apart, inSpan, statementFacts } from '../../spans.js';
 import { coalesce } from './coalesce.js';
-import { keepsSession } from '../pool/data-source.js';
+import { keepsSession, poolOf } from '../pool/data-source.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
 export interface Statement {
@@ -23,7 +22,7 @@ export class Sql {
     readonly distributed = false,
     private readonly events = new Events(),
   ) {
-    this.pool = (dataSource.driver as PostgresDriver).master as Pool;
+    this.pool = poolOf(dataSource);
     this.named = keepsSession(dataSource);
   }
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { BoundedPool } from '../../database/pool/bounded-pool.js';
+import { poolOf } from '../../database/pool/data-source.js';
 import type { Clock } from '../../database/clock.js';
 import type { Events } from '../../events.js';
 import type { Meter } from './meter.js';
@@ -12,7 +12,7 @@ const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 export function databaseMetrics(meter: Meter, events: Events, dataSource: DataSource, clock: Clock): void {
   batches(meter, events);
   removal(meter, events);
-  pool(meter, (dataSource.driver as PostgresDriver).master as BoundedPool);
+  pool(meter, poolOf(dataSource));
   meter.gauge(
     'latchkey_clock_offset_seconds',
     "Seconds by which the database's clock, the clock of all instances, is ahead of this machine's.",
