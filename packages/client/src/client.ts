@@ -27,6 +27,9 @@ import { keepTokens } from './tokens/tokens.js';
 /** Seconds after the start at which a missing profile is loaded: the page's own requests come first. */
 const PROFILE_DELAY = 1;
 
+/** The latest call for each element: an earlier one that takes longer to load shows nothing. */
+const latest = new WeakMap<Element, unknown>();
+
 /**
  * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
  * callback page needs equal options.
@@ -169,9 +172,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
   });
   const show = (name: 'showDevices' | 'showUser') =>
     inPage(async (...given: [Element, (DevicesOptions & UserOptions)?]) => {
+      latest.set(given[0], given);
       const components = await orNetworkError(import('./components/components.js'));
       await languageLoaded;
-      return components[name](client, api, texts, orNetworkError, ...given);
+      const isLatest = (): boolean => latest.get(given[0]) === given;
+      return components[name](client, api, texts, orNetworkError, isLatest, ...given);
     });
 
   const client: Latchkey<Events> = {

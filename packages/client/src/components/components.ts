@@ -15,6 +15,8 @@ type Given = [
   texts: Texts & Partial<AccountTexts>,
   /** Loads a module. */
   orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>,
+  /** Whether no later call is for the same element. */
+  isLatest: () => boolean,
   place: Element,
 ];
 
@@ -26,29 +28,35 @@ export const showDevices = (...given: [...Given, options?: DevicesOptions]): Pro
 export const showUser = (...given: [...Given, options?: UserOptions]): Promise<() => void> =>
   show(import('./user.js'), ...given);
 
+declare const ENGLISH_ONLY: boolean; // of the build: texts/texts.ts
+
 /** Separate files: each user loads at most one. */
-const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
-  ar: () => import('../texts/account/account-ar.js'),
-  de: () => import('../texts/account/account-de.js'),
-  es: () => import('../texts/account/account-es.js'),
-  fr: () => import('../texts/account/account-fr.js'),
-  he: () => import('../texts/account/account-he.js'),
-  it: () => import('../texts/account/account-it.js'),
-  ja: () => import('../texts/account/account-ja.js'),
-  ko: () => import('../texts/account/account-ko.js'),
-  nl: () => import('../texts/account/account-nl.js'),
-  pl: () => import('../texts/account/account-pl.js'),
-  pt: () => import('../texts/account/account-pt.js'),
-  uk: () => import('../texts/account/account-uk.js'),
-  zh: () => import('../texts/account/account-zh.js'),
-};
+const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> =
+  typeof ENGLISH_ONLY === 'undefined' || !ENGLISH_ONLY
+    ? {
+        ar: () => import('../texts/account/account-ar.js'),
+        de: () => import('../texts/account/account-de.js'),
+        es: () => import('../texts/account/account-es.js'),
+        fr: () => import('../texts/account/account-fr.js'),
+        he: () => import('../texts/account/account-he.js'),
+        it: () => import('../texts/account/account-it.js'),
+        ja: () => import('../texts/account/account-ja.js'),
+        ko: () => import('../texts/account/account-ko.js'),
+        nl: () => import('../texts/account/account-nl.js'),
+        pl: () => import('../texts/account/account-pl.js'),
+        pt: () => import('../texts/account/account-pt.js'),
+        uk: () => import('../texts/account/account-uk.js'),
+        zh: () => import('../texts/account/account-zh.js'),
+      }
+    : {};
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,
-  ...[client, api, texts, orNetworkError, place, options]: [...Given, options?: Options]
+  ...[client, api, texts, orNetworkError, isLatest, place, options]: [...Given, options?: Options]
 ): Promise<() => void> {
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
+  if (!isLatest()) return () => undefined;
   const words = { ...english, ...language?.default, ...texts };
   const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
   return component.show(
