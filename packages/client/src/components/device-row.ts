@@ -11,7 +11,8 @@ export type Connection = 'connecting' | 'live' | 'away';
 interface Actions {
   /** Resolves if the device has the name. */
   readonly rename: (name: string) => Promise<boolean>;
-  readonly signOut: (device: Device, name: DeviceName) => Promise<void>;
+  /** @param by button that was pressed */
+  readonly signOut: (device: Device, name: DeviceName, by: HTMLElement) => Promise<void>;
 }
 
 export type DeviceRow = ReturnType<typeof makeRow>;
@@ -69,7 +70,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
     const wanted = input.value.trim();
     if (wanted) void busy(save, async () => (await rename(wanted)) && setEditing(false));
   });
-  out.addEventListener('click', () => void busy(out, () => signOut(device, name)));
+  out.addEventListener('click', () => void busy(out, () => signOut(device, name, out)));
 
   return {
     element,
