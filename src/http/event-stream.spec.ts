@@ -56,7 +56,7 @@ describe('EventStream', () => {
   });
 
   it('closes a reader that reads nothing for a minute, but not one that has read all', async () => {
-    server.timeout = 200; // in place of a minute (unread-answers.ts)
+    server.timeout = 200; // in place of a minute (express.adapter.ts)
     const [slow, idle] = [await open(), await open()];
     server.timeout = 0;
     slow.socket.pause();

@@ -26,6 +26,7 @@ const LONGEST_PATH = 200; // more than any route's path
 export function requestLog(logger: Logger, events: Events): RequestHandler {
   const limit = new LineLimit<'error' | 'info'>((level, left_out) => logger[level]({ left_out }, 'requests'));
   return (request, response, next) => {
+    if (request.socket.destroyed) return; // of a connection that was closed before its turn (server/unread-answers.ts)
     const received = performance.now();
     request.id = randomUUID(); // never the client's, which could forge log lines
     response.setHeader('X-Request-Id', request.id);

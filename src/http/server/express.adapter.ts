@@ -4,7 +4,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { ignoreForeignUpgrades } from './foreign-upgrades.js';
-import { boundUnreadAnswers } from './unread-answers.js';
+import { trackAnswer } from './unread-answers.js';
 
 let clock: { now(): number } = Date;
 let second = NaN;
@@ -30,6 +30,9 @@ const DRAIN_MS = 10_000;
 /** Connections that wait to be accepted. The kernel drops further ones, and clients retry only after a second or more. */
 const BACKLOG = 4096; // Linux's default maximum (net.core.somaxconn); Node.js' default is 511
 
+/** A connection without traffic for this long is closed. Longer than a poll of Engine.IO waits. */
+const SILENCE_MS = 60_000;
+
 const SERVER_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -54,12 +57,13 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     const app = this.getInstance<Express>();
     const server = http.createServer({ ...SERVER_LIMITS, ...classesFor(app) }, app);
     server.on('connection', (socket) => {
+      if (this.open.has(socket)) return; // read again (foreign-upgrades.ts)
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
     });
     // Node.js drops header lines beyond a number without an error, X-Forwarded-For too. The 16 KiB of a head bound them.
     server.maxHeadersCount = 0;
-    boundUnreadAnswers(server);
+    server.timeout = SILENCE_MS;
     ignoreForeignUpgrades(server, ({ url }) => url!.startsWith('/socket.io/'));
     this.httpServer = server;
   }
@@ -107,6 +111,10 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
 function classesFor(app: Express): Pick<http.ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   class IncomingMessage extends http.IncomingMessage {}
   class ServerResponse<R extends http.IncomingMessage> extends http.ServerResponse<R> {
+    constructor(request: R) {
+      super(request);
+      trackAnswer(request, this);
+    }
     override writeHead(status: number, ...rest: unknown[]): this {
       this.setHeader('Date', answerDate());
       return super.writeHead(status, ...(rest as []));
