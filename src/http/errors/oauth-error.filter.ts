@@ -1,6 +1,6 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { allowedMethods } from './allowed-methods.js';
+import { allowedMethods } from '../server/route-table.js';
 import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-error.js';
 
 /** Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones. Causes are only logged. */

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import cors from 'cors';
 import { isThisMachine, isOrigin } from '../../config/urls/urls.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { allowedMethods } from '../errors/allowed-methods.js';
+import { allowedMethods } from '../server/route-table.js';
 
 const PREFLIGHT_MAX_AGE_S = 600;
 

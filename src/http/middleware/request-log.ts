@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { routeOf } from '../errors/allowed-methods.js';
+import { routeOf } from '../server/route-table.js';
 import type { Events } from '../../events.js';
 import { LineLimit } from './line-limit.js';
 

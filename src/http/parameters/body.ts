@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { NotFoundException } from '@nestjs/common';
 import { raw, type Request, type RequestHandler } from 'express';
-import { routeOf } from '../errors/allowed-methods.js';
+import { routeOf } from '../server/route-table.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { checkJson } from './json-structure.js';
 

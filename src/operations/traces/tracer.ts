@@ -8,7 +8,7 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
-import { routeOf } from '../../http/errors/allowed-methods.js';
+import { routeOf } from '../../http/server/route-table.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Tracer } from '../../spans.js';
 import { METHODS } from '../metrics/http-metrics.js';
