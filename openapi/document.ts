@@ -25,12 +25,7 @@ interface Context {
 }
 
 /** Errors of all operations. */
-const EVERYWHERE = [
-  'invalid_request',
-  'payload_too_large',
-  'unsupported_media_type',
-  'server_error',
-] as const;
+const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
 const WITHOUT_BODY = [204, 302, 303, 304];
 const PAGE = { 'text/html': { schema: { type: 'string' } } };
 const HEADERS: Readonly<Record<string, Json>> = {

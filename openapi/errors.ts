@@ -43,12 +43,8 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
   method_not_allowed: { when: 'The path has other methods.', example: 'this path has other methods' },
   payload_too_large: {
-    when: 'The body is larger than 64 KiB, or 20 KiB at a path that needs no credential.',
-    example: 'the body must not be larger than 64 KiB, or 20 KiB without a credential',
-  },
-  unsupported_media_type: {
-    when: 'The body has a `Content-Encoding`, which only `/push` accepts.',
-    example: 'the body must have no Content-Encoding',
+    when: 'The body is larger than 64 KiB.',
+    example: 'the body must not be larger than 64 KiB',
   },
   slow_down: { when: 'Too many requests.', example: 'too many requests' },
   unsupported_grant_type: {

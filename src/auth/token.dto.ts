@@ -1,7 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
-import { RequestBody } from '../http/parameters/body.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { A_UUID } from '../http/parameters/uuid.js';
@@ -120,15 +119,10 @@ function isEmpty(value: unknown): boolean {
 /** Limit by grant, so that a refresh counts as one at either endpoint (contract §2). */
 export function limitOf({ body }: Request): 'token' | 'refresh' {
   try {
-    return grantOf(contentOf(body)) === 'refresh_token' ? 'refresh' : 'token';
+    return grantOf(body) === 'refresh_token' ? 'refresh' : 'token';
   } catch {
     return 'token'; // the pipe rejects it
   }
-}
-
-/** @throws OAuthError for an unreadable body */
-function contentOf(body: unknown): unknown {
-  return body instanceof RequestBody ? body.parse() : body;
 }
 
 export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
@@ -142,8 +136,7 @@ const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
 /** Body of POST /oauth2/token: the grant decides which parameters it has. */
 @Injectable()
 export class TokenRequestPipe extends ParametersPipe {
-  override transform(request: unknown): TokenRequest {
-    const body = contentOf(request);
+  override transform(body: unknown): TokenRequest {
     return super.transform(body, {
       type: 'body',
       metatype: PARAMETERS[grantOf(body)],

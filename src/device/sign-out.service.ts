@@ -3,12 +3,9 @@ import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
-import { SharedRuns } from '../database/statements/shared-runs.js';
-import { Sql } from '../database/statements/sql.js';
 import type { RevokeReason } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
-  ANY_OPEN,
   endSessions,
   endSessionsAtProvider,
   SLICE,
@@ -55,18 +52,15 @@ export function signOutEvents(
 /** Ends sessions, and announces signed-out devices on the user's channel. */
 @Injectable()
 export class SignOutService {
-  private readonly runs = new SharedRuns<number>();
-
   constructor(
-    private readonly sql: Sql,
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
   ) {}
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It needs no rate limit: one of a
-   * user runs at a time, and without a session to end there is no transaction (docs/security.md#database). One transaction ends one
-   * slice, so a sign-out that failed between two slices can be repeated.
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
+   * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
+   * sign-out that failed between two slices can be repeated.
    * @param target the session, device and user that the scope refers to
    * @returns number of sessions that have ended
    */
@@ -74,24 +68,7 @@ export class SignOutService {
     scope: SessionScope,
     target: ScopeOf,
     origin: Origin,
-    options: SignOutOptions = {},
-  ): Promise<number> {
-    const { userId, sessionId, deviceId } = target;
-    if (options.last)
-      return this.runs.run(userId, undefined, () => this.endAll(scope, target, origin, options));
-    return this.runs.run(userId, `${scope} ${sessionId} ${deviceId}`, async () => {
-      const [found] = await this.sql.query<{ any: boolean }>(ANY_OPEN, [userId, scope, sessionId, deviceId]);
-      if (found!.any) return this.endAll(scope, target, origin, options);
-      await this.sql.query(CONFIRM_READ, []); // an earlier request may have ended them
-      return 0;
-    });
-  }
-
-  private async endAll(
-    scope: SessionScope,
-    target: ScopeOf,
-    origin: Origin,
-    { reason, last }: SignOutOptions,
+    { reason, last }: SignOutOptions = {},
   ): Promise<number> {
     const common = { userId: target.userId, origin, reason };
     for (let sessions = 0; ;) {

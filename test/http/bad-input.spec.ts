@@ -183,19 +183,17 @@ describe('bad input', () => {
     ['an array', { 'Content-Type': JSON_TYPE }, '[{"refresh_token":"a"}]'],
     ['prototype keys', { 'Content-Type': JSON_TYPE }, '{"__proto__":{"refresh_token":"a"}}'],
     ['plain text', { 'Content-Type': 'text/plain' }, 'refresh_token=a'],
-    ['gzip', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, gzipSync('{}'), 415],
-    ['no known coding', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'zip' }, '{}', 415],
-    ['JSON over 20 KiB', { 'Content-Type': JSON_TYPE }, `{"refresh_token":"${'x'.repeat(20_480)}"}`, 413],
-    ['a form over 20 KiB', { 'Content-Type': FORM_TYPE }, `refresh_token=${'x'.repeat(20_480)}`, 413],
+    ['no gzip', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, '{}'],
+    ['JSON over 64 KiB', { 'Content-Type': JSON_TYPE }, `{"refresh_token":"${'x'.repeat(65_536)}"}`, 413],
+    ['a form over 64 KiB', { 'Content-Type': FORM_TYPE }, `refresh_token=${'x'.repeat(65_536)}`, 413],
     [
       'a gzip bomb',
       { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' },
       gzipSync(Buffer.alloc(1e7, ' ')),
-      415,
+      413,
     ],
   ])('a body: %s', async (_name, headers, body, status = 400) => {
-    const errors: Record<number, string> = { 413: 'payload_too_large', 415: 'unsupported_media_type' };
-    const error = errors[status] ?? 'invalid_request';
+    const error = status === 413 ? 'payload_too_large' : 'invalid_request';
     expectError(await postRaw('/oauth2/refresh', headers, body), status, error);
   });
 

@@ -1,24 +1,14 @@
 import { parse } from 'node:querystring';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { NotFoundException } from '@nestjs/common';
-import { raw, type Request, type RequestHandler } from 'express';
+import { raw, type NextFunction, type Request, type RequestHandler } from 'express';
 import { routeOf } from '../server/route-table.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { checkJson } from './json-structure.js';
+import { currentTracer } from '../../spans.js';
 
-/** Bytes of a body, also after decompression (docs/errors.md#payload_too_large). */
+/** Bytes of a body after decompression (contract §3). */
 const LARGEST_BODY = 64 * 1024;
-/** Bytes of a body that needs no credential. */
-const LARGEST_PUBLIC_BODY = 20 * 1024;
-const PUBLIC_PATHS = /^\/(?:oauth2|providers)\//;
-/** Routes for servers, which may compress. */
-const COMPRESSED_ROUTES: readonly unknown[] = ['/push'];
-const DECOMPRESSIONS = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-};
+/** Levels of a member's value (contract §3). Encoders recurse: a deeper value could be stored, but not sent. */
+const DEEPEST_VALUE = 100;
 const MOST_PARAMETERS = 100;
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -30,83 +20,69 @@ export class Form {
   readonly [name: string]: unknown;
 }
 
-const options = { type: [JSON_TYPE, FORM_TYPE], inflate: false };
-const readBytes = raw({ ...options, limit: LARGEST_BODY });
-const readPublicBytes = raw({ ...options, limit: LARGEST_PUBLIC_BODY });
+const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 
-/**
- * Reads the bytes of a body into `request.body`, a RequestBody. Guards run before the body is unpacked and parsed, so an unreadable
- * body counts towards the limits as well. The path and the method are checked first.
- */
+/** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
 export const readBody: RequestHandler = (request, response, next) => {
-  const { headers } = request;
-  const { 'content-length': length, 'transfer-encoding': chunked } = headers;
-  if (chunked === undefined && (length === undefined || length === '0')) return next();
-  const route = routeOf(request);
-  if (!route) return next(new NotFoundException());
-  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  // body-parser would unpack at once.
-  if (COMPRESSED_ROUTES.includes(route) && Object.hasOwn(DECOMPRESSIONS, coding))
-    delete headers['content-encoding'];
-  const read = PUBLIC_PATHS.test(route) ? readPublicBytes : readBytes;
-  read(request, response, (error?: unknown) => {
-    const bytes = Buffer.isBuffer(request.body) ? request.body : undefined;
-    request.body = new RequestBody(request, bytes, coding, error);
-    next();
+  if (!sendsBody(request)) return next();
+  if (!routeOf(request)) return next(new NotFoundException());
+  if (isPlain(request)) return readPlain(request, next);
+  readBytes(request, response, (error?: unknown) => {
+    if (error !== undefined) return next(readError(error));
+    parseInto(request, request.body as Buffer | undefined, next);
   });
 };
-
-/** Body of a request, parsed at its first use. */
-export class RequestBody {
-  private parsed: { readonly value: unknown } | { readonly error: unknown } | undefined;
-  private readonly type: string;
-
-  /** @param error of body-parser */
-  constructor(
-    request: Request,
-    private readonly bytes: Buffer | undefined,
-    private readonly coding: string,
-    private readonly error: unknown,
-  ) {
-    this.type = request.headers['content-type'] ?? '';
-  }
-
-  /** Returns the JSON object, list or Form; a promise if the body is compressed. @throws OAuthError */
-  parse(): unknown {
-    if (this.coding !== 'identity' && this.error === undefined && this.bytes) return this.unpack();
-    this.parsed ??= attempt(() => this.parseBytes(this.bytes));
-    if ('error' in this.parsed) throw this.parsed.error;
-    return this.parsed.value;
-  }
-
-  private async unpack(): Promise<unknown> {
-    const decompress = DECOMPRESSIONS[this.coding as keyof typeof DECOMPRESSIONS];
-    const bytes = await decompress(this.bytes!, { maxOutputLength: LARGEST_BODY }).catch((error: unknown) => {
-      throw (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge() : unreadable();
-    });
-    return this.parseBytes(bytes);
-  }
-
-  private parseBytes(bytes: Buffer | undefined): unknown {
-    if (this.error !== undefined) throw toOAuthError(this.error);
-    if (bytes === undefined) throw neitherJsonNorForm(); // another media type
-    requireUtf8(this.type);
-    const text = bytes.toString();
-    return /^[^;]*json/i.test(this.type) ? parseJson(text) : parseForm(text);
-  }
-}
 
 /** Returns the error for a body of another kind, or for JSON that is no object. */
 export function neitherJsonNorForm(): OAuthError {
   return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
 }
 
-function attempt(parse: () => unknown): { readonly value: unknown } | { readonly error: unknown } {
+function sendsBody({ headers }: Request): boolean {
+  const { 'content-length': length, 'transfer-encoding': chunked } = headers;
+  return chunked !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Whether a body has a known length and is not compressed. body-parser takes three times as long (docs/benchmark.md). */
+function isPlain({ headers }: Request): boolean {
+  const type = headers['content-type'];
+  return (
+    (type === JSON_TYPE || type === FORM_TYPE) &&
+    headers['content-encoding'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    Number(headers['content-length']) <= LARGEST_BODY
+  );
+}
+
+/** Node.js enforces `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
+function readPlain(request: Request, next: NextFunction): void {
+  const chunks: Buffer[] = [];
+  let isDone = false;
+  const settle = (bytes: Buffer | undefined): void => {
+    if (isDone) return; // `aborted` is followed by `error`
+    isDone = true;
+    if (bytes) parseInto(request, bytes, next);
+    else next(new OAuthError('invalid_request', UNREADABLE));
+  };
+  const bound = currentTracer()?.bind(settle) ?? settle; // events of a request have no trace context
+  const fail = (): void => bound(undefined);
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => bound(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+  request.on('aborted', fail).on('error', fail);
+}
+
+function parseInto(request: Request, bytes: Buffer | undefined, next: NextFunction): void {
   try {
-    return { value: parse() };
+    if (bytes === undefined) throw neitherJsonNorForm(); // another media type
+    const contentType = request.headers['content-type']!;
+    requireUtf8(contentType);
+    request.body = /^[^;]*json/i.test(contentType)
+      ? parseJson(bytes.toString())
+      : parseForm(bytes.toString());
   } catch (error) {
-    return { error };
+    return next(error);
   }
+  next();
 }
 
 /** RFC 8259 §8.1, RFC 6749 Appendix B. */
@@ -120,7 +96,6 @@ function requireUtf8(contentType: string): void {
 /** Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4). */
 function parseJson(text: string): object {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
-  checkJson(json);
   let value: unknown;
   try {
     value = json === '' ? {} : JSON.parse(json);
@@ -128,7 +103,19 @@ function parseJson(text: string): object {
   if (typeof value !== 'object' || value === null) {
     throw new OAuthError('invalid_request', 'the body is not valid JSON');
   }
+  if (isDeeper(value, DEEPEST_VALUE + 1)) {
+    throw new OAuthError('invalid_request', `JSON must not be nested deeper than ${DEEPEST_VALUE}`);
+  }
   return value;
+}
+
+/** @param most number of levels, which bounds the recursion */
+function isDeeper(value: object, most: number): boolean {
+  if (most === 0) return true;
+  for (const member of Object.values(value) as unknown[]) {
+    if (typeof member === 'object' && member !== null && isDeeper(member, most - 1)) return true;
+  }
+  return false;
 }
 
 /** Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could have two names. */
@@ -144,23 +131,14 @@ function parseForm(text: string): Form {
 }
 
 /** Maps an error of body-parser without its message, which quotes the body. */
-function toOAuthError(error: unknown): unknown {
+function readError(error: unknown): unknown {
   const { status, type } = error as { status?: number; type?: string };
-  if (type === 'entity.too.large') return tooLarge();
-  if (type === 'encoding.unsupported') {
-    return new OAuthError('unsupported_media_type', 'the body must have no Content-Encoding');
+  if (type === 'entity.too.large') {
+    return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB');
   }
-  return status === undefined || status >= 500 ? error : unreadable();
-}
-
-function tooLarge(): OAuthError {
-  const [most, ofPublic] = [LARGEST_BODY / 1024, LARGEST_PUBLIC_BODY / 1024];
-  const message = `the body must not be larger than ${most} KiB, or ${ofPublic} KiB without a credential`;
-  return new OAuthError('payload_too_large', message);
-}
-
-function unreadable(): OAuthError {
-  return new OAuthError('invalid_request', UNREADABLE);
+  if (status === undefined || status >= 500) return error;
+  const reason = type === 'encoding.unsupported' ? 'this Content-Encoding is not supported' : UNREADABLE;
+  return new OAuthError('invalid_request', reason);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

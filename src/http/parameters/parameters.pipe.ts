@@ -1,7 +1,7 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Form, isObject, neitherJsonNorForm, RequestBody } from './body.js';
+import { Form, isObject, neitherJsonNorForm } from './body.js';
 import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -27,15 +27,7 @@ interface Shape {
 export class ParametersPipe implements PipeTransform {
   private readonly shapes = new Map<Type, Shape>();
 
-  transform(value: unknown = {}, metadata: ArgumentMetadata): unknown {
-    if (!(value instanceof RequestBody)) return this.make(value, metadata);
-    const parsed = value.parse();
-    return parsed instanceof Promise
-      ? parsed.then((unpacked) => this.make(unpacked, metadata))
-      : this.make(parsed, metadata);
-  }
-
-  private make(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+  transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
     const { members, isOAuth } = this.shapeOf(metatype);
     if (members.length === 0) return value;

@@ -1,15 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Raw, type Repository } from 'typeorm';
-import { plainArray } from '../../database/statements/plain-array.js';
-import { Sql } from '../../database/statements/sql.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { Session } from '../../events.js';
 import { selectUser } from '../../user/user.sql.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { RefreshToken } from '../sessions/refresh-token.entity.js';
-import { LIVING } from '../sessions/session.sql.js';
 import {
   hashRefreshToken,
   parseRefreshToken,
@@ -27,37 +24,14 @@ export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 
   readonly claimsVersion?: number;
 }
 
-type Stored = Pick<RefreshToken, 'tokenHash' | 'jkt' | 'createdAt' | 'expiresAt'>;
-
-const LIVING_SESSIONS = {
-  name: 'living-sessions',
-  text: `
-    SELECT place, token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
-    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS named (user_id, session_id, place)
-    JOIN refresh_tokens USING (user_id, session_id)
-    WHERE ${LIVING}`,
-};
-
 /** Looks up tokens of either kind, for revocation and introspection. */
 @Injectable()
 export class TokenInspector {
-  /** Batched: a made-up token must cost less than a statement. */
-  private readonly findLiving: (session: Session) => Promise<Stored | null | undefined>;
-
   constructor(
-    sql: Sql,
     private readonly accessTokens: AccessTokenVerifier,
     @InjectRepository(RefreshToken) private readonly refreshTokens: Repository<RefreshToken>,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {
-    this.findLiving = sql.together('living-sessions', async (sessions: Session[]) => {
-      if (sessions.length === 1) return [await this.findOne(sessions[0]!)];
-      const ids = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
-      const rows = await sql.query<Stored & { readonly place: string }>(LIVING_SESSIONS, ids.map(plainArray));
-      const found = new Map(rows.map((row) => [Number(row.place), row]));
-      return sessions.map((_, index) => found.get(index + 1));
-    });
-  }
+  ) {}
 
   /** @returns undefined for a token that is unknown, expired or ended */
   async inspect(token: string): Promise<InspectedToken | undefined> {
@@ -92,20 +66,17 @@ export class TokenInspector {
     token: string,
     { session, authentication }: HeldToken,
   ): Promise<InspectedToken | undefined> {
-    const stored = await this.findLiving(session);
+    const { userId, sessionId } = session;
+    const stored = await this.refreshTokens.findOneBy({
+      userId,
+      sessionId,
+      signedOutAt: IsNull(),
+      expiresAt: Raw((column) => `${column} > now()`), // the database's clock (contract §5)
+    });
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
     const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
     return { session, authentication, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
-  }
-
-  private findOne({ userId, sessionId }: Session): Promise<Stored | null> {
-    return this.refreshTokens.findOneBy({
-      userId,
-      sessionId,
-      signedOutAt: IsNull(),
-      expiresAt: Raw((column) => `${column} > now()`), // the database's clock
-    });
   }
 }
 

@@ -39,21 +39,10 @@ const ending = (which: string): string =>
 
 const END_ONE = end('session_id = $2 AND signed_out_at IS NULL');
 
-const IN_SCOPE = `
+const END = ending(`
     $2 = 'all'
     OR $2 = 'device' AND device_id = $4
-    OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END`;
-const END = ending(IN_SCOPE);
-
-/** Whether a session of user `$1` is in the scope `$2` of session `$3` and device `$4`, and not signed out; selects `any`. */
-export const ANY_OPEN = {
-  name: 'any-open-session',
-  text: `
-    SELECT EXISTS (
-      SELECT FROM refresh_tokens
-      WHERE user_id = $1 AND ${OPEN} AND ($2::text = 'session' AND session_id = $3::uuid OR ${IN_SCOPE})
-    ) AS any`,
-};
+    OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END`);
 
 /**
  * Ends a slice of sessions, device by device. After the commit their access tokens are rejected, since verification reads the
