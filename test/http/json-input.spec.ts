@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import request from 'supertest';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 import { dump } from '../support/database.js';

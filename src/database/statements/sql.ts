@@ -4,6 +4,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../../events.js';
 import { apart, inSpan, statementFacts } from '../../spans.js';
 import { coalesce } from './coalesce.js';
+import { CONFIRM_READ } from './confirm-read.js';
 import { keepsSession } from '../pool/data-source.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
@@ -16,6 +17,8 @@ export interface Statement {
 export class Sql {
   private readonly pool: Pool;
   private readonly named: boolean;
+  /** Runs CONFIRM_READ; concurrent calls are batched. */
+  readonly confirmRead: () => Promise<void>;
 
   /** @param distributed whether the tables are on a Citus cluster, on which some statements have another form */
   constructor(
@@ -25,6 +28,11 @@ export class Sql {
   ) {
     this.pool = (dataSource.driver as PostgresDriver).master as Pool;
     this.named = keepsSession(dataSource);
+    const confirm = this.together('confirm-read', async (calls: undefined[]) => {
+      await this.query(CONFIRM_READ, []);
+      return calls;
+    });
+    this.confirmRead = () => confirm(undefined);
   }
 
   /** Runs one statement in its own transaction, and returns its rows. */
