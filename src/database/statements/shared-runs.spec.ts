@@ -9,7 +9,8 @@ it('one run of a key at a time; calls during it share the next one, which begins
     began.push(name);
     return new Promise<void>((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve())));
   };
-  const call = (key: string, name: string) => runs.share(key, work(name)).catch((error: Error) => error.message);
+  const call = (key: string, name: string) =>
+    runs.share(key, work(name)).catch((error: Error) => error.message);
   const first = call('a', 'a1');
   const second = [call('a', 'a2'), call('a', 'a3')];
   const other = call('b', 'b1');

@@ -115,7 +115,15 @@ export class TokenInspector {
 
   private async readEach(sessions: readonly Session[]): Promise<(Row | undefined)[]> {
     const columns = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
-    if (sessions.length === 1) return [(await this.sql.query<Row>(FIND, columns.map(([id]) => id)))[0]];
+    if (sessions.length === 1)
+      return [
+        (
+          await this.sql.query<Row>(
+            FIND,
+            columns.map(([id]) => id),
+          )
+        )[0],
+      ];
     const rows = await this.sql.query<Row & { readonly place: number }>(FIND_EACH, columns.map(plainArray));
     const found = new Map(rows.map((row) => [row.place, row]));
     return sessions.map((_, i) => found.get(i + 1));

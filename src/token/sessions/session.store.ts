@@ -87,7 +87,10 @@ export async function haveOpenSessions(sql: Sql, signOuts: readonly ToEnd[]): Pr
   ];
   const rows =
     signOuts.length === 1
-      ? await sql.query<{ hasOpen: boolean }>(HAS_OPEN, columns.map(([value]) => value))
+      ? await sql.query<{ hasOpen: boolean }>(
+          HAS_OPEN,
+          columns.map(([value]) => value),
+        )
       : await sql.query<{ hasOpen: boolean }>(HAVE_OPEN, columns.map(plainArray));
   return rows.map((row) => row.hasOpen);
 }
