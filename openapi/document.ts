@@ -25,7 +25,9 @@ interface Context {
 }
 
 /** Errors of all operations. */
-const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
+const EVERYWHERE = ['invalid_request', 'server_error'] as const;
+/** Errors of operations with a body. */
+const WITH_BODY = ['payload_too_large', 'unsupported_media_type'] as const;
 const WITHOUT_BODY = [204, 302, 303, 304];
 const PAGE = { 'text/html': { schema: { type: 'string' } } };
 const HEADERS: Readonly<Record<string, Json>> = {
@@ -167,11 +169,12 @@ function headersOf(status: number, { answerHeaders }: Route): Json | undefined {
 }
 
 function errorsOf(
-  { access, limited, errors, failures, showsErrors }: Route,
+  { access, limited, errors, failures, showsErrors, body }: Route,
   responses: Record<string, Json>,
 ): Json {
   const codes = new Set<ErrorCode>([...EVERYWHERE, ...errors]);
-  if (limited || access !== 'public') codes.add('slow_down');
+  if (body.length > 0) for (const code of WITH_BODY) codes.add(code);
+  if (limited || body.length > 0 || access !== 'public') codes.add('slow_down');
   if (access !== 'public') codes.add('invalid_token');
   if (access !== 'public' && access !== 'user') codes.add('insufficient_scope');
   const answers: Json = {};

@@ -43,8 +43,12 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
   method_not_allowed: { when: 'The path has other methods.', example: 'this path has other methods' },
   payload_too_large: {
-    when: 'The body is larger than 64 KiB.',
+    when: 'The body is larger than 64 KiB, at public endpoints than 20 KiB.',
     example: 'the body must not be larger than 64 KiB',
+  },
+  unsupported_media_type: {
+    when: 'The body is compressed; only `POST /push` accepts that.',
+    example: 'this Content-Encoding is not accepted here',
   },
   slow_down: { when: 'Too many requests.', example: 'too many requests' },
   unsupported_grant_type: {

@@ -14,7 +14,7 @@ import { RateLimit } from '../http/rate-limit.js';
 import {
   ClientTokenDto,
   IssuedTokens,
-  limitOf,
+  LIMIT_BY_GRANT,
   RefreshDto,
   TokenRequestPipe,
   type TokenRequest,
@@ -74,7 +74,7 @@ export class AuthController {
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `invalid_dpop_proof`
    */
   @Post('token')
-  @RateLimit(limitOf)
+  @RateLimit(LIMIT_BY_GRANT)
   @HttpCode(200)
   token(
     @Body(TokenRequestPipe) body: TokenRequest,

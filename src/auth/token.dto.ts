@@ -1,9 +1,10 @@
 import { Injectable, type Type } from '@nestjs/common';
-import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
+import { BodyReader, UnreadBody } from '../http/parameters/body.js';
+import { bodyLimitsOf, OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { A_UUID } from '../http/parameters/uuid.js';
+import type { LimitByBody } from '../http/rate-limit.js';
 import { RefreshedToken } from '../token/refresh/token.service.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
@@ -116,14 +117,22 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Limit by grant, so that a refresh counts as one at either endpoint (contract §2). */
-export function limitOf({ body }: Request): 'token' | 'refresh' {
+/** Returns the limit of a grant, so that a refresh counts as one at either endpoint (docs/settings.md#proxy-and-rate-limits). */
+export function limitOf(body: unknown): 'token' | 'refresh' {
   try {
     return grantOf(body) === 'refresh_token' ? 'refresh' : 'token';
   } catch {
     return 'token'; // the pipe rejects it
   }
 }
+
+export const LIMIT_BY_GRANT: LimitByBody = {
+  oneOf: ['token', 'refresh'],
+  choose: async ({ body }) =>
+    body instanceof UnreadBody ? body.read(READER).then(limitOf, () => 'token') : 'token',
+};
+
+const READER = new BodyReader(bodyLimitsOf(TokenDto, []));
 
 export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
 
@@ -136,7 +145,12 @@ const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
 /** Body of POST /oauth2/token: the grant decides which parameters it has. */
 @Injectable()
 export class TokenRequestPipe extends ParametersPipe {
-  override transform(body: unknown): TokenRequest {
+  override transform(body: unknown): TokenRequest | Promise<TokenRequest> {
+    if (body instanceof UnreadBody) return body.read(READER).then((read) => this.validateGrant(read));
+    return this.validateGrant(body);
+  }
+
+  private validateGrant(body: unknown): TokenRequest {
     return super.transform(body, {
       type: 'body',
       metatype: PARAMETERS[grantOf(body)],

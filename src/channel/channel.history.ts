@@ -5,6 +5,7 @@ import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { DatabaseBusy } from '../database/database-busy.js';
 import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
 import { Sql } from '../database/statements/sql.js';
+import { Turns } from '../database/statements/turns.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps, type Appended } from './append-in-steps.js';
@@ -120,6 +121,7 @@ export class ChannelHistory {
   private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;
   /** Half of the pool's connections: the others are for requests. */
   private readonly reads: ConcurrencyLimit;
+  private readonly turns = new Turns('too many changes of one user');
 
   constructor(
     private readonly dataSource: DataSource,
@@ -130,6 +132,18 @@ export class ChannelHistory {
     this.findState = sql.together('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
     this.reads = new ConcurrencyLimit(Math.ceil(settings.databasePoolSize / 2));
     events.on('state.asked', (report) => report({ historyReadsWaiting: this.reads.waiting }));
+  }
+
+  /**
+   * Does what `transaction` does, for one user: one at a time on this instance, since each waits for the lock of the user with a
+   * connection of the pool.
+   * @throws DatabaseBusy if too many wait
+   */
+  transactionOf<Result>(
+    userId: string,
+    work: (transaction: ChannelTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    return this.turns.take(userId, () => this.transaction(work));
   }
 
   /** Runs work in a transaction, and emits the events that it appended after the commit. */

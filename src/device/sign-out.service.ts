@@ -3,17 +3,21 @@ import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/statements/confirm-read.js';
+import { SharedRuns } from '../database/statements/shared-runs.js';
+import { Sql } from '../database/statements/sql.js';
 import type { RevokeReason } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
   endSessions,
   endSessionsAtProvider,
+  haveOpenSessions,
   SLICE,
   usersAtProvider,
   type Ended,
   type NamesAtProvider,
   type ScopeOf,
   type SessionScope,
+  type ToEnd,
 } from '../token/sessions/session.store.js';
 import { holdForAudit } from '../user/user.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
@@ -52,17 +56,23 @@ export function signOutEvents(
 /** Ends sessions, and announces signed-out devices on the user's channel. */
 @Injectable()
 export class SignOutService {
+  private readonly hasOpen: (signOut: ToEnd) => Promise<boolean>;
+  private readonly runs = new SharedRuns();
+
   constructor(
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
-  ) {}
+    private readonly sql: Sql,
+  ) {
+    this.hasOpen = sql.together('sign-out-look', (signOuts: ToEnd[]) => haveOpenSessions(sql, signOuts));
+  }
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
-   * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
-   * sign-out that failed between two slices can be repeated.
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no rate limit
+   * (docs/security.md#requests). So if no session is left, a batched read finds that out, without a lock; and equal calls at one
+   * time are one.
    * @param target the session, device and user that the scope refers to
-   * @returns number of sessions that have ended
+   * @returns number of sessions that this call has ended
    */
   async signOut(
     scope: SessionScope,
@@ -70,9 +80,28 @@ export class SignOutService {
     origin: Origin,
     { reason, last }: SignOutOptions = {},
   ): Promise<number> {
+    if (last) return this.endAll(scope, target, origin, { reason, last });
+    if (!(await this.hasOpen({ scope, target }))) {
+      await this.sql.confirmRead(); // an earlier request may have ended them
+      return 0;
+    }
+    let sessions = 0;
+    await this.runs.share([scope, target.userId, target.sessionId, target.deviceId].join(), async () => {
+      sessions = await this.endAll(scope, target, origin, { reason });
+    });
+    return sessions;
+  }
+
+  /** One transaction ends one slice (docs/security.md#database), so a sign-out that failed between two slices can be repeated. */
+  private async endAll(
+    scope: SessionScope,
+    target: ScopeOf,
+    origin: Origin,
+    { reason, last }: SignOutOptions,
+  ): Promise<number> {
     const common = { userId: target.userId, origin, reason };
     for (let sessions = 0; ;) {
-      const count = await this.history.transaction(async (transaction) => {
+      const count = await this.history.transactionOf(target.userId, async (transaction) => {
         const { manager } = transaction;
         const slice = await this.endSlice(transaction, common, () => endSessions(manager, scope, target));
         if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them

@@ -12,6 +12,7 @@ export const ERROR_STATUS = {
   not_found: 404,
   method_not_allowed: 405,
   payload_too_large: 413,
+  unsupported_media_type: 415,
   slow_down: 429,
   unsupported_grant_type: 400, // RFC 6749 §5.2
 } as const;

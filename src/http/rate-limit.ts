@@ -9,8 +9,14 @@ export type UserLimit = 'read' | 'write';
 
 type RouteLimit = Exclude<Limit, 'bad_token' | 'connect'>;
 
-/** The limit of a route, or the function that chooses it for a request. */
-export type LimitOfRoute = RouteLimit | ((request: Request) => RouteLimit);
+/** The body chooses the limit; it is read only if one of them has room. */
+export interface LimitByBody {
+  readonly oneOf: readonly RouteLimit[];
+  readonly choose: (request: Request) => Promise<RouteLimit>;
+}
+
+/** The limit of a route, or the choice of one for a request. */
+export type LimitOfRoute = RouteLimit | LimitByBody;
 
 /** Counts the requests to a route towards a limit. No effect while RATE_LIMIT is off. */
 export const RateLimit = Reflector.createDecorator<LimitOfRoute>();
@@ -19,6 +25,9 @@ export const RateLimit = Reflector.createDecorator<LimitOfRoute>();
 export abstract class RateLimits {
   /** Counts a request, or a refused token, of an address. @throws OAuthError `slow_down` if the limit is exceeded */
   abstract count(limit: Limit, address: string | undefined): Promise<void>;
+
+  /** Returns whether requests of an address exceed a limit now, as far as this instance knows. Counts nothing. */
+  abstract isExceeded(limit: Limit, address: string | undefined): Promise<boolean>;
 
   /** Counts a request with a valid token of a user. @throws OAuthError `slow_down` if the limit is exceeded */
   abstract countUser(limit: UserLimit, userId: string): Promise<void>;

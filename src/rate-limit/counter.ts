@@ -50,6 +50,7 @@ export class Counter {
     try {
       const exceeded = await this.countIn(this.shared, key);
       this.failing = false;
+      if (exceeded) await this.remember(key, exceeded);
       return exceeded;
     } catch (error) {
       this.warnOnce(error);
@@ -57,10 +58,33 @@ export class Counter {
     }
   }
 
-  /** Beyond the bound, new keys are counted together, by their wider network. */
+  /** Whether the key is beyond the limit, as far as this instance knows: of Redis, it knows its own rejections. */
+  async isExceeded(key: string): Promise<boolean> {
+    const counted = await this.memory.get(await this.keyInMemory(key));
+    return counted !== null && counted.consumedPoints > this.points;
+  }
+
   private async countInMemory(key: string): Promise<Exceeded | undefined> {
+    return this.countIn(this.memory, await this.keyInMemory(key));
+  }
+
+  /** Beyond the bound, new keys are counted together, by their wider network. */
+  private async keyInMemory(key: string): Promise<string> {
     const isCounted = this.keys < this.mostKeys || (await this.memory.get(key)) !== null;
-    return this.countIn(this.memory, isCounted ? key : widerNetworkOf(key));
+    return isCounted ? key : widerNetworkOf(key);
+  }
+
+  /** Keeps a rejection of Redis for `isExceeded`, unless the memory is full. */
+  private async remember(key: string, exceeded: Exceeded): Promise<void> {
+    if (this.keys >= this.mostKeys || (await this.isExceeded(key))) return;
+    const milliseconds = Math.max(1, exceeded.milliseconds); // 0 would block for ever
+    this.forgetAfter(milliseconds);
+    await this.memory.block(key, milliseconds / 1000);
+  }
+
+  private forgetAfter(milliseconds: number): void {
+    this.keys++;
+    setTimeout(() => this.keys--, milliseconds).unref();
   }
 
   /** Warns if Redis answers but rejects the command (full, no permission); RedisConnection warns of a lost connection. */
@@ -74,8 +98,7 @@ export class Counter {
     try {
       const { isFirstInDuration } = await limiter.consume(key);
       if (isFirstInDuration && limiter === this.memory) {
-        this.keys++;
-        setTimeout(() => this.keys--, MINUTE_S * 1000).unref();
+        this.forgetAfter(MINUTE_S * 1000);
       }
       return undefined;
     } catch (rejection) {

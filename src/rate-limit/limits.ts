@@ -4,7 +4,14 @@ import type { Request } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { RateLimit, RateLimits, type Limit, type LimitOfRoute, type UserLimit } from '../http/rate-limit.js';
+import {
+  RateLimit,
+  RateLimits,
+  type Limit,
+  type LimitByBody,
+  type LimitOfRoute,
+  type UserLimit,
+} from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
@@ -38,6 +45,10 @@ export class Limits extends RateLimits {
     await this.consume(limit, network, { address: network });
   }
 
+  isExceeded(limit: Limit, address: string | undefined): Promise<boolean> {
+    return this.counters[limit].isExceeded(networkOf(address));
+  }
+
   async countUser(limit: UserLimit, userId: string): Promise<void> {
     await this.consume(limit, userId, { userId });
   }
@@ -67,7 +78,14 @@ export class RateLimitGuard implements CanActivate {
     const limit = this.reflector.get<LimitOfRoute | undefined>(RateLimit.KEY, context.getHandler());
     if (limit === undefined) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const counted = typeof limit === 'function' ? limit(request) : limit;
-    return this.limits.count(counted, request.ip).then(() => true);
+    if (typeof limit !== 'string') return this.countByBody(limit, request);
+    return this.limits.count(limit, request.ip).then(() => true);
+  }
+
+  private async countByBody({ oneOf, choose }: LimitByBody, request: Request): Promise<true> {
+    const exceeded = await Promise.all(oneOf.map((limit) => this.limits.isExceeded(limit, request.ip)));
+    const limit = exceeded.includes(false) ? await choose(request) : oneOf[0]!;
+    await this.limits.count(limit, request.ip);
+    return true;
   }
 }

@@ -4,7 +4,11 @@ import type { Settings } from '../config/settings/settings.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Limits, RateLimitGuard } from './limits.js';
 
-const NO_LIMITS: RateLimits = { count: async () => undefined, countUser: async () => undefined };
+const NO_LIMITS: RateLimits = {
+  count: async () => undefined,
+  isExceeded: async () => false,
+  countUser: async () => undefined,
+};
 
 /** Provides RateLimits. While RATE_LIMIT is off no guard is registered, so requests cost nothing. */
 @Global()

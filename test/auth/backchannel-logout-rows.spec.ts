@@ -62,7 +62,7 @@ describe('the rows of a logout by the provider', () => {
       const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
       signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-      signOuts = new SignOutService(history, audit);
+      signOuts = new SignOutService(history, audit, sql);
       logout = new BackchannelLogout(
         {
           verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),

@@ -183,17 +183,22 @@ describe('bad input', () => {
     ['an array', { 'Content-Type': JSON_TYPE }, '[{"refresh_token":"a"}]'],
     ['prototype keys', { 'Content-Type': JSON_TYPE }, '{"__proto__":{"refresh_token":"a"}}'],
     ['plain text', { 'Content-Type': 'text/plain' }, 'refresh_token=a'],
-    ['no gzip', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, '{}'],
-    ['JSON over 64 KiB', { 'Content-Type': JSON_TYPE }, `{"refresh_token":"${'x'.repeat(65_536)}"}`, 413],
-    ['a form over 64 KiB', { 'Content-Type': FORM_TYPE }, `refresh_token=${'x'.repeat(65_536)}`, 413],
+    ['no gzip', { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, '{}', 415],
+    ['JSON over 20 KiB', { 'Content-Type': JSON_TYPE }, `{"refresh_token":"${'x'.repeat(20_480)}"}`, 413],
+    ['a form over 20 KiB', { 'Content-Type': FORM_TYPE }, `refresh_token=${'x'.repeat(20_480)}`, 413],
+    ['251 values', { 'Content-Type': JSON_TYPE }, JSON.stringify({ a: Array(250).fill(1) })],
     [
       'a gzip bomb',
       { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' },
       gzipSync(Buffer.alloc(1e7, ' ')),
-      413,
+      415,
     ],
   ])('a body: %s', async (_name, headers, body, status = 400) => {
-    const error = status === 413 ? 'payload_too_large' : 'invalid_request';
+    const errors = new Map([
+      [413, 'payload_too_large'],
+      [415, 'unsupported_media_type'],
+    ]);
+    const error = errors.get(status) ?? 'invalid_request';
     expectError(await postRaw('/oauth2/refresh', headers, body), status, error);
   });
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import request from 'supertest';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 import { dump } from '../support/database.js';
@@ -117,9 +116,9 @@ describe('input', () => {
     await request(url).get(`/oauth2/authorize?provider=stub&${blank}`).expect(200);
   });
 
-  it('JSON may be compressed, begin with a byte order mark, and name UTF-8', async () => {
+  it('JSON may begin with a byte order mark, and name UTF-8', async () => {
     const good = `{"refresh_token":"${tokens.refresh_token}"}`;
-    await refresh(gzipSync(good), { 'Content-Encoding': 'gzip' }).expect(200);
+    await refresh(good, { 'Content-Encoding': 'identity' }).expect(200);
     await refresh(`\ufeff${good}`).expect(200);
     await refresh(good, { 'Content-Type': 'application/json; charset=UTF-8' }).expect(200);
     const utf16 = { 'Content-Type': 'application/json; charset=utf-16le' };
@@ -136,7 +135,6 @@ describe('input', () => {
     const deep = `${'['.repeat(101)}${']'.repeat(101)}`;
     for (const body of [`{"refresh_token":"${tokens.refresh_token}","a":${deep}}`, deep]) {
       await expectRefused(refresh(body));
-      await expectRefused(refresh(gzipSync(body), { 'Content-Encoding': 'gzip' }));
     }
   });
 
@@ -160,7 +158,7 @@ describe('input', () => {
     for (const body of [`{"a":${secret}}`, `${secret}{}`, `{"a":"${secret}`, `{"a":"${secret}\n"}`])
       await refresh(body).expect(400);
     await refresh('{}', { 'Content-Type': `application/json; charset=${secret}` }).expect(400);
-    await refresh('{}', { 'Content-Encoding': secret }).expect(400);
+    await refresh('{}', { 'Content-Encoding': secret }).expect(415);
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
     await refresh(`${secret}&`.repeat(101), form).expect(400);
     await refresh(secret, { 'Content-Type': 'text/plain' }).expect(400);

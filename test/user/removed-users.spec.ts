@@ -87,7 +87,7 @@ describe.each([
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const idTokens = new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql);
     codes = new AuthorizationCodes(dataSource, sql, idTokens);
-    const signOuts = new SignOutService(history, audit);
+    const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(
       signOuts,
       history,

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { type Origin, From } from '../../audit/audit-event.js';
-import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import type { RevokeReason } from '../../events.js';
@@ -48,11 +47,13 @@ export class RevokeController {
     @From() origin: Origin,
     @Ip() address?: string,
   ): Promise<Record<string, never>> {
-    const inspected = await this.tokens.inspect(token);
+    // Beyond the limit a valid token is still accepted (docs/security.md#requests), so the limit only chooses the batch.
+    const isSuspect = await this.limits.isExceeded('bad_token', address);
+    const inspected = await this.tokens.inspect(token, isSuspect);
     if (inspected) await this.signOuts.signOut('session', inspected.session, origin, { reason });
     else {
-      await this.limits.count('bad_token', address); // never refuses a valid token (contract §2, RATE_LIMIT)
-      await this.sql.query(CONFIRM_READ, []); // its session may have been ended before
+      await this.limits.count('bad_token', address);
+      await this.sql.confirmRead(); // its session may have been ended before
     }
     return {};
   }

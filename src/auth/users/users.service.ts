@@ -5,7 +5,6 @@ import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
 import { PresenceStore } from '../../channel/presence.store.js';
-import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
 import { Sql } from '../../database/statements/sql.js';
 import { removeDevices } from '../../device/device.store.js';
 import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
@@ -81,7 +80,7 @@ export class UsersService {
    * @throws OAuthError `not_found`
    */
   async suspend(userId: string, suspended: boolean, origin: Origin): Promise<void> {
-    const isKnown = await this.history.transaction(async ({ manager }) => {
+    const isKnown = await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await holdForAudit(manager, userId);
       if (provider === undefined) return false;
       const event = suspended ? 'user_suspended' : 'user_restored';
@@ -120,7 +119,7 @@ export class UsersService {
     await removeMostEvents(this.dataSource, userId);
     await this.presence.forget(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
-    const isRemoved = await this.history.transaction(async ({ manager }) => {
+    const isRemoved = await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await holdForAudit(manager, userId, 'UPDATE');
       if (provider === undefined) return false;
       await removeDevices(manager, userId);
@@ -150,7 +149,7 @@ export class UsersService {
 
   /** Confirmed first: a concurrent removal may not be on the standby yet (CONFIRM_READ). */
   private async notFound(): Promise<never> {
-    await this.sql.query(CONFIRM_READ, []);
+    await this.sql.confirmRead();
     throw noSuchUser();
   }
 }

@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { Events } from '../../events.js';
 import { apart, inSpan, statementFacts } from '../../spans.js';
 import { coalesce } from './coalesce.js';
+import { CONFIRM_READ } from './confirm-read.js';
 import { keepsSession, poolOf } from '../pool/data-source.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
@@ -15,6 +16,8 @@ export interface Statement {
 export class Sql {
   private readonly pool: Pool;
   private readonly named: boolean;
+  /** Runs CONFIRM_READ; concurrent calls are batched. */
+  readonly confirmRead: () => Promise<void>;
 
   /** @param distributed whether the tables are on a Citus cluster, on which some statements have another form */
   constructor(
@@ -24,6 +27,11 @@ export class Sql {
   ) {
     this.pool = poolOf(dataSource);
     this.named = keepsSession(dataSource);
+    const confirm = this.together('confirm-read', async (calls: undefined[]) => {
+      await this.query(CONFIRM_READ, []);
+      return calls;
+    });
+    this.confirmRead = () => confirm(undefined);
   }
 
   /** Runs one statement in its own transaction, and returns its rows. */

@@ -1,146 +1,96 @@
-import { parse } from 'node:querystring';
-import { NotFoundException } from '@nestjs/common';
-import { raw, type NextFunction, type Request, type RequestHandler } from 'express';
-import { routeOf } from '../server/route-table.js';
+import { raw, type Request, type RequestHandler, type Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { currentTracer } from '../../spans.js';
+import type { RateLimits } from '../rate-limit.js';
+import { neitherJsonNorForm, parseBody } from './parse-body.js';
 
-/** Bytes of a body after decompression (contract §3). */
-const LARGEST_BODY = 64 * 1024;
-/** Levels of a member's value (contract §3). Encoders recurse: a deeper value could be stored, but not sent. */
-const DEEPEST_VALUE = 100;
-const MOST_PARAMETERS = 100;
-const JSON_TYPE = 'application/json';
-const FORM_TYPE = 'application/x-www-form-urlencoded';
-
-const UNREADABLE = 'the body could not be read';
-
-/** Parameters of a form: a text each, or the texts of a repeated one. */
-export class Form {
-  readonly [name: string]: unknown;
+/** What a route accepts as a body (docs/security.md#requests). */
+export interface BodyLimits {
+  readonly kibibytes: number;
+  /** Values of JSON. */
+  readonly values: number;
+  /** Whether `Content-Encoding` may be another than `identity`. */
+  readonly mayBeCompressed: boolean;
 }
 
-const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
+const TYPES = ['application/json', 'application/x-www-form-urlencoded'];
 
-/** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
-export const readBody: RequestHandler = (request, response, next) => {
-  if (!sendsBody(request)) return next();
-  if (!routeOf(request)) return next(new NotFoundException());
-  if (isPlain(request)) return readPlain(request, next);
-  readBytes(request, response, (error?: unknown) => {
-    if (error !== undefined) return next(readError(error));
-    parseInto(request, request.body as Buffer | undefined, next);
-  });
-};
+/** Reads bodies of routes with the same limits. */
+export class BodyReader {
+  private readonly readBytes: RequestHandler;
 
-/** Returns the error for a body of another kind, or for JSON that is no object. */
-export function neitherJsonNorForm(): OAuthError {
-  return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
+  constructor(private readonly limits: BodyLimits) {
+    const { kibibytes, mayBeCompressed: inflate } = limits;
+    this.readBytes = raw({ limit: kibibytes * 1024, inflate, type: TYPES });
+  }
+
+  /** @throws OAuthError if the body cannot be read; an error of another kind is the service's fault */
+  async read(request: Request, response: Response): Promise<object> {
+    const body = await new Promise<unknown>((resolve, reject) => {
+      this.readBytes(request, response, (error?: unknown) =>
+        error === undefined ? resolve(request.body) : reject(this.toError(error)),
+      );
+    });
+    if (!Buffer.isBuffer(body)) throw neitherJsonNorForm(); // another media type
+    return parseBody(body, request.headers['content-type']!, this.limits.values);
+  }
+
+  /** Maps an error of body-parser without its message, which quotes the body. */
+  private toError(error: unknown): Error {
+    const { status, type } = error as { status?: number; type?: string };
+    if (type === 'entity.too.large') {
+      const { kibibytes } = this.limits;
+      return new OAuthError('payload_too_large', `the body must not be larger than ${kibibytes} KiB`);
+    }
+    if (type === 'encoding.unsupported') {
+      return new OAuthError('unsupported_media_type', 'this Content-Encoding is not accepted here');
+    }
+    if (status === undefined || status >= 500) return error as Error;
+    return new OAuthError('invalid_request', 'the body could not be read');
+  }
+}
+
+/**
+ * Body of a request until a handler's parameter needs it: guards run before, so a request that a limit or the authentication refuses
+ * costs no reading.
+ */
+export class UnreadBody {
+  private value: Promise<object> | undefined;
+
+  constructor(
+    private readonly request: Request,
+    private readonly response: Response,
+    private readonly limits: RateLimits,
+  ) {}
+
+  /**
+   * Reads a JSON object, a JSON array or a form, once. Each failure counts for the address.
+   * @throws OAuthError `invalid_request`, `payload_too_large`, `unsupported_media_type` or `slow_down`
+   */
+  read(reader: BodyReader): Promise<object> {
+    return (this.value ??= this.readWith(reader));
+  }
+
+  private async readWith(reader: BodyReader): Promise<object> {
+    try {
+      return await reader.read(this.request, this.response);
+    } catch (error) {
+      if (error instanceof OAuthError) await this.limits.count('bad_token', this.request.ip);
+      throw error;
+    } finally {
+      this.request.body = this; // body-parser has put the bytes there
+    }
+  }
+}
+
+/** Puts an `UnreadBody` into `request.body`. */
+export function deferBodies(limits: RateLimits): RequestHandler {
+  return (request, response, next) => {
+    if (sendsBody(request)) request.body = new UnreadBody(request, response, limits);
+    next();
+  };
 }
 
 function sendsBody({ headers }: Request): boolean {
   const { 'content-length': length, 'transfer-encoding': chunked } = headers;
   return chunked !== undefined || (length !== undefined && length !== '0');
-}
-
-/** Whether a body has a known length and is not compressed. body-parser takes three times as long (docs/benchmark.md). */
-function isPlain({ headers }: Request): boolean {
-  const type = headers['content-type'];
-  return (
-    (type === JSON_TYPE || type === FORM_TYPE) &&
-    headers['content-encoding'] === undefined &&
-    headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length']) <= LARGEST_BODY
-  );
-}
-
-/** Node.js enforces `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
-function readPlain(request: Request, next: NextFunction): void {
-  const chunks: Buffer[] = [];
-  let isDone = false;
-  const settle = (bytes: Buffer | undefined): void => {
-    if (isDone) return; // `aborted` is followed by `error`
-    isDone = true;
-    if (bytes) parseInto(request, bytes, next);
-    else next(new OAuthError('invalid_request', UNREADABLE));
-  };
-  const bound = currentTracer()?.bind(settle) ?? settle; // events of a request have no trace context
-  const fail = (): void => bound(undefined);
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => bound(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
-  request.on('aborted', fail).on('error', fail);
-}
-
-function parseInto(request: Request, bytes: Buffer | undefined, next: NextFunction): void {
-  try {
-    if (bytes === undefined) throw neitherJsonNorForm(); // another media type
-    const contentType = request.headers['content-type']!;
-    requireUtf8(contentType);
-    request.body = /^[^;]*json/i.test(contentType)
-      ? parseJson(bytes.toString())
-      : parseForm(bytes.toString());
-  } catch (error) {
-    return next(error);
-  }
-  next();
-}
-
-/** RFC 8259 §8.1, RFC 6749 Appendix B. */
-function requireUtf8(contentType: string): void {
-  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(contentType)?.[1];
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    throw new OAuthError('invalid_request', 'the body must be UTF-8');
-  }
-}
-
-/** Parses a JSON object or array; an empty body is `{}`. Of equal members the last counts (RFC 8259 §4). */
-function parseJson(text: string): object {
-  const json = text.startsWith('\ufeff') ? text.slice(1) : text;
-  let value: unknown;
-  try {
-    value = json === '' ? {} : JSON.parse(json);
-  } catch {} // its message quotes the body
-  if (typeof value !== 'object' || value === null) {
-    throw new OAuthError('invalid_request', 'the body is not valid JSON');
-  }
-  if (isDeeper(value, DEEPEST_VALUE + 1)) {
-    throw new OAuthError('invalid_request', `JSON must not be nested deeper than ${DEEPEST_VALUE}`);
-  }
-  return value;
-}
-
-/** @param most number of levels, which bounds the recursion */
-function isDeeper(value: object, most: number): boolean {
-  if (most === 0) return true;
-  for (const member of Object.values(value) as unknown[]) {
-    if (typeof member === 'object' && member !== null && isDeeper(member, most - 1)) return true;
-  }
-  return false;
-}
-
-/** Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could have two names. */
-function parseForm(text: string): Form {
-  let parameters = 1;
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
-    if (++parameters > MOST_PARAMETERS) {
-      throw new OAuthError('invalid_request', `a form must not have more than ${MOST_PARAMETERS} parameters`);
-    }
-  }
-  // Not copied: `__proto__` must stay a member like any other.
-  return Object.setPrototypeOf(parse(text, '&', '=', { maxKeys: 0 }), Form.prototype) as Form;
-}
-
-/** Maps an error of body-parser without its message, which quotes the body. */
-function readError(error: unknown): unknown {
-  const { status, type } = error as { status?: number; type?: string };
-  if (type === 'entity.too.large') {
-    return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB');
-  }
-  if (status === undefined || status >= 500) return error;
-  const reason = type === 'encoding.unsupported' ? 'this Content-Encoding is not supported' : UNREADABLE;
-  return new OAuthError('invalid_request', reason);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,12 +1,15 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
-import { isObject } from './body.js';
+import type { BodyLimits } from './body.js';
+import { isObject } from './parse-body.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
+const COMPRESSED = 'latchkey:compressed';
 const MEMBERS = 'latchkey:members';
 
 // Names of rules in class-validator's storage; the first constraint of a rule is for openapi/.
 export const ANY_JSON = 'anyJson';
+const ANY_OBJECT = 'anyObject';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
@@ -15,6 +18,21 @@ export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
   return Reflect.hasMetadata(OAUTH, dto);
+}
+
+/** Marks a DTO of a body that may be compressed: it comes from a backend, after its authentication. */
+export const MayBeCompressed = (): ClassDecorator => SetMetadata(COMPRESSED, true);
+
+/** Values of a body without any-JSON members. The largest DTO has 12; unknown members are ignored. */
+const MOST_VALUES = 250;
+
+/** Returns the limits of a body (docs/security.md#requests). @param rules names of the rules of its members */
+export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]): BodyLimits {
+  return {
+    kibibytes: speaksOAuth(dto) ? 20 : 64,
+    values: rules.includes(ANY_JSON) || rules.includes(ANY_OBJECT) ? Infinity : MOST_VALUES,
+    mayBeCompressed: Reflect.hasMetadata(COMPRESSED, dto),
+  };
 }
 
 export interface TextRule {
@@ -63,7 +81,7 @@ export function membersOf(dto: Type, name: string): Type | undefined {
 
 /** Requires a JSON object, with any members. */
 export function AnyObject(): PropertyDecorator {
-  return ruleOf('anyObject', isObject, 'a JSON object');
+  return ruleOf(ANY_OBJECT, isObject, 'a JSON object');
 }
 
 /** Allows any JSON value, also `null` and the empty text, or nothing. */

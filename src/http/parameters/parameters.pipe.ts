@@ -1,8 +1,9 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Form, isObject, neitherJsonNorForm } from './body.js';
-import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
+import { BodyReader, UnreadBody } from './body.js';
+import { ANY_JSON, bodyLimitsOf, membersOf, speaksOAuth } from './parameter.js';
+import { Form, isObject, neitherJsonNorForm } from './parse-body.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;
@@ -15,6 +16,7 @@ interface Shape {
     readonly dto?: Type | undefined;
   }[];
   readonly isOAuth: boolean;
+  readonly body: BodyReader;
   readonly accepts: (dto: Dto) => boolean;
 }
 
@@ -29,8 +31,14 @@ export class ParametersPipe implements PipeTransform {
 
   transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
-    const { members, isOAuth } = this.shapeOf(metatype);
+    const { members, body } = this.shapeOf(metatype);
     if (members.length === 0) return value;
+    if (value instanceof UnreadBody) return value.read(body).then((read) => this.validate(read, metatype));
+    return this.validate(value, metatype);
+  }
+
+  private validate(value: unknown, metatype: Type): object {
+    const { isOAuth } = this.shapeOf(metatype);
     if (!isObject(value)) throw neitherJsonNorForm();
     if (!isOAuth && value instanceof Form) {
       throw new OAuthError('invalid_request', 'the body must be a JSON object');
@@ -63,7 +71,13 @@ export class ParametersPipe implements PipeTransform {
         isNullable: nullable.includes(name),
         dto: membersOf(metatype, name),
       }));
-      shape = { members, isOAuth: speaksOAuth(metatype), accepts: compileRules(rules) };
+      const body = new BodyReader(
+        bodyLimitsOf(
+          metatype,
+          rules.map(({ name }) => name),
+        ),
+      );
+      shape = { members, isOAuth: speaksOAuth(metatype), body, accepts: compileRules(rules) };
       this.shapes.set(metatype, shape);
     }
     return shape;

@@ -8,7 +8,8 @@ import type { Settings } from '../../config/settings/settings.js';
 import { Events } from '../../events.js';
 import { currentTracer } from '../../spans.js';
 import { KEPT_ADDRESSES } from '../network.js';
-import { readBody } from '../parameters/body.js';
+import { deferBodies } from '../parameters/body.js';
+import { RateLimits } from '../rate-limit.js';
 import { corsFor, options } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
@@ -28,7 +29,8 @@ export async function createApp(
   const events = app.get(Events);
   const tracer = currentTracer();
   if (tracer) app.use(tracer.request); // first, so that the others run within the request's span
-  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody));
+  const bodies = deferBodies(app.get(RateLimits));
+  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, bodies));
   refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;
 }

@@ -1,5 +1,11 @@
 import { Expose } from 'class-transformer';
-import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import {
+  AnyJson,
+  MayBeCompressed,
+  OptionalInteger,
+  OptionalText,
+  RequiredText,
+} from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
 
 // Contract §7: names of the service's own events, and of Socket.IO's.
@@ -30,6 +36,7 @@ const EVENT = {
 const LONGEST_TTL = 31_536_000;
 
 /** Body of POST /push (contract §4). */
+@MayBeCompressed()
 export class PushDto {
   /** The user who receives the event. */
   @RequiredText(A_UUID)

@@ -7,6 +7,7 @@ import { IdempotencyStore } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/statements/sql.js';
+import { Turns } from '../../database/statements/turns.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
@@ -57,6 +58,9 @@ const UNKEPT = {
 export class RealtimeService {
   private readonly findTarget: (event: NewEvent) => Promise<Row | undefined>;
 
+  /** Events of a user wait for the lock of the channel, each with a connection: one at a time. */
+  private readonly turns = new Turns('too many events of one user');
+
   constructor(
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
@@ -89,9 +93,10 @@ export class RealtimeService {
       return { id: pushed.id, offset: pushed.offset, online };
     };
     const content = [userId, event, data, deviceId, ttl];
-    const answer = await (idempotencyKey === undefined
-      ? push()
-      : this.idempotency.once(idempotencyKey, content, push));
+    const run = (): Promise<Pushed> =>
+      idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, content, push);
+    // An event with `ttl` 0 takes no lock, and shares its statement.
+    const answer = await (ttl === 0 && idempotencyKey === undefined ? run() : this.turns.take(userId, run));
     if (pushed) this.events.emit('channel.appended', pushed);
     return answer;
   }

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Raw, type Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { plainArray } from '../../database/statements/plain-array.js';
+import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
 import { selectUser } from '../../user/user.sql.js';
 import type { AccessTokenClaims } from './access-token.js';
@@ -24,19 +26,56 @@ export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 
   readonly claimsVersion?: number;
 }
 
+interface Row {
+  readonly tokenHash: Buffer;
+  readonly jkt: Buffer | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+type Lookup = (session: Session) => Promise<Row | undefined>;
+
+const selectLive = (more: string, from: string, session: string): string => `
+    SELECT ${more} token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
+    FROM ${from} WHERE ${session} AND signed_out_at IS NULL AND expires_at > now()`;
+
+const FIND = {
+  name: 'refresh-token',
+  text: selectLive('', 'refresh_tokens', 'user_id = $1 AND session_id = $2'),
+};
+const FIND_EACH = {
+  name: 'refresh-tokens',
+  text: selectLive(
+    'place::int,',
+    `unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (for_user, for_session, place), refresh_tokens`,
+    'user_id = for_user AND session_id = for_session',
+  ),
+};
+
 /** Looks up tokens of either kind, for revocation and introspection. */
 @Injectable()
 export class TokenInspector {
+  private readonly findLive: Lookup;
+  private readonly findSuspect: Lookup;
+
   constructor(
     private readonly accessTokens: AccessTokenVerifier,
     @InjectRepository(RefreshToken) private readonly refreshTokens: Repository<RefreshToken>,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+    private readonly sql: Sql,
+  ) {
+    const read = (sessions: Session[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
+    this.findLive = sql.together('refresh-token', read);
+    this.findSuspect = sql.together('refresh-token-suspect', read);
+  }
 
-  /** @returns undefined for a token that is unknown, expired or ended */
-  async inspect(token: string): Promise<InspectedToken | undefined> {
+  /**
+   * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own, so others do not wait
+   * @returns undefined for a token that is unknown, expired or ended
+   */
+  async inspect(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
     const held = parseRefreshToken(token);
-    return held ? this.inspectRefreshToken(token, held) : this.inspectAccessToken(token);
+    if (!held) return this.inspectAccessToken(token);
+    return this.inspectRefreshToken(token, held, isSuspect ? this.findSuspect : this.findLive);
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
@@ -65,18 +104,29 @@ export class TokenInspector {
   private async inspectRefreshToken(
     token: string,
     { session, authentication }: HeldToken,
+    find: Lookup,
   ): Promise<InspectedToken | undefined> {
-    const { userId, sessionId } = session;
-    const stored = await this.refreshTokens.findOneBy({
-      userId,
-      sessionId,
-      signedOutAt: IsNull(),
-      expiresAt: Raw((column) => `${column} > now()`), // the database's clock (contract §5)
-    });
+    const stored = await find(session);
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
     const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
     return { session, authentication, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
+  }
+
+  private async readEach(sessions: readonly Session[]): Promise<(Row | undefined)[]> {
+    const columns = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
+    if (sessions.length === 1)
+      return [
+        (
+          await this.sql.query<Row>(
+            FIND,
+            columns.map(([id]) => id),
+          )
+        )[0],
+      ];
+    const rows = await this.sql.query<Row & { readonly place: number }>(FIND_EACH, columns.map(plainArray));
+    const found = new Map(rows.map((row) => [row.place, row]));
+    return sessions.map((_, i) => found.get(i + 1));
   }
 }
 

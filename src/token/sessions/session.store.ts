@@ -1,4 +1,6 @@
 import type { EntityManager } from 'typeorm';
+import { plainArray } from '../../database/statements/plain-array.js';
+import type { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
 import { OPEN } from './session.sql.js';
 
@@ -43,6 +45,55 @@ const END = ending(`
     $2 = 'all'
     OR $2 = 'device' AND device_id = $4
     OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END`);
+
+/** Whether a user has a session in a scope that a sign-out would end, as SQL. Each condition is a range of the index. */
+const hasOpen = (user: string, scope: string, session: string, device: string): string => {
+  const sessions = `FROM refresh_tokens WHERE user_id = ${user}`;
+  const exists = (which: string): string => `EXISTS (SELECT ${sessions} AND ${OPEN} AND ${which})`;
+  return `CASE ${scope}
+      WHEN 'session' THEN EXISTS (SELECT ${sessions} AND session_id = ${session} AND signed_out_at IS NULL)
+      WHEN 'device' THEN ${exists(`device_id = ${device}`)}
+      WHEN 'others' THEN CASE WHEN ${device} IS NULL THEN ${exists(`session_id <> ${session}`)}
+        ELSE ${exists(`device_id < ${device}`)} OR ${exists(`device_id > ${device}`)} OR ${exists('device_id IS NULL')} END
+      ELSE ${exists('true')} END`;
+};
+
+const HAS_OPEN = {
+  name: 'session-has-open',
+  text: `SELECT ${hasOpen('$1', '$2::text', '$3::uuid', '$4::uuid')} AS "hasOpen"`,
+};
+
+const HAVE_OPEN = {
+  name: 'sessions-have-open',
+  text: `
+    SELECT ${hasOpen('n.user_id', 'n.scope', 'n.session_id', 'n.device_id')} AS "hasOpen"
+    FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[])
+      WITH ORDINALITY AS n (user_id, scope, session_id, device_id, place)
+    ORDER BY place`,
+};
+
+export interface ToEnd {
+  readonly scope: SessionScope;
+  readonly target: ScopeOf;
+}
+
+/** Finds out, without a lock, for which of several sign-outs there is a session to end. */
+export async function haveOpenSessions(sql: Sql, signOuts: readonly ToEnd[]): Promise<boolean[]> {
+  const columns = [
+    signOuts.map(({ target }) => target.userId),
+    signOuts.map(({ scope }) => scope),
+    signOuts.map(({ target }) => target.sessionId),
+    signOuts.map(({ target }) => target.deviceId),
+  ];
+  const rows =
+    signOuts.length === 1
+      ? await sql.query<{ hasOpen: boolean }>(
+          HAS_OPEN,
+          columns.map(([value]) => value),
+        )
+      : await sql.query<{ hasOpen: boolean }>(HAVE_OPEN, columns.map(plainArray));
+  return rows.map((row) => row.hasOpen);
+}
 
 /**
  * Ends a slice of sessions, device by device. After the commit their access tokens are rejected, since verification reads the

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import request from 'supertest';
+import { Events } from '../../src/events.js';
+import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
+import { query } from '../support/database.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
+
+const BAD_TOKENS = 10;
+const CALLS = 40;
+
+const madeUp = (): string =>
+  makeRefreshToken({ userId: randomUUID(), sessionId: randomUUID(), deviceId: null });
+
+/** Revocation needs no credential: each made-up token cost two statements with a connection each, also beyond the limit. */
+describe('made-up refresh tokens at POST /oauth2/revoke', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let batches: Map<string, number>;
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...provider.env(),
+      TRUST_PROXY: 'loopback',
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
+    });
+    service.app.get(Events).on('statement.shared', ({ name }) => {
+      batches.set(name, (batches.get(name) ?? 0) + 1);
+    });
+  });
+  beforeEach(() => {
+    batches = new Map();
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  const revoke = (token: string, from: string) =>
+    request(service.url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token });
+
+  it('hold two connections at most', async () => {
+    const client = new pg.Client(service.databaseUrl);
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE refresh_tokens IN ACCESS EXCLUSIVE MODE');
+    // From several addresses, which the limit does not yet refuse.
+    const calls = Array.from({ length: CALLS }, async (_, i) => revoke(madeUp(), `192.0.2.${i}`));
+    const waits = async (): Promise<number> => {
+      const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await query(service.databaseUrl, text)).length;
+    };
+    await until(async () => (await waits()) > 0);
+    for (let i = 0; i < 20; i++) expect(await waits()).toBeLessThanOrEqual(2);
+    await client.query('ROLLBACK');
+    await client.end();
+    await Promise.all(calls);
+  });
+
+  it('beyond the limit: apart from those of others, without a second statement; a valid token is revoked', async () => {
+    const address = '198.51.100.1';
+    const seen = [];
+    for (let i = 0; i < BAD_TOKENS + 10; i++) seen.push((await revoke(madeUp(), address)).status);
+    expect(seen).toEqual([...Array<number>(BAD_TOKENS).fill(200), ...Array<number>(10).fill(429)]);
+    expect(batches.get('refresh-token')).toBe(BAD_TOKENS + 1);
+    expect(batches.get('refresh-token-suspect')).toBe(9);
+    expect(batches.get('confirm-read')).toBe(BAD_TOKENS);
+    const { refresh_token, access_token } = await signIn(service.url);
+    await revoke(refresh_token, address).expect(200);
+    await bearer(service.url, access_token).get('/me').expect(401);
+  });
+});
