@@ -50,7 +50,7 @@ describe('made-up refresh tokens at POST /oauth2/revoke', () => {
     // From several addresses, which the limit does not yet refuse.
     const calls = Array.from({ length: CALLS }, async (_, i) => revoke(madeUp(), `192.0.2.${i}`));
     const waits = async (): Promise<number> => {
-      const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'token_hash'`;
       return (await query(service.databaseUrl, text)).length;
     };
     await until(async () => (await waits()) > 0);
