@@ -4,6 +4,7 @@ import { isObject } from './body.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const MEMBERS = 'latchkey:members';
+const KNOWN_ONLY = 'latchkey:known-only';
 
 // Names of rules in class-validator's storage; the first constraint of a rule is for openapi/.
 export const ANY_JSON = 'anyJson';
@@ -15,6 +16,13 @@ export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
   return Reflect.hasMetadata(OAUTH, dto);
+}
+
+/** Marks the query of a search: an unknown parameter is an error, since the answer would look like what was searched for. */
+export const KnownOnly = (): ClassDecorator => SetMetadata(KNOWN_ONLY, true);
+
+export function isKnownOnly(dto: Type): boolean {
+  return Reflect.hasMetadata(KNOWN_ONLY, dto);
 }
 
 export interface TextRule {
