@@ -197,7 +197,8 @@ describe.each([
       Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
     await users.suspend(idOf(ada), true, BACKEND);
     let during: Promise<unknown[]> | undefined;
-    const forget = AuditStore.prototype.forget;
+    // oxlint-disable-next-line typescript/unbound-method -- called with its object
+    const { forget } = AuditStore.prototype;
     jest.spyOn(AuditStore.prototype, 'forget').mockImplementation(async function (this: AuditStore, ...call) {
       // The second call is in the transaction of the removal, which has the lock.
       if (call[2] !== undefined) {
