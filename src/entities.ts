@@ -12,10 +12,12 @@ import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { RefreshToken } from './token/sessions/refresh-token.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
+import { VoidClaims } from './user/void-claims.entity.js';
 
 /** All entities, for the data source and for the test that compares them with the schema. */
 export const ENTITIES = [
   User,
+  VoidClaims,
   Device,
   RefreshToken,
   AccessToken,

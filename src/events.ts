@@ -25,6 +25,14 @@ export interface ChangedClaims {
   readonly until: Date;
 }
 
+/** Claims of a user who was removed: they are no longer those of the id. */
+export interface VoidedClaims {
+  readonly userId: string;
+  readonly voidedAt: Date;
+  /** When the last token that was issued before expires at the latest. */
+  readonly until: Date;
+}
+
 /** Why a client ended its session (contract §4, POST /oauth2/revoke). */
 export type RevokeReason = 'user' | 'key_lost' | 'storage_lost' | 'replaced';
 
@@ -55,6 +63,7 @@ export interface ServiceState {
   readonly endedSessionStreams: number;
   /** Seconds. */
   readonly webhookDelay: number;
+  readonly webhookEventsSetAside: number;
   readonly auditEventsLeftOut: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
@@ -68,6 +77,8 @@ export interface DomainEvents {
   'session.ended': [EndedSession];
   /** The claims of a user have changed. Emitted on every instance within 1 s (contract §5); of several changes the last one. */
   'claims.changed': [ChangedClaims];
+  /** A user with changed claims was removed. Emitted on every instance within 1 s. */
+  'claims.voided': [VoidedClaims];
   /** The ended sessions and changed claims were read. `cursor`: begin of the next reading (EndedSessionStore.past); null until all are known. */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */

@@ -21,10 +21,12 @@ const COLUMNS = `claims_version::float8 AS version, coalesce(provider_claims, '{
 
 const FIND = {
   name: 'claims',
-  text: `SELECT user_id AS "userId", ${COLUMNS} FROM users WHERE user_id = ANY ($1::uuid[])`,
+  text: `SELECT user_id AS "userId", ${COLUMNS} FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
 };
 
-const LOCK = `SELECT ${COLUMNS}, provider AS name, suspended_at IS NOT NULL AS suspended FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+const LOCK = `
+  SELECT ${COLUMNS}, provider AS name, suspended_at IS NOT NULL AS suspended FROM users
+  WHERE user_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`;
 // Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
 // With a new version, too: another instance must not take its old claims of a source for the current ones.

@@ -7,7 +7,7 @@ const FIND = {
   name: 'profiles',
   text: `
     SELECT user_id, username, email, avatar_url, created_at, coalesce(claims, '{}') AS claims
-    FROM users WHERE user_id = ANY ($1::uuid[])`,
+    FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
 };
 
 @Injectable()

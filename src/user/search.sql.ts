@@ -50,7 +50,7 @@ export function conditionsOf(filter: UserFilter): Conditions {
   const { userId, email, prefix, role, suspended, provider } = filter;
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${FIRST_PARAMETER - 1 + values.push(value)}`;
-  const all: string[] = [];
+  const all = ['removed_at IS NULL'];
   const finders: Finder[] = [];
   const findBy = (...ofWeek: readonly string[]): void => {
     finders.push({ ofWeek: ofWeek.map((one) => `${WEEK} = week AND ${one}`), needsBitmap: false });
@@ -80,7 +80,7 @@ export function conditionsOf(filter: UserFilter): Conditions {
     all.push(`provider = ${parameter(provider)}`);
     findBy(all.at(-1)!);
   }
-  return { fits: all.join(' AND ') || 'true', finders, values };
+  return { fits: all.join(' AND '), finders, values };
 }
 
 // `$1` and `$2` are a place. With `infinity`, the list begins at the newest user.

@@ -13,6 +13,7 @@ import type { Claims } from './claims.js';
 @Index('users_provider', { synchronize: false })
 @Index('users_suspended_at', { synchronize: false })
 @Index('users_roles', { synchronize: false })
+@Index('users_removed_at', ['removedAt', 'userId'], { where: 'removed_at IS NOT NULL' })
 @Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
 export class User {
   @PrimaryColumn('uuid', { name: 'user_id' })
@@ -69,6 +70,10 @@ export class User {
   /** A suspended user cannot sign in (contract §9). */
   @Column('timestamptz', { name: 'suspended_at', nullable: true })
   suspendedAt!: Date | null;
+
+  /** The user was suspended, and removed: of them, the id is left, and sign-ins are refused (docs/support.md). */
+  @Column('timestamptz', { name: 'removed_at', nullable: true })
+  removedAt!: Date | null;
 
   /** Last use of a session, to the minute. */
   @Column('timestamptz', { name: 'last_seen_at', default: () => 'now()' })

@@ -1,10 +1,12 @@
 import { IsNull, Not, type EntityManager } from 'typeorm';
+import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
 import { User } from './user.entity.js';
+import { REMOVE_SUSPENDED, selectRemoved, VOID_CLAIMS } from './user.sql.js';
 
 export type Account = Pick<User, 'provider' | 'providerUserId'>;
 
 export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {
-  return manager.findOneBy(User, { userId });
+  return manager.findOneBy(User, { userId, removedAt: IsNull() });
 }
 
 /**
@@ -17,7 +19,7 @@ export async function holdForAudit(
   userId: string,
   strength: 'NO KEY UPDATE' | 'UPDATE' = 'NO KEY UPDATE',
 ): Promise<string | undefined> {
-  const text = `SELECT provider FROM users WHERE user_id = $1 FOR ${strength}`;
+  const text = `SELECT provider FROM users WHERE user_id = $1 AND removed_at IS NULL FOR ${strength}`;
   const [held] = await manager.query<{ provider: string }[]>(text, [userId]);
   return held?.provider;
 }
@@ -33,7 +35,37 @@ export async function setSuspended(
   return affected! > 0;
 }
 
-/** Removes the row of the user only. */
-export async function removeUser(manager: EntityManager, userId: string): Promise<void> {
-  await manager.delete(User, { userId });
+/**
+ * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused until `letInAgain`.
+ * @param until when no token with the present claims can be valid any more
+ */
+export async function removeUser(manager: EntityManager, userId: string, until: Date): Promise<void> {
+  const changed = { userId, claimsChangedAt: Not(IsNull()) };
+  if (await manager.existsBy(User, changed)) await manager.query(VOID_CLAIMS, [userId, until]);
+  await manager.query(REMOVE_SUSPENDED, [userId]);
+  await manager.delete(User, { userId, removedAt: IsNull() });
+}
+
+/** Forgets the id of a removed user who was suspended. @returns whether there is one */
+export async function letInAgain(manager: EntityManager, userId: string): Promise<boolean> {
+  const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
+  return affected! > 0;
+}
+
+interface Removed extends Place {
+  readonly removed_at: Date;
+}
+
+const PAGE = 100;
+
+/** Returns a page of removed users whose sign-ins are refused, latest first. @param cursor `next_cursor` of the page before */
+export async function findRemoved(
+  manager: EntityManager,
+  cursor?: string,
+): Promise<{ users: { user_id: string; removed_at: Date }[]; next_cursor?: string }> {
+  const { place, id } = placeIn(cursor) ?? {};
+  const rows = await manager.query<Removed[]>(selectRemoved(PAGE), [place, id]);
+  const page = rows.slice(0, PAGE);
+  const users = page.map((row) => ({ user_id: row.id, removed_at: row.removed_at }));
+  return { users, ...(rows.length > PAGE && { next_cursor: cursorOf(page.at(-1)!) }) };
 }

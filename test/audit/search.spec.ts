@@ -148,6 +148,39 @@ describe('GET /audit (contract §9)', () => {
     });
   });
 
+  it.each([
+    ['request_id=x', ''],
+    ['userId=x', ' (did you mean user_id?)'],
+    ['USER_ID=x', ' (did you mean user_id?)'],
+    ['event=sign_in&sinse=2026-01-01T00:00:00Z', ' (did you mean since?)'],
+    ['events=sign_in', ' (did you mean event?)'],
+    ['address=192.0.2.1', ''],
+    ['__proto__=x', ''],
+    ['user_id[]=x', ''],
+    ['request_id', ''],
+  ])('refuses an unknown parameter, and does not repeat it: ?%s', async (text, suggestion) => {
+    const { body } = await request(service.url)
+      .get(`/audit?${text}`)
+      .set('Authorization', `Bearer ${KEYS.read}`)
+      .expect(400);
+    const known = 'user_id, event, provider, result, since, until, limit, cursor';
+    expect(body).toEqual({
+      error: 'invalid_request',
+      error_description: `a query parameter is unknown${suggestion}: use ${known}`,
+    });
+  });
+
+  it.each(['since', 'until'])('of %s with a raw + the message names the cure', async (name) => {
+    const ask = (time: string): request.Test =>
+      request(service.url).get(`/audit?${name}=${time}`).set('Authorization', `Bearer ${KEYS.read}`);
+    const { body } = await ask('2026-01-01T01:00:00+01:00').expect(400);
+    expect(body).toEqual({
+      error: 'invalid_request',
+      error_description: `${name} must be a time as in RFC 3339 (in a query, write + as %2B, or use Z)`,
+    });
+    await ask('2026-01-01T01:00:00%2B01:00').expect(200);
+  });
+
   it('an event that was just recorded is found', async () => {
     const { headers } = await request(service.url)
       .get('/oauth2/authorize')

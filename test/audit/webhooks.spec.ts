@@ -208,6 +208,41 @@ describe('webhooks', () => {
     await until(() => exists('webhooks WHERE paused_at IS NULL AND attempts = 0'));
   });
 
+  it.each([
+    [429, '1800', 1800],
+    [503, '999999', 3600],
+    [503, new Date(Date.now() + 1_200_000).toUTCString(), 1200],
+    [429, 'soon', 1],
+    [500, '1800', 1], // without a meaning there
+  ])('after %i with Retry-After %s, the next attempt is in %i s', async (status, retryAfter, seconds) => {
+    receiver.answer = (response) => response.writeHead(status, { 'Retry-After': retryAfter }).end();
+    await start();
+    await write();
+    await until(() => exists('webhooks WHERE attempts > 0'));
+    const [row] = await sql<{ wait: number }>(
+      `SELECT extract(epoch FROM retry_at - failing_since)::float8 AS wait FROM webhooks`,
+    );
+    expect(row!.wait).toBeGreaterThan(seconds * 0.7 - 60 * Number(seconds > 60));
+    expect(row!.wait).toBeLessThan(seconds + 60);
+  });
+
+  it('after 410 the address is paused at once, with an event; after an accepted attempt it goes on', async () => {
+    receiver.answer = (response) => response.writeHead(410).end();
+    await start();
+    const [id] = await write();
+    await until(() =>
+      exists(`webhooks WHERE paused_at IS NOT NULL AND retry_at > now() + interval '50 minutes'`),
+    );
+    expect(receiver.ids).toEqual([id]);
+    expect(await exists(`audit_events WHERE event = 'webhook_paused' AND reason LIKE '%status 410.'`)).toBe(
+      true,
+    );
+    expect(logged('It is paused, and tried once an hour')).toBe(true);
+    receiver.answer = (response) => response.writeHead(204).end();
+    await sql('UPDATE webhooks SET retry_at = now()');
+    await until(() => exists('webhooks WHERE paused_at IS NULL AND attempts = 0'));
+  });
+
   it('a position outlives a stop, which waits for an answer, and other settings; an unused address goes', async () => {
     const unused = await WebhookReceiver.start();
     try {

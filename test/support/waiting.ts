@@ -3,13 +3,16 @@ import { query } from './database.js';
 
 /**
  * Resolves when so many statements of a database wait for a lock, or when the statement that should wait has ended.
+ * @param expected their number, or that and a text which they contain: a lock of a table also stops statements that a service executes
+ *   by itself
  * @returns whether they wait
  */
 export async function waiting(
   databaseUrl: string,
-  count: number,
+  expected: number | readonly [count: number, text: string],
   ...work: PromiseLike<unknown>[]
 ): Promise<boolean> {
+  const [count, text] = typeof expected === 'number' ? [expected, ''] : expected;
   let ended = 0;
   for (const one of work) {
     const end = (): void => void ended++;
@@ -18,7 +21,9 @@ export async function waiting(
   for (;;) {
     const rows = await query(
       databaseUrl,
-      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0`,
+      [text],
     );
     if (rows.length >= count) return true;
     if (ended === work.length) return false;

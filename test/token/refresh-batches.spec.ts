@@ -58,7 +58,7 @@ describe('refreshes that wait for their statement', () => {
     const sent: PromiseLike<request.Response>[] = [];
     for (let i = 1; i <= IN_FLIGHT; i++) {
       sent.push(refresh());
-      await waiting(service.databaseUrl, i);
+      await waiting(service.databaseUrl, [i, 'INSERT INTO access_tokens']);
     }
     const heard = service.app.getHttpServer();
     let behind = 0;

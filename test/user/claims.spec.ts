@@ -283,7 +283,7 @@ describe('claims', () => {
       await lock.query('BEGIN');
       await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE');
       const pending = refreshed(tokens);
-      await waiting(instances[0]!.databaseUrl, 1); // signed, and about to be stored
+      await waiting(instances[0]!.databaseUrl, [1, 'INSERT INTO access_tokens']); // signed, and about to be stored
       expect(issue).toHaveBeenCalledTimes(1);
       await put(tokens, { roles: ['guest'] }, 1).expect(200);
       await lock.query('COMMIT');
@@ -305,7 +305,7 @@ describe('claims', () => {
       await lock.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [hot.user_id]);
       const changes = Array.from({ length: 2 * POOL_SIZE }, (_, i) => put(hot, { n: i }));
       const all = Promise.all(changes.map(async (change) => (await change).status));
-      await waiting(instances[0]!.databaseUrl, 1);
+      await waiting(instances[0]!.databaseUrl, [1, 'FOR NO KEY UPDATE']);
       await put(other, { i: 1 }).expect(200);
       await refreshed(other);
       await lock.query('COMMIT');

@@ -5,6 +5,7 @@ import { AuthorizationCode } from '../../src/auth/clients/authorization-code.ent
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
+import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
@@ -29,7 +30,9 @@ import { UserSearch } from '../../src/user/user-search.js';
 import { NOWHERE } from '../support/audit.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/sign-in.js';
+import { until } from '../support/waiting.js';
 
+const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 const NOT_FOUND = { error: 'not_found', description: 'there is no such user, device or session' };
 
 /** Remembers which statements were asked. */
@@ -109,6 +112,7 @@ describe.each([
   });
   afterEach(async () => {
     await dataSource.destroy();
+    jest.restoreAllMocks();
     await database.drop();
   });
 
@@ -183,6 +187,35 @@ describe.each([
     expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
     expect(await rowsOf(other)).toEqual([1, 1, 1, 1, 0]);
     expect(told.map(({ event }) => event)).toEqual([...Array<string>(3).fill('sign_out'), 'user_removed']);
+  });
+
+  it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
+    const settings = { channelHistory: 1000 };
+    const audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
+    const writers = [signIns, new StepwiseSignIns(dataSource, settings, audit)];
+    const signInEach = () =>
+      Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
+    await users.suspend(idOf(ada), true, BACKEND);
+    let during: Promise<unknown[]> | undefined;
+    // oxlint-disable-next-line typescript/unbound-method -- called with its object
+    const { forget } = AuditStore.prototype;
+    jest.spyOn(AuditStore.prototype, 'forget').mockImplementation(async function (this: AuditStore, ...call) {
+      // The second call is in the transaction of the removal, which has the lock.
+      if (call[2] !== undefined) {
+        during = signInEach();
+        await until(async () => (await dataSource.query<unknown[]>(WAITING)).length > 0);
+      }
+      return forget.apply(this, call);
+    });
+    await users.remove(idOf(ada), BACKEND);
+    expect(await during).toEqual(['suspended', 'suspended']);
+    expect(await signInEach()).toEqual(['suspended', 'suspended']);
+    expect(await living(ada)).toEqual([false, false]);
+    await expect(users.remove(idOf(ada), BACKEND)).rejects.toMatchObject(NOT_FOUND);
+    expect(await users.suspend(idOf(ada), false, BACKEND)).toBe(false);
+    expect(await count('users', ada)).toBe(0);
+    for (const writer of writers)
+      expect(typeof (await writer.write(signInOf('ada', {}, randomUUID())))).not.toBe('string');
   });
 
   it('of two who remove the same user one is told, and the other one that there is none', async () => {

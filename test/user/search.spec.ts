@@ -5,6 +5,7 @@ import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
 
+const KNOWN = 'q, email, provider, provider_user_id, role, suspended, limit, cursor';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DAY_MS = 86_400_000;
 const BEGIN = Date.UTC(2026, 0, 1);
@@ -239,6 +240,8 @@ describe('the search for users', () => {
     [{ q: 'x'.repeat(256) }, 'q must be text of at most 255 characters'],
     [{ q: '\0' }, 'q must be text of at most 255 characters'],
     [{ provider_user_id: 'ada' }, 'provider_user_id needs provider, and must not be empty'],
+    [{ emial: 'ada@example.org' }, `a query parameter is unknown (did you mean email?): use ${KNOWN}`],
+    [{ user_id: 'x', q: 'a' }, `a query parameter is unknown: use ${KNOWN}`],
     [{ provider: 'corp', provider_user_id: '' }, 'provider_user_id needs provider, and must not be empty'],
   ])('refuses %j', async (parameters, error_description) => {
     expect((await ask(parameters).expect(400)).body).toEqual({ error: 'invalid_request', error_description });

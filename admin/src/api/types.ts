@@ -28,6 +28,12 @@ export interface User {
   readonly live_sessions: number;
 }
 
+/** Removed user whose sign-ins are refused. */
+export interface RemovedUser {
+  readonly user_id: string;
+  readonly removed_at: string;
+}
+
 /** `GET /users/:user_id`: with the first hundred devices and sessions. */
 export interface UserDetail extends User {
   readonly devices: readonly Device[];

@@ -16,4 +16,5 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   service_key_refused: 'Service key refused',
   provider_tested: 'Provider tested',
   webhook_paused: 'Webhook paused',
+  webhook_event_set_aside: 'Webhook event set aside',
 };

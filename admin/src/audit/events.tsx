@@ -41,7 +41,7 @@ export function Events({
 }
 
 /** Events that are no refusal, and not as they should be. */
-const WARNINGS = new Set(['session_lost', 'webhook_paused']);
+const WARNINGS = new Set(['session_lost', 'webhook_paused', 'webhook_event_set_aside']);
 
 function What({ event }: { event: AuditEvent }): ReactNode {
   const { result, error, reason } = event;

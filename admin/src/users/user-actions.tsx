@@ -68,7 +68,7 @@ export function UserActions({ user, reload }: { user: User; reload: () => void }
           label="Remove"
           isDangerous
           question="Remove this user?"
-          yes="Remove for good"
+          yes="Remove"
           run={async () => {
             await call(path, 'DELETE');
             navigate('/users');
@@ -77,7 +77,10 @@ export function UserActions({ user, reload }: { user: User; reload: () => void }
           }}
         >
           All sessions of {name} end. Then the user, the devices and the events of the channel are removed,
-          which cannot be undone. The audit trail keeps the id.
+          which cannot be undone. The audit trail keeps the id.{' '}
+          {user.suspended_at
+            ? 'The id is kept, and sign-ins stay refused until somebody lets it in again.'
+            : 'The person may sign in again, as a new user. To keep them out, cancel and suspend them first.'}
         </Action>
       )}
     </div>

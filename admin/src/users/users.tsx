@@ -1,7 +1,7 @@
 import { useCallback, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { User } from '../api/types.js';
-import { usePages } from '../api/use-pages.js';
+import { usePages, type Pages } from '../api/use-pages.js';
 import { formatNumber } from '../parts/locale.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading, More } from '../parts/states.js';
@@ -10,6 +10,7 @@ import { Avatar, nameOf, When } from '../parts/text.js';
 import { Value } from '../parts/value.js';
 import { useFilters, useTyped } from '../parts/use-filters.js';
 import { useProviders } from '../api/use-providers.js';
+import { RemovedUsers } from './removed.js';
 import { Status } from './status.js';
 
 const LIMIT = 50;
@@ -51,7 +52,8 @@ export function Users(): ReactNode {
   const query = new URLSearchParams({ limit: String(LIMIT) });
   for (const name of ['q', 'role', 'suspended', 'provider'])
     if (filters.get(name)) query.set(name, filters.get(name)!);
-  const users = usePages<User>(`/users?${query}`, 'users');
+  const isRemoved = filters.get('suspended') === 'removed';
+  const users = usePages<User>(isRemoved ? null : `/users?${query}`, 'users');
   const isFiltered = query.size > 1;
 
   return (
@@ -90,6 +92,7 @@ export function Users(): ReactNode {
             <option value="">Any</option>
             <option value="true">Suspended</option>
             <option value="false">Not suspended</option>
+            <option value="removed">Removed, kept out</option>
           </select>
         </label>
         <label>
@@ -108,29 +111,37 @@ export function Users(): ReactNode {
         </label>
       </form>
       <section className="card list" aria-label="Found users">
-        {users.rows.length > 0 && (
-          <Table
-            label="Users"
-            columns={COLUMNS}
-            rows={users.rows}
-            keyOf={({ user_id }) => user_id}
-            isOld={users.isOld}
-          />
-        )}
-        {users.error && <Failure error={users.error} retry={users.reload} />}
-        {users.isLoading && users.rows.length === 0 && <Loading what="users" lines={6} />}
-        {!users.isLoading && !users.error && users.rows.length === 0 && !users.hasMore && (
-          <Empty>
-            {isFiltered
-              ? 'No user fits. The search compares the beginning of names and e-mail addresses.'
-              : 'No user has signed in yet.'}
-          </Empty>
-        )}
-        {!users.isLoading && users.rows.length === 0 && users.hasMore && (
-          <Empty>No user found so far, among the newest ones.</Empty>
-        )}
-        <More {...users} label={users.rows.length === 0 ? 'Search further' : 'Load more'} />
+        {isRemoved ? <RemovedUsers /> : <FoundUsers users={users} isFiltered={isFiltered} />}
       </section>
+    </>
+  );
+}
+
+function FoundUsers({ users, isFiltered }: { users: Pages<User>; isFiltered: boolean }): ReactNode {
+  return (
+    <>
+      {users.rows.length > 0 && (
+        <Table
+          label="Users"
+          columns={COLUMNS}
+          rows={users.rows}
+          keyOf={({ user_id }) => user_id}
+          isOld={users.isOld}
+        />
+      )}
+      {users.error && <Failure error={users.error} retry={users.reload} />}
+      {users.isLoading && users.rows.length === 0 && <Loading what="users" lines={6} />}
+      {!users.isLoading && !users.error && users.rows.length === 0 && !users.hasMore && (
+        <Empty>
+          {isFiltered
+            ? 'No user fits. The search compares the beginning of names and e-mail addresses.'
+            : 'No user has signed in yet.'}
+        </Empty>
+      )}
+      {!users.isLoading && users.rows.length === 0 && users.hasMore && (
+        <Empty>No user found so far, among the newest ones.</Empty>
+      )}
+      <More {...users} label={users.rows.length === 0 ? 'Search further' : 'Load more'} />
     </>
   );
 }

@@ -9,6 +9,8 @@ export type {
   ClaimsOfUser,
   DeviceOfUser,
   DevicesPage,
+  RemovedUser,
+  RemovedUsersPage,
   SessionOfUser,
   SessionsPage,
   User,

@@ -107,11 +107,24 @@ describe('users and audit', () => {
         ({ status }: { status: number }) => status === 401,
       ),
     );
-    expect((await verifier.users.restore(id)).suspended_at).toBeNull();
+    expect((await verifier.users.restore(id))?.suspended_at).toBeNull();
     await signedIn('grace');
     expect(await verifier.users.remove(id)).toBeUndefined();
     await expect(verifier.users.get(id)).rejects.toMatchObject({ code: 'not_found' });
     await expect(verifier.users.remove(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('a suspended user who is removed stays out, until restored', async () => {
+    const { user_id: id } = await signedIn('joan');
+    await verifier.users.suspend(id);
+    await verifier.users.remove(id);
+    const ids: string[] = [];
+    for await (const { user_id } of verifier.users.removed()) ids.push(user_id);
+    expect(ids).toEqual([id]);
+    await expect(signedIn('joan')).rejects.toThrow();
+    expect(await verifier.users.restore(id)).toBeUndefined();
+    expect((await verifier.users.removed()).users).toEqual([]);
+    await signedIn('joan');
   });
 
   it('refuses what the key has no right to, with one warning', async () => {

@@ -1,5 +1,5 @@
 import { OptionalCursor } from '../../http/parameters/cursor.js';
-import { OptionalText, type TextRule } from '../../http/parameters/parameter.js';
+import { KnownOnly, OptionalText, type TextRule } from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
 import { AUDIT_NAMES } from '../../config/settings/audit-names.js';
 import { AuditEvent, type AuditName } from '../audit-event.js';
@@ -9,7 +9,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\
 const A_TIME: TextRule = {
   matches: {
     pattern: { test: (text: string) => TIME.test(text) && !Number.isNaN(Date.parse(text)) },
-    as: 'a time as in RFC 3339',
+    // A raw `+` of a query arrives as a space.
+    as: 'a time as in RFC 3339 (in a query, write + as %2B, or use Z)',
   },
 };
 const oneOf = (names: readonly string[]): TextRule => ({
@@ -17,6 +18,7 @@ const oneOf = (names: readonly string[]): TextRule => ({
 });
 
 /** Query of GET /audit. Each parameter that is given restricts the result. */
+@KnownOnly()
 export class AuditDto {
   @OptionalText(A_UUID)
   user_id?: string;

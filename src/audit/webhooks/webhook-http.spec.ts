@@ -18,7 +18,8 @@ describe('the HTTP client of webhooks', () => {
     await receiver.close();
   });
 
-  const post = (url: string): Promise<number> => http.post(url, { 'webhook-id': 'x' }, '{}');
+  const post = async (url: string): Promise<number> =>
+    (await http.post(url, { 'webhook-id': 'x' }, '{}')).status;
   /** A resolver with these answers, one after the other, and then the last one again. */
   function resolver(...answers: string[][]): typeof lookup & { asked: string[] } {
     const asked: string[] = [];

@@ -14,6 +14,13 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** Loaded with the first delivery, as in provider/transport/undici-adapter.ts. */
 const load = createRequire(import.meta.url) as (name: 'undici') => typeof Undici;
 
+/** Answer of a receiver; its body is not used. */
+export interface Answer {
+  readonly status: number;
+  /** Header `Retry-After`. */
+  readonly retryAfter: string | undefined;
+}
+
 /** Time since its creation, by the clock that counted more: in a suspended machine, one of them may stop. */
 export class Stopwatch {
   private readonly began = [performance.now(), Date.now()] as const;
@@ -32,8 +39,8 @@ export class WebhookHttp {
     private readonly resolve = lookup,
   ) {}
 
-  /** Sends a POST. @returns the status, also without the body @throws if there is none in time, or if the address is refused */
-  async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number> {
+  /** Sends a POST. @returns the answer, also without the body @throws if there is none in time, or if the address is refused */
+  async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     // A literal address is not resolved, so `lookup` would not see it.
     if (!this.allowsPrivate && namesPrivateAddress(url))
       throw new Error('the address is in a private network (WEBHOOK_PRIVATE)');
@@ -50,7 +57,8 @@ export class WebhookHttp {
       } as const;
       const answer = await load('undici').request(url, options);
       await answer.body.dump({ limit: MAX_ANSWER_BYTES });
-      return answer.statusCode;
+      const { 'retry-after': retryAfter } = answer.headers;
+      return { status: answer.statusCode, retryAfter: [retryAfter].flat()[0] };
     } finally {
       clearTimeout(timer);
     }

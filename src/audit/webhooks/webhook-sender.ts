@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../database/clock.js';
-import { errorReason } from '../../database/statements/error-facts.js';
 import type { AuditEvent } from '../audit-event.js';
-import { isBefore, timeOfCursor, type AuditFeed } from '../audit-feed.js';
+import { isBefore, timeOfCursor, type AuditFeed, type Cursor } from '../audit-feed.js';
+import { failureOf, failureWithoutAnswer, type Failure } from './failure.js';
+import { WantedEvents } from './wanted-events.js';
 import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
 import { LEASE_MS, PAUSED_S, type HeldWebhook, type Holder, type WebhookStore } from './webhook.store.js';
 
@@ -17,6 +18,13 @@ const FAILING_MS = 2000;
 /** Pauses between attempts begin at a second and double up to this. */
 const LONGEST_PAUSE_S = 600;
 const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
+
+/** Refusals of one event after which it is set aside, if the receiver accepts a check. */
+const REFUSALS = 5;
+/** After that, one refusal is enough for so long: the receiver is known to refuse by content, which strangers may write again and again. */
+const FILTERS_MS = 10 * 60_000;
+/** Name of a delivery without any content from outside: if it is accepted, the refused event is to blame. */
+const CHECK = 'webhook_check';
 /** An attempt may fail because the receiver has just closed the connection: no warning. */
 const WARN_AFTER = 2;
 
@@ -26,8 +34,17 @@ interface SenderParts {
   readonly http: WebhookHttp;
   readonly clock: Clock;
   readonly secrets: () => readonly string[];
-  /** Names of wanted events; undefined: all. */
-  readonly wanted: readonly string[] | undefined;
+  /** Names of wanted events. */
+  readonly names: readonly string[];
+  /** Called for each event that is set aside. */
+  readonly setAside: () => void;
+}
+
+interface Message {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: object;
 }
 
 /**
@@ -42,6 +59,11 @@ export class WebhookSender {
   private lease = new Stopwatch();
   private running: Promise<void> = Promise.resolve();
   private readonly stopping = new AbortController();
+  private readonly wanted: WantedEvents;
+  /** Event that the receiver refuses, and how often it did. */
+  private refused = { id: '', times: 0 };
+  /** Time since the last event was set aside; undefined: none was. */
+  private filtered: Stopwatch | undefined;
 
   /** @param name for people, without a path, which may be secret */
   constructor(
@@ -50,6 +72,7 @@ export class WebhookSender {
     private readonly parts: SenderParts,
   ) {
     this.holder = { addressHash: createHash('sha256').update(url).digest(), holder: randomUUID() };
+    this.wanted = new WantedEvents(parts.names);
   }
 
   get addressHash(): Buffer {
@@ -88,7 +111,7 @@ export class WebhookSender {
 
   /** Sends the next events. @returns milliseconds until the next look */
   private async look(): Promise<number> {
-    const { store, feed, clock, wanted: names } = this.parts;
+    const { store, feed, clock } = this.parts;
     this.lease = new Stopwatch();
     let held = await store.hold(this.holder);
     if (!held) {
@@ -97,7 +120,7 @@ export class WebhookSender {
       return NOT_HELD_MS;
     }
     const page = await feed.read(held.position);
-    const wanted = page.events.filter(({ event }) => !names || names.includes(event.event));
+    const wanted = page.events.filter(({ event }) => this.wanted.includes(event));
     this.acceptedUntil = timeOfCursor(wanted[0]?.cursor ?? page.cursor);
     if (wanted.length > 0) {
       const wait = held.retryAt ? held.retryAt.getTime() - clock.now() : 0;
@@ -106,13 +129,15 @@ export class WebhookSender {
     for (const { event, cursor } of wanted) {
       if (this.stopping.signal.aborted || this.lease.ms > LEASE_MS - TIMEOUT_MS) return 0;
       this.acceptedUntil = timeOfCursor(cursor);
-      const failure = await this.deliver(event);
-      if (failure !== undefined) {
-        await this.failed(held, failure);
-        return 0;
-      }
-      this.lease = new Stopwatch();
-      if (!(await store.accepted(this.holder, cursor))) return 0;
+      const failure = await this.deliver({
+        id: event.id,
+        type: event.event,
+        timestamp: event.at,
+        data: event,
+      });
+      const isDone = failure ? await this.setAside(event, cursor, failure) : await this.accept(cursor);
+      if (isDone === 'failed') await this.failed(held, failure!);
+      if (isDone !== true) return 0;
       if (held.attempts >= WARN_AFTER) this.logger.log(`${this.name} accepts events again.`);
       held = { position: cursor, attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
     }
@@ -123,41 +148,78 @@ export class WebhookSender {
     return page.hasMore ? 0 : IDLE_MS;
   }
 
-  /** @returns why the event was not accepted */
-  private async deliver(event: AuditEvent): Promise<string | undefined> {
+  /** @returns why the message was not accepted */
+  private async deliver({ id, ...message }: Message): Promise<Failure | undefined> {
     const { clock, http, secrets } = this.parts;
-    const body = JSON.stringify({ type: event.event, timestamp: event.at, data: event });
+    const body = JSON.stringify(message);
     const now = new Date(clock.now());
     const headers = {
       'Content-Type': 'application/json',
       'User-Agent': 'Latchkey',
-      'webhook-id': event.id,
+      'webhook-id': id,
       'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
       'webhook-signature': secrets()
-        .map((secret) => new Webhook(secret).sign(event.id, now, body))
+        .map((secret) => new Webhook(secret).sign(id, now, body))
         .join(' '),
     };
     try {
-      const status = await http.post(this.url, headers, body);
-      return status >= 200 && status < 300 ? undefined : `status ${status}`;
+      return failureOf(await http.post(this.url, headers, body), clock.now());
     } catch (error) {
-      return errorReason(error);
+      return failureWithoutAnswer(error);
     }
   }
 
-  private async failed({ attempts, failingSince, pausedAt }: HeldWebhook, reason: string): Promise<void> {
+  /** @returns false if another sender has the lease */
+  private accept(cursor: Cursor): Promise<boolean> {
+    this.lease = new Stopwatch();
+    return this.parts.store.accepted(this.holder, cursor);
+  }
+
+  /**
+   * Sets an event aside that the receiver refuses because of its content. A receiver that refuses everything is set up wrongly, and gets
+   * the event again.
+   * @returns 'failed' if the event stays; false if another sender has the lease
+   */
+  private async setAside(event: AuditEvent, cursor: Cursor, failure: Failure): Promise<boolean | 'failed'> {
+    if (!failure.isRefusal) return 'failed';
+    const { refused, filtered, lease } = this;
+    this.refused = { id: event.id, times: refused.id === event.id ? refused.times + 1 : 1 };
+    const isFilter = filtered !== undefined && filtered.ms < FILTERS_MS;
+    if (this.refused.times < (isFilter ? 1 : REFUSALS)) return 'failed';
+    if (lease.ms > LEASE_MS - TIMEOUT_MS || (await this.deliver(this.check()))) return 'failed';
+    const problem = `${this.name} refuses the event ${event.id} (${failure.reason}), and accepts others: it is set aside.`;
+    this.filtered = this.lease = new Stopwatch();
+    // No event about the refusal of such an event: the receiver may refuse by name.
+    const isAboutEvent = event.event === 'webhook_event_set_aside';
+    const isSetAside = await this.parts.store.setAside(this.holder, cursor, isAboutEvent ? null : problem);
+    if (!isSetAside) return false;
+    this.parts.setAside();
+    if (!isFilter) this.logger.warn(problem);
+    return true;
+  }
+
+  private check(): Message {
+    const [id, timestamp] = [randomUUID(), new Date(this.parts.clock.now()).toISOString()];
+    const data = { id, at: timestamp, event: CHECK, result: 'ok', actor: { type: 'system' } };
+    return { id, type: CHECK, timestamp, data };
+  }
+
+  private async failed(held: HeldWebhook, { reason, isGone, isRefusal, waitS }: Failure): Promise<void> {
     if (this.stopping.signal.aborted) return; // it may have been cut off
+    const { attempts, failingSince, pausedAt } = held;
     const { store, clock } = this.parts;
     const problem = `${this.name} does not accept events: ${reason}.`;
     if (pausedAt) {
       await store.failed(this.holder, PAUSED_S);
       this.logger.warn(`${problem} It stays paused.`);
-    } else if (failingSince && clock.now() - failingSince.getTime() >= GIVE_UP_MS) {
+    } else if (isGone || (failingSince && clock.now() - failingSince.getTime() >= GIVE_UP_MS)) {
       await store.pause(this.holder, problem);
-      this.logger.warn(`${problem} It is paused after 3 days, and tried once an hour.`);
+      this.logger.warn(`${problem} It is paused${isGone ? '' : ' after 3 days'}, and tried once an hour.`);
     } else {
-      const pause = Math.min(2 ** attempts, LONGEST_PAUSE_S) * (0.75 + Math.random() / 2);
-      await store.failed(this.holder, pause);
+      // The attempts of an outage before are no reason to wait for the first refusals.
+      const nth = isRefusal && this.refused.times < REFUSALS ? this.refused.times - 1 : attempts;
+      const pause = Math.min(2 ** nth, LONGEST_PAUSE_S) * (0.75 + Math.random() / 2);
+      await store.failed(this.holder, Math.max(pause, waitS));
       if (attempts + 1 === WARN_AFTER) this.logger.warn(`${problem} It is tried for 3 days.`);
     }
   }

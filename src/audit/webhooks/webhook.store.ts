@@ -31,6 +31,9 @@ const ADD = `
   VALUES ($1, $2, ${LATEST_PLACE} || '-${BEFORE_ALL}', ${HELD_UNTIL})
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`;
 
+/** Columns of an address that works. */
+const WORKS = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
+
 /** State of the addresses. A write of a former holder changes nothing, so a position never moves backwards. */
 @Injectable()
 export class WebhookStore {
@@ -55,13 +58,30 @@ export class WebhookStore {
 
   /** Stores an accepted event, and extends the lease. @returns false if another sender has it */
   async accepted(holder: Holder, position: Cursor): Promise<boolean> {
-    const works = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
     const { affected } = await this.webhooks.update(holder, {
       position,
       heldUntil: () => HELD_UNTIL,
-      ...works,
+      ...WORKS,
     });
     return affected! > 0;
+  }
+
+  /**
+   * Stores an event that the address does not get, with an event of the trail.
+   * @param reason for people; null: without an event
+   * @returns false if another sender has the lease
+   */
+  setAside(holder: Holder, position: Cursor, reason: string | null): Promise<boolean> {
+    return this.dataSource.transaction(async (manager) => {
+      const { affected } = await manager.update(Webhook, holder, {
+        position,
+        heldUntil: () => HELD_UNTIL,
+        ...WORKS,
+      });
+      const event = { event: 'webhook_event_set_aside', userId: null, origin: systemOrigin() } as const;
+      if (affected && reason !== null) await this.audit.write(manager, [{ ...event, reason }]);
+      return affected! > 0;
+    });
   }
 
   async moved(holder: Holder, position: Cursor): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { currentSecret } from '../../config/secrets/current-secret.js';
+import { DEFAULT_EVENTS } from '../../config/settings/webhook-settings.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
@@ -34,18 +35,25 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     clock: Clock,
     events: Events,
   ) {
-    const { webhookUrls = [], webhookSecret = [], webhookEvents: wanted, secretFiles } = settings;
+    const {
+      webhookUrls = [],
+      webhookSecret = [],
+      webhookEvents: names = DEFAULT_EVENTS,
+      secretFiles,
+    } = settings;
     this.http = new WebhookHttp(settings.webhookPrivate);
     const { name, parser } = settingsTable.webhookSecret;
     const warn = (line: string): void => this.logger.warn(line);
     const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);
-    const parts = { store, feed, http: this.http, clock, secrets: () => secret.recent(), wanted };
+    let eventsSetAside = 0;
+    const setAside = (): void => void eventsSetAside++;
+    const parts = { store, feed, http: this.http, clock, secrets: () => secret.recent(), names, setAside };
     this.senders = webhookUrls.map(
       (url, i) => new WebhookSender(url, `Webhook ${i + 1} (${new URL(url).host})`, parts),
     );
     events.on('state.asked', (report) => {
       const delays = this.senders.map(({ delay }) => delay).filter((delay) => delay !== undefined);
-      report({ webhookDelay: Math.max(0, ...delays) });
+      report({ webhookDelay: Math.max(0, ...delays), webhookEventsSetAside: eventsSetAside });
     });
   }
 

@@ -1,4 +1,5 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
 import { type Origin, From } from '../../audit/audit-event.js';
 import { DataSource } from 'typeorm';
 import { findDevices } from '../../device/device.store.js';
@@ -10,16 +11,19 @@ import { findSessions } from '../../token/sessions/session-list.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import type { UserClaims } from '../../user/claims.js';
 import { userIdOf } from '../../user/user-keys.js';
+import { findRemoved } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import {
   filterOf,
   FoundUserDto,
+  RemovedUsersDto,
   SetClaimsDto,
   SuspensionDto,
   userIdPipe,
   UsersDto,
   UserSignOutDto,
   type ClaimsOfUser,
+  type RemovedUserList,
   type UserDetail,
   type UserList,
   type UserSignedOut,
@@ -50,6 +54,20 @@ export class UsersController {
   @Get()
   async listUsers(@Query() query: UsersDto): Promise<UserList> {
     return this.directory.search(filterOf(query), Number(query.limit ?? PAGE), query.cursor);
+  }
+
+  /**
+   * Removed users whose sign-ins are refused
+   *
+   * They were suspended when they were removed. Latest removal first, 100 a page. `PATCH /users/:user_id` with `suspended: false` lets one
+   * sign in again.
+   *
+   * @returns A page of ids.
+   */
+  @Requires('users')
+  @Get('removed')
+  async removedUsers(@Query() { cursor }: RemovedUsersDto): Promise<RemovedUserList> {
+    return findRemoved(this.dataSource.manager, cursor);
   }
 
   /**
@@ -104,8 +122,10 @@ export class UsersController {
    * Suspend or restore a user
    *
    * A suspended user has no session, and cannot sign in. If the call fails, repeat it: the user is suspended first, then sessions end.
+   * `suspended: false` also lets a removed user sign in again, who was suspended.
    *
    * @returns The user afterwards.
+   * @returns {204} The user was removed, and may sign in again.
    * @throws OAuthError `not_found`
    */
   @Requires('users')
@@ -114,15 +134,18 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Body() { suspended }: SuspensionDto,
     @From() origin: Origin,
-  ): Promise<UserView> {
-    await this.users.suspend(userId, suspended, origin);
-    return this.directory.find(userId);
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<UserView | undefined> {
+    if (await this.users.suspend(userId, suspended, origin)) return this.directory.find(userId);
+    response.status(204);
+    return undefined;
   }
 
   /**
    * Sign a user out and remove them
    *
-   * Devices and events are removed as well. A later sign-in creates the user again, with this id.
+   * Devices and events are removed as well. A later sign-in creates the user again, with this id; of a suspended user the id alone is
+   * kept, and sign-ins stay refused.
    *
    * @returns Removed.
    * @throws OAuthError `not_found`

@@ -1,7 +1,7 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
-import { AnyObject, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
+import { AnyObject, KnownOnly, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
 import type { UserFilter } from '../../user/user-search.js';
@@ -15,6 +15,7 @@ export function noSuchUser(): OAuthError {
 }
 
 /** Query of GET /users. Each parameter that is given restricts the result. */
+@KnownOnly()
 export class UsersDto extends CursorDto {
   /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
   @OptionalText({ max: 255 })
@@ -75,6 +76,27 @@ export class UserView extends Me {
 export class UserList {
   /** Newest first. A page may have fewer than `limit`, even none, before the last one. */
   users!: UserView[];
+
+  /** For the next page; left out on the last one. */
+  next_cursor?: string;
+}
+
+/** Query of GET /users/removed. */
+@KnownOnly()
+export class RemovedUsersDto extends CursorDto {}
+
+/** A removed user whose sign-ins are refused. Nothing else is known of them. */
+export class RemovedUserView {
+  user_id!: string;
+
+  /** In JSON RFC 3339, UTC, with milliseconds. */
+  removed_at!: Date;
+}
+
+/** Removed users whose sign-ins are refused, a page. */
+export class RemovedUserList {
+  /** Latest removal first, 100 at most. */
+  users!: RemovedUserView[];
 
   /** For the next page; left out on the last one. */
   next_cursor?: string;

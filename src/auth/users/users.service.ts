@@ -10,10 +10,11 @@ import { removeDevices } from '../../device/device.store.js';
 import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { keepClaims } from '../../provider/identity/claims.js';
+import { LONGEST_TOKEN_TTL } from '../../token/keys/key-life.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { holdForAudit, removeUser, setSuspended } from '../../user/user.store.js';
+import { holdForAudit, letInAgain, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import { noSuchUser } from './users.dto.js';
 import { AuthorizationCodes } from '../clients/authorization-codes.js';
@@ -25,6 +26,9 @@ const TARGET = {
   name: 'user-and-device',
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
+
+/** An hour more than any token, since clocks differ. */
+const TOKENS_END = `SELECT now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + 3600) AS until`;
 
 /** Users with similar e-mail addresses that a sign-out reads. */
 const MOST_LIKE = 200;
@@ -76,21 +80,25 @@ export class UsersService {
   }
 
   /**
-   * Suspends or restores a user. Suspending ends all sessions, after the commit: no other one can begin then.
+   * Suspends or restores a user. Suspending ends all sessions, after the commit: no other one can begin then. A user who was suspended and
+   * then removed is restored, too: a later sign-in makes a new user.
+   * @returns false for a removed user
    * @throws OAuthError `not_found`
    */
-  async suspend(userId: string, suspended: boolean, origin: Origin): Promise<void> {
-    const isKnown = await this.history.transactionOf(userId, async ({ manager }) => {
+  async suspend(userId: string, suspended: boolean, origin: Origin): Promise<boolean> {
+    const found = await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await holdForAudit(manager, userId);
-      if (provider === undefined) return false;
+      const isRemoved = provider === undefined;
+      if (isRemoved && (suspended || !(await letInAgain(manager, userId)))) return 'nobody';
       const event = suspended ? 'user_suspended' : 'user_restored';
-      if (await setSuspended(manager, userId, suspended)) {
+      if (isRemoved || (await setSuspended(manager, userId, suspended))) {
         await this.audit.write(manager, [{ event, userId, provider, origin }]);
       }
-      return true;
+      return isRemoved ? 'removed' : 'user';
     });
-    if (!isKnown) return this.notFound();
+    if (found === 'nobody') return this.notFound();
     if (suspended) await this.signOut(userId, origin);
+    return found === 'user';
   }
 
   /** @throws OAuthError `not_found` */
@@ -110,7 +118,7 @@ export class UsersService {
 
   /**
    * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only, stay for the
-   * revocation feed, and so does the audit trail, with ids only. A failed removal may be repeated: the user is removed last.
+   * revocation feed, and so does the audit trail, with ids only. Of a suspended user, the id stays, and sign-ins are refused. A failed removal may be repeated: the user is removed last.
    * @throws OAuthError `not_found`
    */
   async remove(userId: string, origin: Origin): Promise<void> {
@@ -130,7 +138,8 @@ export class UsersService {
         count = ended.length;
       }
       await removeChannel(manager, userId);
-      await removeUser(manager, userId);
+      const [tokens] = await manager.query<{ until: Date }[]>(TOKENS_END);
+      await removeUser(manager, userId, tokens!.until);
       await this.audit.forget(manager, userId, forgotten);
       const isSelf = origin.actor.type === 'user' && origin.actor.name === userId;
       const by = isSelf ? { ...origin, address: null, userAgent: null } : origin;

@@ -15,4 +15,5 @@ export const AUDIT_NAMES = [
   'service_key_refused',
   'provider_tested',
   'webhook_paused',
+  'webhook_event_set_aside',
 ] as const;

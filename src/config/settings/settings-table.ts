@@ -213,8 +213,8 @@ export const settingsTable = named({
   },
   webhookEvents: {
     parser: auditNames,
-    defaultShown: 'all',
-    doc: 'Comma-separated names of the audit events that webhooks get.',
+    defaultShown: 'all but refusals (`…_refused`)',
+    doc: 'Comma-separated names of the audit events that webhooks get. Of refusals, which must be named, the first of a kind, address and minute is sent (docs/webhooks.md).',
   },
   webhookPrivate: {
     ...outsideProduction,

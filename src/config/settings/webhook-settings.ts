@@ -17,6 +17,9 @@ export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')}
   AUDIT_NAMES.some((name) => name === entry),
 );
 
+/** Refusals, which strangers cause, only on request. */
+export const DEFAULT_EVENTS: readonly string[] = AUDIT_NAMES.filter((name) => !name.endsWith('_refused'));
+
 /** Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are resolved for each connection. */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);

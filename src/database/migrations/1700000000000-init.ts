@@ -34,6 +34,7 @@ export class Init1700000000000 implements MigrationInterface {
         username_key text COLLATE "C",
         email_key text COLLATE "C",
         suspended_at timestamptz,
+        removed_at timestamptz,
         last_seen_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
@@ -45,7 +46,16 @@ export class Init1700000000000 implements MigrationInterface {
         (jsonb_set('{}', ARRAY[(${WEEK} - date '1970-01-01')::text], claims -> 'roles')) jsonb_path_ops)
         WITH (fastupdate = off) WHERE claims ? 'roles';
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
+      CREATE INDEX users_removed_at ON users (removed_at, user_id) WHERE removed_at IS NOT NULL;
       CREATE INDEX users_claims_changed_at ON users (claims_changed_at, user_id) WHERE claims_changed_at IS NOT NULL;
+
+      CREATE TABLE void_claims (
+        user_id uuid PRIMARY KEY,
+        voided_at timestamptz NOT NULL,
+        expires_at timestamptz NOT NULL
+      );
+      CREATE INDEX void_claims_voided_at ON void_claims (voided_at, user_id);
+      CREATE INDEX void_claims_expires_at ON void_claims (expires_at);
 
       CREATE TABLE devices (
         user_id uuid NOT NULL,
@@ -224,7 +234,7 @@ export class Init1700000000000 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP TABLE webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
-        authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, users;
+        authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);
   }
 }

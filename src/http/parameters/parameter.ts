@@ -6,6 +6,7 @@ import { isObject } from './parse-body.js';
 const OAUTH = 'latchkey:oauth-parameters';
 const COMPRESSED = 'latchkey:compressed';
 const MEMBERS = 'latchkey:members';
+const KNOWN_ONLY = 'latchkey:known-only';
 
 // Names of rules in class-validator's storage; the first constraint of a rule is for openapi/.
 export const ANY_JSON = 'anyJson';
@@ -33,6 +34,13 @@ export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]):
     values: rules.includes(ANY_JSON) || rules.includes(ANY_OBJECT) ? Infinity : MOST_VALUES,
     mayBeCompressed: Reflect.hasMetadata(COMPRESSED, dto),
   };
+}
+
+/** Marks the query of a search: an unknown parameter is an error, since the answer would look like what was searched for. */
+export const KnownOnly = (): ClassDecorator => SetMetadata(KNOWN_ONLY, true);
+
+export function isKnownOnly(dto: Type): boolean {
+  return Reflect.hasMetadata(KNOWN_ONLY, dto);
 }
 
 export interface TextRule {

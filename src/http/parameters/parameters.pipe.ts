@@ -1,8 +1,9 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
+import { suggestionFor } from '../../config/settings/suggestion.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { BodyReader, UnreadBody } from './body.js';
-import { ANY_JSON, bodyLimitsOf, membersOf, speaksOAuth } from './parameter.js';
+import { ANY_JSON, bodyLimitsOf, isKnownOnly, membersOf, speaksOAuth } from './parameter.js';
 import { Form, isObject, neitherJsonNorForm } from './parse-body.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -21,7 +22,8 @@ interface Shape {
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored (contract §3).
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored, except in the query of a
+ * search (KnownOnly).
  * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
  * `__proto__`, and throws for a `constructor`.
  */
@@ -43,6 +45,7 @@ export class ParametersPipe implements PipeTransform {
     if (!isOAuth && value instanceof Form) {
       throw new OAuthError('invalid_request', 'the body must be a JSON object');
     }
+    if (type === 'query' && isKnownOnly(metatype)) rejectUnknown(Object.keys(value), namesIn(members));
     return this.read(value, metatype);
   }
 
@@ -82,6 +85,23 @@ export class ParametersPipe implements PipeTransform {
     }
     return shape;
   }
+}
+
+/** Characters of the shortest name that is suggested for one with a typing error. */
+const SHORTEST = 4;
+
+/** @throws OAuthError `invalid_request`, which does not repeat the name: it may be anything */
+function rejectUnknown(given: readonly string[], known: readonly string[]): void {
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const suggestion = suggestionFor(unknown, known, SHORTEST);
+  const didYouMean = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`;
+  const problem = `a query parameter is unknown${didYouMean}: use ${known.join(', ')}`;
+  throw new OAuthError('invalid_request', problem);
+}
+
+function namesIn(members: Shape['members']): string[] {
+  return members.map(({ name }) => name);
 }
 
 /** Looks up the validators of a DTO once; class-validator does so for each object. @returns whether it would accept an object */

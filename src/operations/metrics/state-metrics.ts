@@ -50,6 +50,11 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
     () => state().auditEventsLeftOut ?? 0,
   );
   meter.total(
+    'latchkey_webhook_events_set_aside_total',
+    'Events that a webhook has refused, and did not get; the audit trail names them.',
+    () => state().webhookEventsSetAside ?? 0,
+  );
+  meter.total(
     'latchkey_deliveries_total',
     'Events sent to sockets; an event for three sockets counts three times.',
     () => state().deliveries ?? 0,

@@ -3,7 +3,7 @@ import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js
 import { plainArray } from '../../database/statements/plain-array.js';
 import { Sql } from '../../database/statements/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
-import type { ChangedClaims, EndedSession } from '../../events.js';
+import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
 import { SELECT_CHANGED_CLAIMS, selectChanges } from '../../user/user.sql.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
@@ -61,10 +61,22 @@ type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 export type Change = Pick<ChangedClaims, 'userId'> & { readonly key: string };
 
 export type ReadChange = ChangedClaims & Change;
+type ReadVoided = VoidedClaims & Change;
+
+/** Change; `voidedAt`: the user was removed. */
+type Found = Change & { readonly voidedAt: Date | null };
+
+interface ChangePage {
+  /** Changes that were not read before. */
+  readonly found: number;
+  readonly changed: readonly ReadChange[];
+  readonly voided?: readonly ReadVoided[];
+}
 
 /** Page of what happened before a stream was opened: first all claims, then all sessions. */
 export interface PastPage {
   readonly changed: readonly ChangedClaims[];
+  readonly voided?: readonly VoidedClaims[];
   readonly ended: readonly EndedSession[];
   /** Cursor of a reader that has this page and those before it; null while pages of claims follow. */
   readonly cursor: string | null;
@@ -96,7 +108,7 @@ export class EndedSessionStore {
 
   /**
    * Yields pages of users with changed claims between two times, oldest first, each with the claims now. A user
-   * with a change during the reading is read later. `found` counts the changes that were not read before.
+   * with a change during the reading is read later.
    * @param isWanted whether the claims of a change are read: they are far larger than the change
    */
   async *changedBetween(
@@ -104,12 +116,14 @@ export class EndedSessionStore {
     to: string,
     { until }: DatabaseTime,
     isWanted: (change: Change) => boolean = () => true,
-  ): AsyncGenerator<{ readonly found: number; readonly changed: readonly ReadChange[] }, void> {
+  ): AsyncGenerator<ChangePage, void> {
     let after: Change = { key: from, userId: BEFORE_ALL };
     for (;;) {
-      const found = await this.sql.query<Change>(READ_CHANGES, [after.key, after.userId, to]);
-      if (found.length > 0) yield { found: found.length, changed: [] };
-      const wanted = found.filter(isWanted).map(({ userId }) => userId);
+      const found = await this.sql.query<Found>(READ_CHANGES, [after.key, after.userId, to]);
+      const voided = found.flatMap(({ voidedAt, ...one }) => (voidedAt ? { ...one, voidedAt, until } : []));
+      if (found.length > 0) yield { found: found.length, changed: [], voided };
+      const changes = found.filter(({ voidedAt }) => !voidedAt);
+      const wanted = changes.filter(isWanted).map(({ userId }) => userId);
       for (let i = 0; i < wanted.length; i += CLAIMS_PAGE) {
         const page = plainArray(wanted.slice(i, i + CLAIMS_PAGE));
         const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [page]);
@@ -141,8 +155,8 @@ export class EndedSessionStore {
     // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
     const sinceExpired = time.at - (time.until.getTime() - time.at) - LATEST_MS;
     const claims = this.changedBetween(timeOf(Math.max(since, sinceExpired)), 'infinity', time);
-    for await (const { changed } of this.inTurn(claims))
-      if (changed.length > 0) yield { changed, ended: [], cursor: null };
+    for await (const { changed, voided = [] } of this.inTurn(claims))
+      if (changed.length + voided.length > 0) yield { changed, voided, ended: [], cursor: null };
     const sessions = this.between(since === -Infinity ? '-infinity' : timeOf(since), 'infinity', time);
     for await (const ended of this.inTurn(sessions)) {
       const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at));

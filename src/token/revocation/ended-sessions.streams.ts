@@ -8,7 +8,7 @@ import {
   type BeforeApplicationShutdown,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Events, type ChangedClaims, type EndedSession } from '../../events.js';
+import { Events, type ChangedClaims, type EndedSession, type VoidedClaims } from '../../events.js';
 import { answerWithStream, EventStreams, eventText, type EventStream } from '../../http/event-stream.js';
 import { ServiceKeyOnly } from '../guard/access.js';
 import { EndedSessionStore } from './ended-sessions.store.js';
@@ -40,11 +40,12 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     events.on('session.ended', (ended) => {
       if (this.streams.open.size > 0) addTo(this.pieces, endedText(ended));
     });
-    events.on('claims.changed', (changed) => {
-      if (this.streams.open.size > 0) addTo(this.pieces, changedText(changed));
-      for (const { isReady, changed: users } of this.streams.open.values())
-        if (!isReady) users.add(changed.userId);
-    });
+    const addClaims = (userId: string, text: string): void => {
+      if (this.streams.open.size > 0) addTo(this.pieces, text);
+      for (const { isReady, changed } of this.streams.open.values()) if (!isReady) changed.add(userId);
+    };
+    events.on('claims.changed', (changed) => addClaims(changed.userId, changedText(changed)));
+    events.on('claims.voided', (voided) => addClaims(voided.userId, voidedText(voided)));
     events.on('sessions.read', ({ cursor }) => this.flush(cursor));
     events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.open.size }));
     events.on('key.revoked', ({ kid }) => {
@@ -71,10 +72,11 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
-    for await (const { changed, ended, cursor } of pages) {
+    for await (const { changed, voided = [], ended, cursor } of pages) {
       const id = cursor === null ? '' : `id: ${cursor}\n\n`;
       const others = changed.filter(({ userId }) => !waiting.changed.has(userId));
-      stream.send(others.map(changedText).join('') + ended.map(endedText).join('') + id);
+      const claims = [...others.map(changedText), ...voided.map(voidedText)];
+      stream.send(claims.join('') + ended.map(endedText).join('') + id);
       await stream.drained();
       if (!stream.isOpen) return;
     }
@@ -101,7 +103,7 @@ export class EndedSessionsController {
    * A stream of ended sessions, revoked keys and changed claims
    *
    * Server-sent events without end: `ended` for each session that was signed out, `key_revoked` for a revoked key, `claims_changed`
-   * for a user whose claims have changed, `ready` after past events, and a comment at least every second. Their members, and how to resume: docs/ended-sessions.md.
+   * for a user whose claims have changed, `claims_voided` if such a user was removed, `ready` after past events, and a comment at least every second. Their members, and how to resume: docs/ended-sessions.md.
    *
    * @returns Events, one after the other.
    * @throws OAuthError `slow_down`
@@ -177,6 +179,14 @@ function changedText({ userId, claims, changedAt, until }: ChangedClaims): strin
     user_id: userId,
     claims,
     changed_at: changedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+function voidedText({ userId, voidedAt, until }: VoidedClaims): string {
+  return eventText('claims_voided', {
+    user_id: userId,
+    voided_at: voidedAt.toISOString(),
     until: until.toISOString(),
   });
 }

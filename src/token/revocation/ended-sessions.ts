@@ -14,7 +14,8 @@ const FEW = 200;
 const REMEMBER_MS = WIDEST_MS + 60_000;
 
 /**
- * Emits `session.ended` for every session that is signed out on any instance, and `claims.changed` for every user whose claims change.
+ * Emits `session.ended` for every session that is signed out on any instance, and `claims.changed` for every user whose claims change,
+ * and `claims.voided` for such a user who is removed.
  *
  * The time of a sign-out is the start of its transaction, but readings see it after the commit. So readings overlap: after a
  * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
@@ -90,9 +91,11 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     }
     const isWanted = (change: Change): boolean =>
       emits ? !this.known.has(idOf(change)) : this.remember(idOf(change)) && false;
-    for await (const { found, changed } of this.store.changedBetween(from, to, time, isWanted)) {
+    for await (const { found, changed, voided = [] } of this.store.changedBetween(from, to, time, isWanted)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
       for (const one of changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
+      for (const one of voided)
+        if (this.remember(`void ${idOf(one)}`) && emits) this.events.emit('claims.voided', one);
       count += found;
     }
     if (window === WIDEST_MS) this.isQuiet = count < FEW;

@@ -16,6 +16,7 @@ export type AuditName =
   | 'service_key_refused'
   | 'provider_tested'
   | 'webhook_paused'
+  | 'webhook_event_set_aside'
   | (string & {});
 
 /** An entry of the audit trail. Members that do not apply are absent. */

@@ -75,6 +75,19 @@ export interface UsersPage {
   readonly next_cursor?: string;
 }
 
+/** A removed user whose sign-ins are refused. */
+export interface RemovedUser {
+  readonly user_id: string;
+  readonly removed_at: string;
+}
+
+/** A page of removed users, latest removal first. */
+export interface RemovedUsersPage {
+  readonly users: readonly RemovedUser[];
+  /** Absent on the last page. */
+  readonly next_cursor?: string;
+}
+
 /** A page of a user's devices, newest use first. */
 export interface DevicesPage {
   readonly devices: readonly DeviceOfUser[];

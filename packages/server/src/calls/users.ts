@@ -6,6 +6,8 @@ import type {
   ClaimValues,
   DeviceOfUser,
   DevicesPage,
+  RemovedUser,
+  RemovedUsersPage,
   SessionOfUser,
   SessionsPage,
   User,
@@ -127,12 +129,13 @@ export class Users {
   }
 
   /**
-   * Lets a suspended user sign in again. Needs the right `users`.
+   * Lets a suspended user sign in again, also one of `removed()`. Needs the right `users`.
+   * @returns the user; undefined for a removed one
    *
    * @example
    * await latchkey.users.restore(userId);
    */
-  restore(userId: string): Promise<User> {
+  restore(userId: string): Promise<User | undefined> {
     return this.call('PATCH', pathOf(userId), 'users', { suspended: false });
   }
 
@@ -159,7 +162,8 @@ export class Users {
   }
 
   /**
-   * Ends the sessions of a user, then removes the user with devices and events. The audit trail keeps the id. Needs the right `users`.
+   * Ends the sessions of a user, then removes the user with devices and events. The audit trail keeps the id; if the user was suspended,
+   * sign-ins stay refused until `restore()`. Needs the right `users`.
    * @throws LatchkeyError `not_found` for an unknown user, and for one that was removed before
    *
    * @example
@@ -167,6 +171,23 @@ export class Users {
    */
   remove(userId: string): Promise<void> {
     return this.call('DELETE', pathOf(userId), 'users');
+  }
+
+  /**
+   * Lists the removed users whose sign-ins are refused, since they were suspended; latest removal first. Needs the right `users`.
+   * @param options `cursor`: `next_cursor` of the page before
+   *
+   * @example
+   * for await (const { user_id } of latchkey.users.removed()) await latchkey.users.restore(user_id);
+   */
+  removed(options: { readonly cursor?: string } = {}): Pages<RemovedUsersPage, RemovedUser> {
+    return pagesOf(
+      this.calls,
+      '/users/removed',
+      'users',
+      { ...options },
+      ({ users }: RemovedUsersPage) => users,
+    );
   }
 
   private call<Answer>(method: Method, path: string, right: Right, body?: object): Promise<Answer> {

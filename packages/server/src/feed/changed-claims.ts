@@ -15,6 +15,7 @@ const KEEP_MS = 300_000;
 const COMMIT_TIME = 10;
 
 interface Change {
+  readonly at: number;
   /** Tokens issued in this second or earlier may have older claims. */
   readonly second: number;
   readonly until: number;
@@ -43,17 +44,33 @@ export class ChangedClaims {
    */
   take(data: string, now = Date.now()): void {
     const { user_id: userId, claims, changed_at, until } = JSON.parse(data) as Record<string, unknown>;
-    const [changedAt, end] = [changed_at, until].map((time) =>
-      typeof time === 'string' ? Date.parse(time) : NaN,
-    ) as [number, number];
+    const [changedAt, end] = [timeOf(changed_at), timeOf(until)];
     if (typeof userId !== 'string' || !isObject(claims) || Number.isNaN(changedAt) || Number.isNaN(end))
       throw new Error('an event `claims_changed` is unreadable');
     this.remove(userId);
     if (end + this.keepMs <= now) return;
     const text = JSON.stringify(asInToken(claims));
     this.used += OVERHEAD + text.length;
-    this.changes.set(userId, { second: Math.floor(changedAt / 1000) + COMMIT_TIME, until: end, text });
+    this.changes.set(userId, {
+      at: changedAt,
+      second: Math.floor(changedAt / 1000) + COMMIT_TIME,
+      until: end,
+      text,
+    });
     if (this.used > MOST) throw new RangeError('more changed claims than fit into memory');
+  }
+
+  /**
+   * Takes an event `claims_voided`: the user was removed, and a new user with the same id has other claims.
+   * @throws Error if it is unreadable
+   */
+  takeVoided(data: string): void {
+    const { user_id: userId, voided_at } = JSON.parse(data) as Record<string, unknown>;
+    const voidedAt = timeOf(voided_at);
+    if (typeof userId !== 'string' || Number.isNaN(voidedAt))
+      throw new Error('an event `claims_voided` is unreadable');
+    const change = this.changes.get(userId);
+    if (change && change.at <= voidedAt) this.remove(userId); // or the new user has changed claims
   }
 
   /** Returns the claims that replace a token's, as a token carries them; undefined if the token has the newest ones. */
@@ -73,4 +90,9 @@ export class ChangedClaims {
     this.used -= OVERHEAD + change.text.length;
     this.changes.delete(userId);
   }
+}
+
+/** @returns NaN for no time */
+function timeOf(time: unknown): number {
+  return typeof time === 'string' ? Date.parse(time) : NaN;
 }

@@ -75,6 +75,7 @@ export class RevocationFeed {
         if (name === 'ended') this.takeEnded(data);
         else if (name === 'key_revoked') this.takeRevoked(data);
         else if (name === 'claims_changed') this.changed.take(data);
+        else if (name === 'claims_voided') this.changed.takeVoided(data);
         else if (name === 'ready') this.takeReady();
       },
       // A cursor means that the service has just read its database, and has sent everything before it.
