@@ -12,7 +12,7 @@ const LONGEST_VALUE = 4000;
 export function cookiesOf(request: WithHeaders, beginning: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const part of (headerOf(request, 'cookie') ?? '').split(';')) {
-    const [, name, value] = /^[ \t]*([^=\s]+)=(\S*)[ \t]*$/.exec(part) ?? [];
+    const [, name, value] = /^[ \t]*([^=\s]+)=([\w-]*)[ \t]*$/.exec(part) ?? [];
     if (!name?.startsWith(beginning) || value!.length > LONGEST_VALUE || cookies.has(name)) continue;
     cookies.set(name, value!);
   }
