@@ -1,8 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { transform } from 'esbuild';
 import { PackageProject } from '../support/package-project.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -11,6 +13,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];
 
 /** The packed package, installed in an empty project. */
@@ -32,6 +35,39 @@ it('can be imported without any framework, and lets the process end', async () =
     console.log(JSON.stringify([middleware.map(({ authenticate }) => typeof authenticate), error.code, error instanceof LatchkeyError]));`,
   );
   expect(JSON.parse(output)).toEqual([Array(4).fill('function'), 'invalid_token', true]);
+});
+
+/** Jest has a module loader of its own: `require()` of an ES module fails there before Node.js 24.9. */
+it('works under Jest in a CommonJS project, as its README says', async () => {
+  const commonjs = await PackageProject.install(['server'], 'commonjs');
+  try {
+    for (const name of ['jest', '@swc/core', '@swc/jest']) await commonjs.link(name);
+    const readme = await readFile(join(commonjs.place('server'), 'README.md'), 'utf8');
+    const [, settings] = /```js\n\/\/ jest\.config\.js\n(.*?)```/s.exec(readme) ?? [];
+    await writeFile(join(commonjs.directory, 'jest.config.js'), settings!);
+    await writeFile(
+      join(commonjs.directory, 'api.test.js'),
+      `const { createVerifier, LatchkeyError } = require('@latchkey/server');
+      const { authenticate } = require('@latchkey/server/express');
+      const { createSessions } = require('@latchkey/server/session');
+      test('is the same module everywhere', async () => {
+        const verifier = createVerifier({ issuer: 'http://localhost:9' });
+        await expect(verifier.verify('x')).rejects.toBeInstanceOf(LatchkeyError);
+        const response = { setHeader() {}, end(text) { this.text = text; } };
+        await authenticate(verifier)({ headers: { authorization: 'Bearer x' } }, response, (error) => { throw error; });
+        expect(response).toMatchObject({ statusCode: 401, text: expect.stringContaining('invalid_token') });
+        const { issuer, clientUrl } = { issuer: 'http://localhost:9', clientUrl: 'http://localhost:3001' };
+        createSessions({ issuer, clientUrl, cookieSecret: 'x'.repeat(32) }).close();
+      });`,
+    );
+    // Jest resolves links: as with pnpm, its settings have to find packages below other folders.
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    const jest = [join(ROOT, 'node_modules/jest/bin/jest.js'), '--rootDir', commonjs.directory];
+    const { stderr } = await promisify(execFile)(process.execPath, jest, { cwd: commonjs.directory, env });
+    expect(stderr).toContain('1 passed');
+  } finally {
+    await commonjs.remove();
+  }
 });
 
 /** The servers of docs/guides/api.md, unchanged, with the packed package and the real service. */

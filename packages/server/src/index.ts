@@ -1,4 +1,5 @@
-import type { VerifierOptions } from './options.js';
+import { checkNames } from './option-names.js';
+import { OPTIONS, type VerifierOptions } from './options.js';
 import { Verifier } from './verifier.js';
 
 export type { Audit, AuditPage, AuditQuery, AuditStreamOptions } from './calls/audit.js';
@@ -35,7 +36,7 @@ export type { Authenticator, Pushed, PushedEvent, Verifier } from './verifier.js
 
 /**
  * Creates the verifier of an API's access tokens: one per process. With a `serviceKey` it follows the service's sign-outs from now on.
- * @throws TypeError for an invalid option
+ * @throws TypeError for an invalid or unknown option
  *
  * @example
  * export const latchkey = createVerifier({
@@ -44,5 +45,6 @@ export type { Authenticator, Pushed, PushedEvent, Verifier } from './verifier.js
  * });
  */
 export function createVerifier(options: VerifierOptions): Verifier {
+  checkNames('createVerifier()', options, OPTIONS);
   return new Verifier(options);
 }

@@ -33,6 +33,16 @@ export interface Settings {
   readonly warn: (message: string) => void;
 }
 
+/** All names. */
+export const OPTIONS = {
+  issuer: true,
+  url: true,
+  serviceKey: true,
+  whenAway: true,
+  clockTolerance: true,
+  onWarning: true,
+} as const satisfies Record<keyof VerifierOptions, true>;
+
 const WHEN_AWAY: readonly WhenAway[] = ['introspect', 'accept', 'refuse'];
 
 /** @throws TypeError for an invalid value, at the start instead of at the first request */

@@ -1,4 +1,5 @@
 import { LatchkeyError } from './latchkey-error.js';
+import { checkNames } from './option-names.js';
 import { claimOf, type UserClaims } from './token/user-claims.js';
 
 /** Checks the claims of a caller. @throws LatchkeyError `insufficient_scope` (403), `insufficient_user_authentication` (401) */
@@ -55,7 +56,9 @@ const TOLERANCE = 60;
  * @example
  * requireRecentAuth({ maxAge: 300 })(await latchkey.authenticate(request));
  */
-export function requireRecentAuth({ maxAge, acr }: RecentAuth): Requirement {
+export function requireRecentAuth(needed: RecentAuth): Requirement {
+  checkNames('requireRecentAuth()', needed, { maxAge: true, acr: true });
+  const { maxAge, acr } = needed;
   const classes = acr === undefined ? [] : [acr].flat();
   const isAge = maxAge === undefined || (Number.isSafeInteger(maxAge) && maxAge >= 0 && maxAge < 1e9);
   // Characters of a value in a list with spaces, in quotes (RFC 6749 §3.3).

@@ -10,7 +10,7 @@ export type { Claims } from './token/token-signature.js';
 /**
  * Creates the sign-in of an application with pages that a server renders: one per process. The browser gets an encrypted cookie, and
  * no token (RFC 10017, backend for frontend).
- * @throws TypeError for an invalid option
+ * @throws TypeError for an invalid or unknown option
  *
  * @example
  * export const sessions = createSessions({

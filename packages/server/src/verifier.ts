@@ -7,6 +7,7 @@ import { ChangedClaims } from './feed/changed-claims.js';
 import { EndedSessions } from './feed/ended-sessions.js';
 import { RevocationFeed } from './feed/revocation-feed.js';
 import { invalidToken, temporarilyUnavailable, type LatchkeyError } from './latchkey-error.js';
+import { checkNames } from './option-names.js';
 import { readOptions, type VerifierOptions, type WhenAway } from './options.js';
 import { readBearerToken, type WithHeaders } from './token/bearer.js';
 import { KeySet } from './token/key-set.js';
@@ -31,6 +32,15 @@ export interface PushedEvent {
   /** Events with an equal key within 24 hours are sent once. */
   idempotencyKey?: string;
 }
+
+const PUSHED = {
+  userId: true,
+  event: true,
+  data: true,
+  deviceId: true,
+  ttl: true,
+  idempotencyKey: true,
+} as const;
 
 /** The answer to a push. */
 export interface Pushed {
@@ -147,12 +157,14 @@ export class Verifier {
    * Sends an event to a user's devices. Needs the right `push`. Not repeated after a failure: repeat it yourself with the
    * `idempotencyKey` of the first attempt.
    * @throws LatchkeyError `not_found` for an unknown user or device; `temporarily_unavailable`, `service_key_refused`.
-   *   TypeError for data that is no JSON
+   *   TypeError for data that is no JSON, and for an unknown member
    *
    * @example
    * await latchkey.push({ userId: order.userId, event: 'order.shipped', data: { id: order.id } });
    */
-  push(pushed: PushedEvent): Promise<Pushed> {
+  // oxlint-disable-next-line typescript/require-await -- rejects for invalid parameters
+  async push(pushed: PushedEvent): Promise<Pushed> {
+    checkNames('push()', pushed, PUSHED);
     const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
     const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const body = { user_id: userId, event, data, device_id: deviceId, ttl };

@@ -88,13 +88,29 @@ describe('attacks on sessions', () => {
     const callback = await browser.untilCallback();
     const attempt = new Map(browser.cookies);
     await browser.visit(callback);
-    expect(await refusal(callback)).toBe('invalid_state');
+    const before = exchanges();
+    expect((await browser.visit(callback)).headers.get('location')).toBe(`${APP}/`);
     expect(await isSignedIn()).toBe(true);
     // With the attempt's cookie, too, the code is used up.
     const copy = new CookieBrowser(sessions.handle);
     for (const [name, value] of attempt) copy.cookies.set(name, value);
     expect(await refusal(callback, copy)).toBe('invalid_grant');
+    expect(exchanges()).toBe(before);
   });
+
+  // A sibling host may set any name without `__Host-`; Node.js gives bytes as characters of Latin-1.
+  it.each(['\u00a0', '\u0085', '\v', '\f', '\ufeff', '\u2003', '\u00a0 ', '%20', '"'])(
+    'tossing: a cookie whose name begins or ends with %j is not ours',
+    async (character) => {
+      await browser.signIn();
+      const value = browser.cookies.get(SESSION)!;
+      const names = [`${character}${SESSION}`, `${SESSION}${character}`, ` ${character}${SESSION}`];
+      for (const cookie of [...names.map((name) => `${name}=${value}`), `${SESSION}=${character}${value}`])
+        expect([cookie, await sessions.getSession({ headers: { cookie } })]).toEqual([cookie, null]);
+      const ours = `a=b;\t ${SESSION}=${value} \t; c=d`;
+      expect(await sessions.getSession({ headers: { cookie: ours } })).not.toBeNull();
+    },
+  );
 
   it('refuses an attempt that took too long, also if the browser keeps its cookie', async () => {
     const callback = new URL(await browser.untilCallback());

@@ -6,9 +6,9 @@ import { Hono } from 'hono';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
 import { sessionRoutes } from '../src/express.js';
-import { createSessions, type Sessions } from '../src/session.js';
+import { createSessions, type SessionOptions, type Sessions } from '../src/session.js';
 import { serve, type Api } from './support/apis.js';
-import { CookieBrowser } from './support/cookie-browser.js';
+import { APP, CookieBrowser } from './support/cookie-browser.js';
 
 /** An application in each framework: `/` answers with the user's id, or sends the browser to sign in. */
 const APPLICATIONS: Record<string, (sessions: Sessions) => RequestListener> = {
@@ -147,6 +147,48 @@ describe('sessions', () => {
     expect([out.status, out.headers.get('location')]).toEqual([303, 'https://app.example/']);
     expect((await browser.visit('/')).headers.get('location')).toContain('/auth/sign-in');
     if (name === 'Express') expect(browser.cookies.get('of-the-application')).toBe('x');
+  });
+
+  /** What routers and proxies make of the address that the browser has. */
+  const INNER: [string, Partial<SessionOptions>, (path: string) => string][] = [
+    ['a router that adds a slash', {}, (path) => path.replace(/(?=\?|$)/, '/')],
+    ['a path of the application', { basePath: '/shop' }, (path) => path],
+    ['a path that a proxy removes', { basePath: '/shop' }, (path) => path.replace('/shop', '')],
+    [
+      'such a path, with a slash',
+      { basePath: '/a/b' },
+      (path) => path.replace('/a/b', '').replace(/(?=\?|$)/, '/'),
+    ],
+  ];
+
+  it.each(INNER)('behind %s: sign in, go on, sign out', async (_name, options, inner) => {
+    const { basePath = '' } = options;
+    const at = createSessions({
+      issuer: service.url,
+      clientUrl: APP,
+      cookieSecret: 'a cookie secret of the tests, which is long enough',
+      errorPath: '/failed',
+      ...options,
+    });
+    const browser = new CookieBrowser(({ url, method, headers }) => {
+      const { pathname, search } = new URL(url);
+      return at.handle({ method, headers, url: inner(pathname + search) });
+    }, basePath);
+    for (const returnTo of ['/orders?a=b', `${basePath}/orders?a=b`])
+      expect((await browser.signIn(returnTo)).headers.get('location')).toBe(`${APP}${basePath}/orders?a=b`);
+    expect(await at.getSession(browser.request('/'))).not.toBeNull();
+    for (const foreign of [
+      '//evil.example',
+      '/..//evil.example',
+      `${basePath}/auth/sign-in`,
+      '/auth/sign-in',
+    ])
+      expect((await browser.signIn(foreign)).headers.get('location')).toBe(`${APP}${basePath}/`);
+    const out = await browser.post(`${basePath}/auth/sign-out`);
+    expect([out.status, out.headers.get('location')]).toEqual([303, `${APP}${basePath}/`]);
+    const failed = await browser.visit(`${basePath}/auth/callback?state=x&code=x`);
+    expect(failed.headers.get('location')).toContain(`${APP}${basePath}/failed?error=invalid_state`);
+    at.close();
   });
 
   it('passes errors of the handlers on to Express', async () => {

@@ -10,6 +10,8 @@ const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
 const DEVICE = '__Host-latchkey.device';
 
+const unknown = (options: object): Partial<SessionOptions> => options;
+
 /** Sign-in of an application with pages that a server renders (contract §8), with the real service. */
 describe('sessions', () => {
   let provider: StubProvider;
@@ -308,6 +310,21 @@ describe('sessions', () => {
     ['a foreign page for errors', { errorPath: '//evil.example' }, 'errorPath must be a path'],
     ['a header with a space', { addressHeader: 'x forwarded' }, 'addressHeader must be'],
     ['no age', { maxAge: 0 }, 'maxAge must be'],
+    ['a cookie without the prefix', { cookieName: 'shop' }, 'cookieName must be __Host-'],
+    ['a cookie with a dot', { cookieName: '__Host-shop.device' }, 'cookieName must be __Host-'],
+    ['a cookie with a semicolon', { cookieName: '__Host-a;Domain=b' }, 'cookieName must be __Host-'],
+    ['a cookie in other case', { cookieName: '__host-shop' }, 'cookieName must be __Host-'],
+    ['a path of the application with a slash', { basePath: '/shop/' }, 'basePath must be a path'],
+    ['a foreign path of the application', { basePath: '//evil.example' }, 'basePath must be a path'],
+    [
+      'an unknown option',
+      unknown({ cookies: true }),
+      'createSessions() has no option cookies: there are issuer,',
+    ],
+    ['a misspelled option', unknown({ adressHeader: 'x' }), 'did you mean addressHeader?'],
+    ['an option in other case', unknown({ cookiename: 'x' }), 'did you mean cookieName?'],
+    ['an option with underscores', unknown({ base_path: undefined }), 'did you mean basePath?'],
+    ['an option of the prototype', unknown({ constructor: 1 }), 'has no option constructor'],
   ])('refuses %s at the start, without the value', (_name, options, message) => {
     let thrown: unknown;
     try {
@@ -318,6 +335,115 @@ describe('sessions', () => {
     expect(thrown).toBeInstanceOf(TypeError);
     expect(String(thrown)).toContain(message);
     expect(String(thrown)).not.toContain('short');
+  });
+
+  it('goes on to the page if a used callback comes again: Back, a restored tab, another process', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const callback = await browser.untilCallback('/orders');
+    const restored = browser.request(callback); // still with the attempt's cookie
+    await browser.visit(callback);
+    const before = await sessionOf(browser);
+    const again = await browser.visit(callback);
+    expect([again.status, again.headers.get('location')]).toEqual([303, `${APP}/orders`]);
+    const both = `${restored.headers.get('cookie')}; ${browser.request('/').headers.get('cookie')}`;
+    expect((await browser.visit(callback, { cookie: both })).headers.get('location')).toBe(`${APP}/orders`);
+    const elsewhere = await create().handle(browser.request(callback));
+    expect(elsewhere!.headers.get('location')).toBe(`${APP}/`);
+    expect(await sessionOf(browser)).toEqual(before);
+
+    const other = await signedIn(); // its session does not show where the first one went
+    expect((await other.visit(callback)).headers.get('location')).toBe(`${APP}/`);
+
+    await browser.post('/auth/sign-out');
+    const refused = await browser.visit(callback);
+    const page = await browser.visit(refused.headers.get('location')!);
+    const text = await page.text();
+    expect([page.status, text]).toEqual([400, expect.stringContaining('was used before')]);
+    expect(text).toContain('href="https://app.example/auth/sign-in?returnTo=%2F"');
+    expect(text).not.toContain('Go on');
+  });
+
+  it('answers concurrent calls of a callback alike, with one session', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const callback = await browser.untilCallback('/orders');
+    const cookie = browser.request(callback).headers.get('cookie')!;
+    const forged = new URL(callback);
+    forged.searchParams.set('code', `lkc_${'x'.repeat(43)}`);
+    const before = service.log.length;
+    const [first, second, other] = await Promise.all(
+      [callback, callback, forged.href].map((address) => browser.visit(address, { cookie })),
+    );
+    expect([first, second].map((one) => one!.headers.get('location'))).toEqual(
+      Array(2).fill(`${APP}/orders`),
+    );
+    expect(other!.headers.get('location')).toContain('error=invalid_grant');
+    const exchanges = service.log.slice(before).filter((line) => line.includes('/oauth2/token'));
+    expect(exchanges).toHaveLength(1);
+    const ids = await Promise.all(
+      [first, second].map(async (one) => {
+        const [session] = one!.headers.getSetCookie().filter((header) => header.startsWith(`${SESSION}=`));
+        return (await sessions.getSession({ headers: { cookie: session!.split(';')[0] } }))!.id;
+      }),
+    );
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it('a failed sign-in stays failed, and the page leads back into a session that goes on', async () => {
+    const browser = await signedIn();
+    const callback = new URL(await browser.untilCallback('/orders'));
+    callback.searchParams.set('code', `lkc_${'x'.repeat(43)}`);
+    const refused = await browser.visit(callback.href);
+    expect(refused.headers.get('location')).toBe(
+      `${APP}/auth/callback?error=invalid_grant&returnTo=%2Forders`,
+    );
+    const text = await (await browser.visit(refused.headers.get('location')!)).text();
+    expect(text).toContain('href="https://app.example/orders"');
+    expect(text).toContain('href="https://app.example/auth/sign-in?returnTo=%2Forders"');
+    expect((await browser.visit(callback.href)).headers.get('location')).toContain('error=invalid_grant');
+    expect(await sessionOf(browser)).not.toBeNull();
+  });
+
+  it('two applications on one host, with a name for each cookie, leave each other alone', async () => {
+    const names = ['__Host-latchkey-admin', '__Host-latch', '__Host-latchkey_sign-in-2'];
+    const others = names.map((cookieName, at) =>
+      create({ cookieName, cookieSecret: `the cookie secret number ${at} of the tests` }),
+    );
+    const browser = await signedIn();
+    const first = await sessionOf(browser);
+    for (const other of others) {
+      const visitor = new CookieBrowser(other.handle);
+      const share = (from: CookieBrowser, to: CookieBrowser): void => {
+        to.cookies.clear();
+        for (const [name, value] of from.cookies) to.cookies.set(name, value);
+      };
+      share(browser, visitor);
+      for (let attempt = 0; attempt < 6; attempt++) await visitor.untilCallback();
+      await visitor.signIn();
+      share(visitor, browser);
+    }
+    for (let attempt = 0; attempt < 6; attempt++) await browser.untilCallback();
+    expect(await sessionOf(browser)).toEqual(first);
+    for (const other of others) expect(await sessionOf(browser, other)).not.toBeNull();
+    await browser.post('/auth/sign-out');
+    for (const other of others) expect(await sessionOf(browser, other)).not.toBeNull();
+  });
+
+  it('warns without addressHeader in production, once', () => {
+    const warnings = (env: string | undefined, more: Partial<SessionOptions>): string[] => {
+      const lines: string[] = [];
+      const before = process.env['NODE_ENV'];
+      if (env === undefined) delete process.env['NODE_ENV'];
+      else process.env['NODE_ENV'] = env;
+      create({ ...more, onWarning: (line) => lines.push(line) });
+      process.env['NODE_ENV'] = before;
+      return lines;
+    };
+    const expected = [expect.stringMatching(/addressHeader .* TRUST_PROXY/)];
+    expect(warnings('production', {})).toEqual(expected);
+    expect(warnings(undefined, {})).toEqual(expected);
+    expect(warnings('production', { addressHeader: 'x-real-ip' })).toEqual([]);
+    expect(warnings('production', { clientUrl: 'http://localhost:3001' })).toEqual([]);
+    expect(warnings('development', {})).toEqual([]);
   });
 
   it('takes localhost for development', () => {

@@ -1,3 +1,4 @@
+import { checkNames } from '../option-names.js';
 import { AuditStream, type AuditStreamEvent } from '../feed/audit-stream.js';
 import type { AuditEvent, AuditName } from './audit-event.js';
 import { pagesOf, type Pages } from './pages.js';
@@ -25,6 +26,17 @@ export interface AuditQuery {
   readonly cursor?: string | undefined;
 }
 
+const QUERY = {
+  userId: true,
+  event: true,
+  provider: true,
+  result: true,
+  since: true,
+  until: true,
+  limit: true,
+  cursor: true,
+} as const;
+
 /** Where a stream begins and ends. */
 export interface AuditStreamOptions {
   /** `lastEventId` of the last event that you have handled. Without it the stream begins now. */
@@ -51,6 +63,7 @@ export class Audit {
    * for await (const { at, event } of latchkey.audit.find({ since: new Date('2026-11-01') })) console.log(at, event);
    */
   find(query: AuditQuery = {}): Pages<AuditPage, AuditEvent> {
+    checkNames('audit.find()', query, QUERY);
     const { userId, since, until, ...others } = query;
     const asked = { ...others, user_id: userId, since: timeOf(since), until: timeOf(until) };
     return pagesOf(this.calls, '/audit', 'read', asked, ({ events }: AuditPage) => events);
@@ -70,6 +83,7 @@ export class Audit {
    * }
    */
   stream(options: AuditStreamOptions = {}): AsyncGenerator<AuditStreamEvent, void, undefined> {
+    checkNames('audit.stream()', options, { lastEventId: true, signal: true });
     const signals = [this.closing, ...(options.signal ? [options.signal] : [])];
     const stream = new AuditStream(this.calls, this.warn, AbortSignal.any(signals));
     return stream.from(options.lastEventId);

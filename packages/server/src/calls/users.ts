@@ -1,3 +1,4 @@
+import { checkNames } from '../option-names.js';
 import { pagesOf, type Pages } from './pages.js';
 import type { ServiceCalls } from './service-calls.js';
 import type { Right } from './service-key.js';
@@ -31,6 +32,17 @@ export interface UserQuery {
   readonly cursor?: string | undefined;
 }
 
+const QUERY = {
+  q: true,
+  email: true,
+  provider: true,
+  providerUserId: true,
+  role: true,
+  suspended: true,
+  limit: true,
+  cursor: true,
+} as const;
+
 /** A user by the service's id (`claims.sub`), by the provider's id, or by an e-mail address that only one user has. */
 export type UserToSignOut =
   string | { readonly provider: string; readonly providerUserId: string } | { readonly email: string };
@@ -51,6 +63,7 @@ export class Users {
    * for await (const user of latchkey.users.find({ role: 'admin' })) console.log(user.email);
    */
   find(query: UserQuery = {}): Pages<UsersPage, User> {
+    checkNames('users.find()', query, QUERY);
     const { providerUserId, ...others } = query;
     const asked = { ...others, provider_user_id: providerUserId };
     return pagesOf(this.calls, '/users', 'support', asked, ({ users }: UsersPage) => users);
@@ -74,6 +87,7 @@ export class Users {
    * for await (const { browser, os } of latchkey.users.devices(userId)) console.log(browser, os);
    */
   devices(userId: string, options: { readonly cursor?: string } = {}): Pages<DevicesPage, DeviceOfUser> {
+    checkNames('users.devices()', options, { cursor: true });
     const path = pathOf(userId, '/devices');
     return pagesOf(this.calls, path, 'support', { ...options }, ({ devices }: DevicesPage) => devices);
   }
@@ -86,6 +100,7 @@ export class Users {
    * const { sessions } = await latchkey.users.sessions(userId);
    */
   sessions(userId: string, options: { readonly cursor?: string } = {}): Pages<SessionsPage, SessionOfUser> {
+    checkNames('users.sessions()', options, { cursor: true });
     const path = pathOf(userId, '/sessions');
     return pagesOf(this.calls, path, 'support', { ...options }, ({ sessions }: SessionsPage) => sessions);
   }
@@ -106,6 +121,7 @@ export class Users {
     user: UserToSignOut,
     options: { readonly deviceId?: string; readonly sessionId?: string } = {},
   ): Promise<{ readonly sessions: number }> {
+    checkNames('users.signOut()', options, { deviceId: true, sessionId: true });
     for (const [name, id] of Object.entries(options))
       if (typeof id !== 'string')
         throw new TypeError(`${name} is no text: leave it out to sign the user out everywhere`);
@@ -113,6 +129,7 @@ export class Users {
     if (typeof user === 'string')
       return this.call('POST', pathOf(user, '/sign-out'), 'support', { device_id, session_id });
     if (Object.keys(options).length > 0) throw new TypeError('a device or session needs the id of the user');
+    checkNames('users.signOut()', user, { email: true, provider: true, providerUserId: true });
     const { email, provider, providerUserId } = user as Partial<Record<string, string>>;
     const body = { email, provider, provider_user_id: providerUserId };
     return this.call('POST', '/users/sign-out', 'support', body);

@@ -6,15 +6,17 @@ export function redirect(address: string, cookies: readonly string[] = []): Resp
   return answer(303, null, { Location: address }, cookies);
 }
 
-/** A plain page for people. @param text without markup @param retry address of the link to try again */
+/** A plain page for people. @param text without markup @param links addresses by their text */
 export function failurePage(
   status: number,
   text: string,
-  retry?: string,
+  links: Readonly<Record<string, string>> = {},
   cookies: readonly string[] = [],
 ): Response {
-  const link = retry === undefined ? '' : `<p><a href="${escaped(retry)}">Try again</a></p>`;
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${escaped(text)}</p>${link}</html>`;
+  const ways = Object.entries(links).map(
+    ([name, to]) => `<p><a href="${escaped(to)}">${escaped(name)}</a></p>`,
+  );
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${escaped(text)}</p>${ways.join('')}</html>`;
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

@@ -3,7 +3,6 @@ import type { WithHeaders } from '../token/bearer.js';
 import type { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, removeCookie, setCookie } from './cookies.js';
 
-const NAME = '__Host-latchkey-';
 /** Characters of the state in the cookie's name: each tab has its own. */
 const NAME_CHARS = 12;
 /** Seconds; the service's states live as long. */
@@ -25,28 +24,41 @@ export interface Attempt {
  * RFC 9700 §4.7), and it may arrive at any process.
  */
 export class Attempts {
-  constructor(private readonly seal: CookieSeal) {}
+  private readonly prefix: string;
+
+  /** @param cookieName of the session: with a dot, so that it is no other application's */
+  constructor(
+    private readonly seal: CookieSeal,
+    cookieName: string,
+  ) {
+    this.prefix = `${cookieName}.sign-in-`;
+  }
 
   /** @returns the attempt, and the cookies to set */
   begin(request: WithHeaders, returnTo: string): { attempt: Attempt; cookies: string[] } {
     const [state, verifier] = [secret(), secret()];
     const attempt = { state, verifier, returnTo };
-    const name = nameOf(state);
+    const name = this.nameOf(state);
     const until = Date.now() + LIFE * 1000;
     const sealed = this.seal.seal(name, JSON.stringify({ ...attempt, until }));
-    const older = [...cookiesOf(request, NAME).keys()].slice(0, 1 - MOST);
+    const older = [...cookiesOf(request, this.prefix).keys()].slice(0, 1 - MOST);
     return { attempt, cookies: [...older.map(removeCookie), setCookie(name, sealed, LIFE)] };
   }
 
   /** @returns undefined if this browser has not begun it, or too long ago; `cookies` ends the attempt */
   end(request: WithHeaders, state: string): { attempt?: Attempt; cookies: string[] } {
-    const name = nameOf(state);
+    const name = this.nameOf(state);
     const value = cookiesOf(request, name).get(name);
     if (value === undefined) return { cookies: [] };
     const text = this.seal.open(name, value)?.text;
     const attempt = text === undefined ? undefined : (JSON.parse(text) as Attempt & { until: number });
     const isValid = attempt?.state === state && attempt.until > Date.now();
     return { ...(isValid && { attempt }), cookies: [removeCookie(name)] };
+  }
+
+  /** A state from outside may have any characters. */
+  private nameOf(state: string): string {
+    return this.prefix + state.replaceAll(/[^\w-]/g, '').slice(0, NAME_CHARS);
   }
 }
 
@@ -56,6 +68,3 @@ export function challengeOf({ verifier }: Attempt): string {
 }
 
 const secret = (): string => randomBytes(32).toString('base64url');
-
-/** A state from outside may have any characters. */
-const nameOf = (state: string): string => NAME + state.replaceAll(/[^\w-]/g, '').slice(0, NAME_CHARS);

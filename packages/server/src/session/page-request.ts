@@ -16,13 +16,25 @@ export function headerOf({ headers }: WithHeaders, name: string): string | undef
   return typeof value === 'string' ? value : undefined;
 }
 
-/** An address, or those of a chain of proxies. */
-const ADDRESSES = /^[\da-fA-F.:, ]{2,500}$/;
+/** With a port, if the proxy adds it. */
+const ADDRESS = /^[\da-fA-F.:]{2,45}$/;
+/** Proxies of a chain. */
+const MOST_ADDRESSES = 10;
 
-/** Returns the user's address as the application's proxy sends it. @param name of the header */
+/**
+ * Returns the user's address as the application's proxy sends it, or the addresses of a chain of proxies. Only the end of the header is
+ * used: the user may have sent the beginning, to which proxies add.
+ * @param name of the header
+ */
 export function addressOf(request: WithHeaders, name: string | undefined): string | undefined {
-  const value = name === undefined ? undefined : headerOf(request, name);
-  return value !== undefined && ADDRESSES.test(value) ? value : undefined;
+  const value = (name === undefined ? undefined : headerOf(request, name)) ?? '';
+  const last = value
+    .slice(-50 * MOST_ADDRESSES)
+    .split(',')
+    .slice(-MOST_ADDRESSES);
+  const addresses = last.map((one) => one.replaceAll(/^[ \t]+|[ \t]+$/g, ''));
+  const kept = addresses.slice(addresses.findLastIndex((one) => !ADDRESS.test(one)) + 1);
+  return kept.length > 0 ? kept.join(', ') : undefined;
 }
 
 /**

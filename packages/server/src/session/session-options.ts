@@ -1,4 +1,5 @@
-import { readOptions, webAddress, type Settings, type VerifierOptions } from '../options.js';
+import { checkNames } from '../option-names.js';
+import { OPTIONS, readOptions, webAddress, type Settings, type VerifierOptions } from '../options.js';
 
 /** Options of `createSessions`: `issuer`, `clientUrl` and `cookieSecret` are required. */
 export interface SessionOptions extends VerifierOptions {
@@ -11,6 +12,16 @@ export interface SessionOptions extends VerifierOptions {
   cookieSecret: string | readonly string[];
   /** Path below which the handlers are: `<prefix>/sign-in`, `/callback`, `/sign-out`, `/token`. Default `/auth`. */
   prefix?: string;
+  /**
+   * Path of your application, if it is not all of the host: `/shop` for `https://example.com/shop`. All addresses for browsers begin with
+   * it; the handlers take requests with and without it, since Next.js and some proxies remove it. Default none.
+   */
+  basePath?: string;
+  /**
+   * Name of the session's cookie. Applications on one host, also on several ports of localhost, need a name each: `__Host-shop`.
+   * Default `__Host-latchkey`.
+   */
+  cookieName?: string;
   /** Seconds for which a browser keeps the cookie: `REFRESH_TOKEN_TTL` of the service. Default 30 days. */
   maxAge?: number;
   /** Whether `<prefix>/token` gives scripts of your pages an access token, for the real-time channel. Default false. */
@@ -33,13 +44,33 @@ export interface SessionSettings extends Settings {
   /** An origin. */
   readonly clientUrl: string;
   readonly cookieSecrets: readonly string[];
+  /** Of the handlers, without `basePath`. */
+  readonly innerPrefix: string;
+  /** Of the handlers, as browsers have it. */
   readonly prefix: string;
+  readonly basePath: string;
+  readonly cookieName: string;
   readonly maxAge: number;
   readonly tokenEndpoint: boolean;
   readonly providerLogout: boolean;
   readonly addressHeader: string | undefined;
+  /** As browsers have it. */
   readonly errorPath: string | undefined;
 }
+
+const SESSION_OPTIONS = {
+  ...OPTIONS,
+  clientUrl: true,
+  cookieSecret: true,
+  prefix: true,
+  basePath: true,
+  cookieName: true,
+  maxAge: true,
+  tokenEndpoint: true,
+  providerLogout: true,
+  addressHeader: true,
+  errorPath: true,
+} as const;
 
 const SHORTEST_SECRET = 32;
 const MOST_SECRETS = 10;
@@ -48,16 +79,24 @@ const DAY = 86_400;
 const LONGEST_AGE = 400 * DAY;
 const PATH = /^(?:\/[A-Za-z0-9_~.-]+)+$/;
 
-/** @throws TypeError for an invalid value, at the start instead of at the first request */
+/** Only browsers' own rules for `__Host-` protect the cookie. No dot: the names of other cookies add one. */
+const COOKIE_NAME = /^__Host-[A-Za-z0-9_-]{1,50}$/;
+
+/** @throws TypeError for an invalid value or an unknown option, at the start instead of at the first request */
 export function readSessionOptions(options: SessionOptions): SessionSettings {
   const { cookieSecret, prefix = '/auth', maxAge = 30 * DAY, errorPath, addressHeader } = options;
-  const { tokenEndpoint = false, providerLogout = false } = options;
+  const { tokenEndpoint = false, providerLogout = false, basePath = '' } = options;
+  const { cookieName = '__Host-latchkey' } = options;
+  checkNames('createSessions()', options, SESSION_OPTIONS);
   const clientUrl = webAddress('clientUrl', options.clientUrl);
   if (clientUrl !== new URL(clientUrl).origin) throw new TypeError('clientUrl must be an origin: no path');
   // `__Host-` cookies need https; browsers other than Safari make an exception for this name.
   if (!/^(?:https:|http:\/\/localhost(?::|$))/.test(clientUrl))
     throw new TypeError('clientUrl must begin with https://, or be http://localhost for development');
   if (!PATH.test(prefix)) throw new TypeError('prefix must be a path such as /auth');
+  if (basePath !== '' && !PATH.test(basePath)) throw new TypeError('basePath must be a path such as /shop');
+  if (!COOKIE_NAME.test(cookieName))
+    throw new TypeError('cookieName must be __Host- with letters, digits, - or _, such as __Host-shop');
   if (errorPath !== undefined && !PATH.test(errorPath)) throw new TypeError('errorPath must be a path');
   if (!(maxAge >= 60 && maxAge <= LONGEST_AGE)) throw new TypeError('maxAge must be 60 s to 400 days');
   if (addressHeader !== undefined && !/^[\w-]+$/.test(addressHeader))
@@ -66,12 +105,15 @@ export function readSessionOptions(options: SessionOptions): SessionSettings {
     ...readOptions(options),
     clientUrl,
     cookieSecrets: readSecrets(cookieSecret),
-    prefix,
+    innerPrefix: prefix,
+    prefix: basePath + prefix,
+    basePath,
+    cookieName,
     maxAge: Math.floor(maxAge),
     tokenEndpoint,
     providerLogout,
     addressHeader: addressHeader?.toLowerCase(),
-    errorPath,
+    errorPath: errorPath === undefined ? undefined : basePath + errorPath,
   };
 }
 

@@ -4,9 +4,10 @@ import { Verifier } from '../verifier.js';
 import { AccessTokens, type Current, type HeldSession } from './access-tokens.js';
 import { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, removeCookie } from './cookies.js';
+import { Finished } from './finished.js';
 import { addressOf, isForged, isFromOrigin, headerOf, type PageRequest } from './page-request.js';
 import { readSessionOptions, type SessionOptions, type SessionSettings } from './session-options.js';
-import { COOKIE, SignIns } from './sign-ins.js';
+import { SignIns } from './sign-ins.js';
 import { returnAddress } from './return-to.js';
 import { answer, failurePage, redirect } from './answers.js';
 import { TokenCalls } from './token-calls.js';
@@ -38,6 +39,11 @@ export class Sessions {
   private readonly calls: TokenCalls;
   private readonly tokens: AccessTokens;
   private readonly signIns: SignIns;
+  /** By refresh token: the sessions that were signed out here. A copy of a cookie may come any number of times. */
+  private readonly signedOut: Finished<true>;
+  /** By refresh token: sign-outs in progress, with the provider's logout page. */
+  private readonly endings = new Map<string, Promise<string | undefined>>();
+  /** By path without `basePath`. */
   private readonly handlers: Readonly<Record<string, { readonly method: string; readonly handler: Handler }>>;
 
   /**
@@ -51,7 +57,9 @@ export class Sessions {
     this.calls = new TokenCalls(this.settings);
     this.tokens = new AccessTokens(this.verifier, this.calls, now);
     this.signIns = new SignIns(this.settings, this.seal, this.calls, this.tokens, now);
-    const { prefix, tokenEndpoint } = this.settings;
+    this.signedOut = new Finished(now);
+    warnAboutAddresses(this.settings);
+    const { innerPrefix: prefix, tokenEndpoint } = this.settings;
     this.handlers = {
       [`${prefix}/sign-in`]: { method: 'GET', handler: this.signIn },
       [`${prefix}/callback`]: { method: 'GET', handler: this.callback },
@@ -68,7 +76,11 @@ export class Sessions {
    * app.use(async (c, next) => (await sessions.handle(c.req.raw)) ?? next()); // Hono
    */
   readonly handle = async (request: PageRequest): Promise<Response | undefined> => {
-    const { pathname } = urlOf(request, this.settings.clientUrl);
+    const { clientUrl, basePath } = this.settings;
+    const { pathname: outer } = urlOf(request, clientUrl);
+    // Routers may add a slash to the address, or remove the path of the application.
+    const inner = basePath && outer.startsWith(`${basePath}/`) ? outer.slice(basePath.length) : outer;
+    const pathname = inner.replace(/\/$/, '');
     const found = Object.hasOwn(this.handlers, pathname) ? this.handlers[pathname] : undefined;
     if (!found) return undefined;
     if (request.method === found.method) return found.handler(request);
@@ -113,20 +125,23 @@ export class Sessions {
 
   /** `GET <prefix>/callback`: sets the cookie, and sends the browser to `returnTo`. */
   readonly callback: Handler = (request) =>
-    this.signIns.finish(request, urlOf(request, this.settings.clientUrl).searchParams, this.heldBy(request));
+    this.signIns.finish(request, urlOf(request, this.settings.clientUrl).searchParams, {
+      held: this.heldBy(request),
+      isLive: () => this.currentOf(request).then(Boolean, () => false),
+    });
 
   /** `POST <prefix>/sign-out?returnTo=`, from a page of the application: ends the session, everywhere within a second. */
   readonly signOut: Handler = async (request) => {
-    const { clientUrl, prefix } = this.settings;
+    const { clientUrl, prefix, basePath, cookieName } = this.settings;
     if (!isFromOrigin(request, clientUrl)) return FOREIGN.toResponse();
     const held = this.heldBy(request);
-    const cookies = [removeCookie(COOKIE)];
+    const cookies = [removeCookie(cookieName)];
     try {
       const page = held && (await this.end(held));
       const path = urlOf(request, clientUrl).searchParams.get('returnTo');
-      return redirect(page ?? returnAddress(path, clientUrl, prefix), cookies);
+      return redirect(page ?? returnAddress(path, clientUrl, prefix, basePath), cookies);
     } catch {
-      return failurePage(503, SIGNED_OUT_HERE, undefined, cookies);
+      return failurePage(503, SIGNED_OUT_HERE, {}, cookies);
     }
   };
 
@@ -150,8 +165,26 @@ export class Sessions {
     this.verifier.close();
   }
 
+  /** Concurrent and repeated sign-outs of a session are one. */
+  private end(held: HeldSession): Promise<string | undefined> {
+    const { refreshToken } = held;
+    if (this.signedOut.get(refreshToken)) return Promise.resolve(undefined);
+    let ending = this.endings.get(refreshToken);
+    if (!ending) {
+      ending = this.endOnce(held).finally(() => this.endings.delete(refreshToken));
+      this.endings.set(refreshToken, ending);
+    }
+    return ending;
+  }
+
   /** @returns the provider's logout page. @throws LatchkeyError if the session goes on */
-  private async end(held: HeldSession): Promise<string | undefined> {
+  private async endOnce(held: HeldSession): Promise<string | undefined> {
+    const page = await this.endAtService(held);
+    this.signedOut.add(held.refreshToken, true);
+    return page;
+  }
+
+  private async endAtService(held: HeldSession): Promise<string | undefined> {
     const { settings, tokens, calls } = this;
     const { refreshToken, address } = held;
     const current = settings.providerLogout
@@ -162,7 +195,10 @@ export class Sessions {
       await calls.revoke(refreshToken, 'user', held);
       return undefined;
     }
-    const call = calls.signOut(`${settings.clientUrl}/`, { accessToken: current.token, address });
+    const call = calls.signOut(`${settings.clientUrl}${settings.basePath}/`, {
+      accessToken: current.token,
+      address,
+    });
     return call.catch((error: LatchkeyError) => {
       if (error.code !== 'invalid_token') throw error; // it has just ended elsewhere
       return undefined;
@@ -176,8 +212,9 @@ export class Sessions {
   }
 
   private heldBy(request: PageRequest): HeldSession | undefined {
-    const value = cookiesOf(request, COOKIE).get(COOKIE);
-    const opened = value === undefined ? undefined : this.seal.open(COOKIE, value);
+    const { cookieName: name } = this.settings;
+    const value = cookiesOf(request, name).get(name);
+    const opened = value === undefined ? undefined : this.seal.open(name, value);
     const address = addressOf(request, this.settings.addressHeader);
     return opened && { refreshToken: opened.text, proofs: opened.proofs, address };
   }
@@ -186,6 +223,16 @@ export class Sessions {
 const FOREIGN = new LatchkeyError('invalid_origin', 403, 'only pages of this application may call this');
 const SIGNED_OUT_HERE =
   'You are signed out in this browser. The sign-in service cannot be reached, so the session itself goes on.';
+
+/** Limits of the service are by address: without the header, one user can use up the limits of all. */
+function warnAboutAddresses({ addressHeader, clientUrl, warn }: SessionSettings): void {
+  const isTried = ['development', 'test'].includes(process.env['NODE_ENV'] ?? '');
+  if (addressHeader !== undefined || isTried || clientUrl.startsWith('http:')) return;
+  warn(
+    "addressHeader is not set: the service counts all sign-ins for this server's address, so one visitor can use up the limit for all. " +
+      'Set it to the header with the address that your proxy sends, and list this server in TRUST_PROXY of the service',
+  );
+}
 
 /** Milliseconds since the process began, also if the machine sleeps or its clock is set back. */
 function elapsed(): number {

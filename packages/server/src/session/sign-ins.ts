@@ -5,25 +5,52 @@ import { answer, failurePage, redirect } from './answers.js';
 import { Attempts, challengeOf, type Attempt } from './attempts.js';
 import type { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, setCookie } from './cookies.js';
+import { Finished } from './finished.js';
 import { addressOf, headerOf, type PageRequest } from './page-request.js';
 import { returnAddress } from './return-to.js';
 import type { SessionSettings } from './session-options.js';
 import type { TokenCalls } from './token-calls.js';
 
-/** The session's cookie. */
-export const COOKIE = '__Host-latchkey';
-/** The browser's `device_id` (spec §2.4), which outlives its sessions: a sign-in again is no other device. */
-const DEVICE = '__Host-latchkey.device';
 const DEVICE_AGE = 400 * 86_400; // seconds; browsers keep no cookie longer (RFC 6265bis §5.5)
 
 /** Parameters of `sign-in` that the service gets (contract §4). */
 const PASSED = ['provider', 'login_hint', 'prompt', 'max_age', 'acr_values', 'ui_locales'];
 /** As the service has them (RFC 6749 §4.1.2.1), and those below. */
 const ERROR = /^[a-z_]{1,64}$/;
+/** Codes of the service: another one needs no call. */
+const CODE = /^lkc_[\w-]{43}$/;
+/** Errors of an attempt that was used before, expired, or began elsewhere. */
+const OVER = ['invalid_state', 'invalid_grant'];
+
+interface SignedIn {
+  readonly refreshToken: string;
+  /** The browser's `device_id`. */
+  readonly device: string;
+}
+
+/** How an attempt ended. */
+type Outcome = { readonly refreshToken: string; readonly returnTo: string } | { readonly error: string };
+
+/** What a request says about the browser's session. */
+export interface Before {
+  /** The session of the cookie, which may have ended. */
+  readonly held: HeldSession | undefined;
+  /** Whether it is live. */
+  readonly isLive: () => Promise<boolean>;
+}
 
 /** Signs users in: authorization code flow with PKCE, `state` and `iss` (RFC 6749, 7636, 9207). */
 export class SignIns {
   private readonly attempts: Attempts;
+  /** By state. An attempt is used once, also if its cookie comes again: each use is a call from this server's address. */
+  private readonly finished: Finished<Outcome>;
+  /** By state: concurrent calls of a callback share its result. */
+  private readonly redeeming = new Map<
+    string,
+    { readonly code: string; readonly result: Promise<SignedIn> }
+  >();
+  /** Name of the cookie with the `device_id` (spec §2.4), which outlives sessions: a sign-in again is no other device. */
+  private readonly deviceCookie: string;
   /** Compared byte for byte with `REDIRECT_URIS` of the service. */
   private readonly redirectUri: string;
   /** Clients are not registered: a name for the audit trail. */
@@ -36,7 +63,9 @@ export class SignIns {
     private readonly tokens: AccessTokens,
     private readonly now: () => number,
   ) {
-    this.attempts = new Attempts(seal);
+    this.attempts = new Attempts(seal, settings.cookieName);
+    this.finished = new Finished(now);
+    this.deviceCookie = `${settings.cookieName}.device`;
     this.redirectUri = `${settings.clientUrl}${settings.prefix}/callback`;
     this.clientId = new URL(settings.clientUrl).host;
   }
@@ -59,35 +88,81 @@ export class SignIns {
     return redirect(url.href, cookies);
   }
 
-  /** @param replaced the session that this browser has had */
-  async finish(
-    request: PageRequest,
-    query: URLSearchParams,
-    replaced: HeldSession | undefined,
-  ): Promise<Response> {
-    if (!query.has('code') && !query.has('state')) return this.failure(query);
-    const { attempt, cookies } = this.attempts.end(request, query.get('state') ?? '');
-    const error = checked(query, attempt, this.settings.issuer);
-    if (!attempt || error !== undefined) return this.failed(error ?? 'invalid_state', attempt, cookies);
+  async finish(request: PageRequest, query: URLSearchParams, before: Before): Promise<Response> {
+    if (!query.has('code') && !query.has('state')) return this.failure(query, await before.isLive());
+    const state = query.get('state') ?? '';
+    const { attempt, cookies } = this.attempts.end(request, state);
+    const outcome = this.finished.get(state);
+    if (!attempt || outcome) return this.repeated(attempt, outcome, cookies, before);
+    const error = checked(query, this.settings.issuer);
+    if (error !== undefined) return this.failed(error, attempt, cookies);
     try {
-      const device = this.deviceOf(request);
-      const refreshToken = await this.redeem(request, query.get('code')!, attempt, device);
-      if (replaced) await this.replace(replaced);
-      return redirect(attempt.returnTo, [
-        ...cookies,
-        setCookie(COOKIE, this.seal.seal(COOKIE, refreshToken), this.settings.maxAge),
-        setCookie(DEVICE, this.seal.seal(DEVICE, device), DEVICE_AGE),
-      ]);
+      const result = await this.redeemOnce(request, query.get('code')!, attempt, before.held);
+      return redirect(attempt.returnTo, [...cookies, ...this.cookiesFor(result)]);
     } catch (failure) {
       if (!(failure instanceof LatchkeyError)) throw failure;
-      if (failure.code !== 'invalid_grant') this.warn(failure);
       return this.failed(failure.code, attempt, cookies);
     }
   }
 
+  /** A callback whose attempt is over: the user went back to it, or a tab was restored. */
+  private async repeated(
+    attempt: Attempt | undefined,
+    outcome: Outcome | undefined,
+    cookies: readonly string[],
+    { held, isLive }: Before,
+  ): Promise<Response> {
+    if (outcome && 'error' in outcome) return this.failed(outcome.error, attempt, cookies);
+    if (!(await isLive())) return this.failed(attempt ? 'invalid_grant' : 'invalid_state', attempt, cookies);
+    const isOwn = outcome && outcome.refreshToken === held?.refreshToken;
+    return redirect(isOwn ? outcome.returnTo : this.home, cookies);
+  }
+
+  private cookiesFor({ refreshToken, device }: SignedIn): string[] {
+    const { cookieName: name, maxAge } = this.settings;
+    return [
+      setCookie(name, this.seal.seal(name, refreshToken), maxAge),
+      setCookie(this.deviceCookie, this.seal.seal(this.deviceCookie, device), DEVICE_AGE),
+    ];
+  }
+
   private deviceOf(request: PageRequest): string {
-    const value = cookiesOf(request, DEVICE).get(DEVICE);
-    return (value && this.seal.open(DEVICE, value)?.text) ?? randomUUID();
+    const value = cookiesOf(request, this.deviceCookie).get(this.deviceCookie);
+    return (value && this.seal.open(this.deviceCookie, value)?.text) ?? randomUUID();
+  }
+
+  /** @param replaced the session that this browser has had */
+  private redeemOnce(
+    request: PageRequest,
+    code: string,
+    attempt: Attempt,
+    replaced: HeldSession | undefined,
+  ): Promise<SignedIn> {
+    const { state, returnTo } = attempt;
+    const running = this.redeeming.get(state);
+    if (running?.code === code) return running.result;
+    if (running)
+      return Promise.reject(new LatchkeyError('invalid_grant', 401, 'the attempt has another code'));
+    const redeem = async (): Promise<SignedIn> => {
+      const device = this.deviceOf(request);
+      try {
+        const refreshToken = await this.redeem(request, code, attempt, device);
+        if (replaced) await this.replace(replaced);
+        this.finished.add(state, { refreshToken, returnTo });
+        return { refreshToken, device };
+      } catch (failure) {
+        if (failure instanceof LatchkeyError) {
+          this.finished.add(state, { error: failure.code });
+          if (failure.code !== 'invalid_grant') this.warn(failure);
+        }
+        throw failure;
+      } finally {
+        this.redeeming.delete(state);
+      }
+    };
+    const result = redeem();
+    this.redeeming.set(state, { code, result });
+    return result;
   }
 
   /** @returns the refresh token */
@@ -129,20 +204,27 @@ export class SignIns {
    */
   private failed(error: string, attempt: Attempt | undefined, cookies: readonly string[]): Response {
     const { clientUrl, prefix, errorPath = `${prefix}/callback` } = this.settings;
-    const { pathname, search, hash } = new URL(attempt?.returnTo ?? clientUrl);
+    const { pathname, search, hash } = new URL(attempt?.returnTo ?? this.home);
     const query = new URLSearchParams({ error, returnTo: pathname + search + hash });
     return redirect(`${clientUrl}${errorPath}?${query.toString()}`, cookies);
   }
 
   /** The plain page, without an `errorPath`. */
-  private failure(query: URLSearchParams): Response {
+  private failure(query: URLSearchParams, isLive: boolean): Response {
     const { clientUrl, prefix } = this.settings;
-    const { pathname, search, hash } = new URL(this.returnTo(query));
+    const returnTo = this.returnTo(query);
+    const { pathname, search, hash } = new URL(returnTo);
     const retry = new URLSearchParams({ returnTo: pathname + search + hash });
     const code = query.get('error') ?? '';
     const status = code === 'temporarily_unavailable' ? 503 : 400;
-    const text = `Signing in did not work${ERROR.test(code) ? ` (${code})` : ''}.`;
-    return failurePage(status, text, `${clientUrl}${prefix}/sign-in?${retry.toString()}`);
+    const reason = OVER.includes(code)
+      ? ' This sign-in was used before, took too long, or began elsewhere.'
+      : '';
+    const text = `Signing in did not work${ERROR.test(code) ? ` (${code})` : ''}.${reason}`;
+    return failurePage(status, text, {
+      'Try again': `${clientUrl}${prefix}/sign-in?${retry.toString()}`,
+      ...(isLive && { 'Go on without a new sign-in': returnTo }),
+    });
   }
 
   /** The browser gets the code alone. */
@@ -154,15 +236,19 @@ export class SignIns {
   }
 
   private returnTo(query: URLSearchParams): string {
-    return returnAddress(query.get('returnTo'), this.settings.clientUrl, this.settings.prefix);
+    const { clientUrl, prefix, basePath } = this.settings;
+    return returnAddress(query.get('returnTo'), clientUrl, prefix, basePath);
+  }
+
+  private get home(): string {
+    return `${this.settings.clientUrl}${this.settings.basePath}/`;
   }
 }
 
 /** Validates the answer in the callback's query before the code goes anywhere. @returns the error */
-function checked(query: URLSearchParams, attempt: Attempt | undefined, issuer: string): string | undefined {
-  if (!attempt) return 'invalid_state';
+function checked(query: URLSearchParams, issuer: string): string | undefined {
   if (query.get('iss') !== issuer) return 'invalid_issuer'; // RFC 9207 §2.4
   const error = query.get('error');
   if (error !== null) return ERROR.test(error) ? error : 'server_error';
-  return query.get('code') ? undefined : 'server_error';
+  return CODE.test(query.get('code') ?? '') ? undefined : 'invalid_grant';
 }

@@ -9,7 +9,11 @@ export class CookieBrowser {
   /** All `Set-Cookie` headers so far. */
   readonly received: string[] = [];
 
-  constructor(private readonly handle: Handle) {}
+  /** @param basePath of the application */
+  constructor(
+    private readonly handle: Handle,
+    private readonly basePath = '',
+  ) {}
 
   /** A request to the application, with cookies; headers replace a navigation's. */
   request(path: string, headers: Record<string, string> = {}, method = 'GET'): Request {
@@ -32,7 +36,7 @@ export class CookieBrowser {
   /** Begins a sign-in, and goes to provider and service. @returns the address of the callback, not visited yet */
   async untilCallback(returnTo?: string, more = ''): Promise<string> {
     const query = returnTo === undefined ? '' : `&returnTo=${encodeURIComponent(returnTo)}`;
-    const begun = await this.visit(`/auth/sign-in?provider=stub${query}${more}`);
+    const begun = await this.visit(`${this.basePath}/auth/sign-in?provider=stub${query}${more}`);
     let address = begun.headers.get('location')!;
     for (let hops = 0; !address.startsWith(APP) && hops < 5; hops++) {
       const answer = await fetch(address, { redirect: 'manual' });
