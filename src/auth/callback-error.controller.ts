@@ -3,6 +3,7 @@ import { type Origin, From } from '../audit/audit-event.js';
 import { AuditTrail } from '../audit/audit.trail.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { RateLimit } from '../http/rate-limit.js';
+import { isProviderCode } from '../provider/callback-codes.js';
 import { printable } from '../provider/log-line.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Public } from '../token/guard/access.js';
@@ -11,9 +12,6 @@ import { STATE, StateService } from './states/state.service.js';
 /** Characters of an error code in the audit trail; the codes of RFC 6749 and OpenID Connect are shorter. */
 const MAX_CODE = 64;
 const MAX_REASON = 512;
-
-/** Errors that the user causes; the provider works, so the log has no warning. */
-const BY_USER = new Set(['cancelled', 'access_denied']);
 
 /** Body of POST /oauth2/callback-error: the parameters of the callback (RFC 6749 §4.1.2.1). */
 @OAuthParameters()
@@ -62,6 +60,7 @@ export class CallbackErrorController {
     const code = printable(error, [state], MAX_CODE) || 'unknown';
     const reason = printable(description, [state], MAX_REASON) || undefined;
     this.audit.refused({ event: 'sign_in_refused', error: code, reason, provider, origin });
-    if (!BY_USER.has(code)) this.providers.find(provider)?.warnOfCallback(error, description, [state]);
+    if (code === 'cancelled' || isProviderCode(code)) return; // no setting is to blame
+    this.providers.find(provider)?.warnOfCallback(error, description, [state]);
   }
 }

@@ -26,9 +26,38 @@ describe('a log line', () => {
 
   it('names the settings of a client with a key', () => {
     const error = Object.assign(new Error('refused'), { error: 'invalid_client' });
-    const provider = providerSettings('acme', { adapter: 'oidc', clientSecret: '', clientKey: 'a key' });
-    expect(refusalLine(error, provider)).toBe(
+    const options = { pkce: 'off' };
+    const keyed = { adapter: 'oidc', clientSecret: '', clientKey: 'a key', options };
+    expect(refusalLine(error, providerSettings('acme', keyed))).toBe(
       'refused; look at providers.acme.client_id, providers.acme.client_key, providers.acme.client_assertion_audience',
     );
   });
+
+  // LinkedIn answers a code_verifier with invalid_client.
+  it.each<[string, string, Record<string, string>, boolean]>([
+    ['invalid_client', 'oidc', {}, true],
+    ['unauthorized_client', 'oauth2', {}, true],
+    ['invalid_client', 'contract', { pkce: 'on' }, true],
+    ['invalid_client', 'contract', {}, false],
+    ['invalid_client', 'oidc', { pkce: 'off' }, false],
+    ['invalid_client', './own.mjs', {}, false],
+    ['invalid_scope', 'oidc', {}, false],
+  ])('of %s at %s with %j has the advice about pkce: %s', (error, adapter, options, expected) => {
+    const line = refusalLine({ error, message: 'refused' }, providerSettings('acme', { adapter, options }));
+    expect(
+      line.endsWith('; a provider that refuses code_verifier needs pkce=off (providers.acme.pkce)'),
+    ).toBe(expected);
+  });
+
+  it.each(['access_denied', 'interaction_required', 'temporarily_unavailable'])(
+    'blames no setting for %s',
+    (error) => {
+      const asked = { url: 'https://acme.example/token', status: 400, error };
+      const line = refusalLine(
+        Object.assign(new Error('refused'), { error, asked }),
+        providerSettings('acme'),
+      );
+      expect(line).toBe(`${error}, HTTP 400 from https://acme.example/token`);
+    },
+  );
 });

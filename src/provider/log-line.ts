@@ -1,5 +1,8 @@
+import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import { usesPkce } from './adapters/authorization-request.js';
+import { isProviderCode } from './callback-codes.js';
 import { askedOf, type Asked } from './transport/provider-answer.js';
 
 /** Characters of an error message; of a text of the provider (contract §6). */
@@ -7,6 +10,8 @@ const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
 /** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
 const MIN_MASKED_ANYWHERE = 8;
+
+const CREDENTIALS = new Set<unknown>(['invalid_client', 'unauthorized_client']);
 
 /** Describes an error that a provider caused (contract §6). @param secrets values that the provider may repeat: code, verifier */
 export function refusalLine(
@@ -19,7 +24,15 @@ export function refusalLine(
   const from = asked ? ` from ${asked.url}` : '';
   const keys = asked?.settings ?? settingsFor(code ?? asked?.error, asked, provider);
   const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
-  return `${ownWords(error, provider, secrets)}${from}; look at ${variables.join(', ')}`;
+  const look = variables.length > 0 ? `; look at ${variables.join(', ')}` : '';
+  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? asked?.error, provider);
+}
+
+/** LinkedIn answers a `code_verifier` as it answers a wrong client secret (docs/errors.md#signing-in-fails-at-the-provider). */
+function pkceAdvice(code: unknown, { adapter, options, variables }: ProviderSettings): string {
+  const isUsed = ADAPTERS.has(adapter) && usesPkce(options, adapter === 'contract' ? 'off' : 'on');
+  if (!isUsed || !CREDENTIALS.has(code)) return '';
+  return `; a provider that refuses code_verifier needs pkce=off (${siblingVariable(variables.adapter, 'pkce')})`;
 }
 
 /** Returns the provider's own words, or the failure, and the HTTP status. @param secrets as for `refusalLine` */
@@ -50,6 +63,7 @@ export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings,
 /** Settings that may be wrong, by the code of the error or by the URL that was asked. */
 function settingsFor(code: unknown, asked: Asked | undefined, provider: ProviderSettings): string[] {
   const { adapter, clientKey, options } = provider;
+  if (isProviderCode(code)) return [];
   switch (code) {
     case 'invalid_client':
     case 'unauthorized_client': {

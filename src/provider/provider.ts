@@ -162,7 +162,8 @@ export class Provider {
     if (iss === expected) return;
     const named = printable(iss.split(/[?#]/)[0], [], 200); // an issuer has no query (RFC 9207 §2)
     const message = `the callback names another issuer than ${expected}: ${named}`;
-    const asked = { url: 'the callback', settings: [known === undefined ? 'issuer' : 'url'] };
+    const isSetting = known === undefined || settings.issuer !== undefined;
+    const asked = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };
     throw new ProviderRefusal('invalid_grant', message, asked);
   }
 

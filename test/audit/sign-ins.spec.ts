@@ -174,6 +174,29 @@ describe('sign-ins in the audit trail (contract §9)', () => {
     ]);
   });
 
+  it.each([
+    ['cancelled', 0],
+    ['login_required', 0],
+    ['interaction_required', 0],
+    ['consent_required', 0],
+    ['account_selection_required', 0],
+    ['temporarily_unavailable', 0],
+    ['invalid_scope', 1],
+  ])(
+    'that ends with %s: reported, and for a stock client: each blames a setting %i times',
+    async (error, count) => {
+      const warnings = (): number => service.log.filter((line) => line.includes('; look at ')).length;
+      const state = await beginSignIn(service.url);
+      const begun = await new StockClient().authorize(service.url, { provider: 'stub' });
+      const before = warnings();
+      await post('/oauth2/callback-error', { state, error }).expect(204);
+      expect(warnings() - before).toBe(count);
+      await returnWith(service.url, begun, { error }).expect(302);
+      const isOfClient = error === 'cancelled'; // no code of a provider
+      expect(warnings() - before).toBe(isOfClient ? 1 : 2 * count);
+    },
+  );
+
   it('a stock client that does it wrong, and one that signs in', async () => {
     const client = new StockClient();
     const events = await during(4, async () => {

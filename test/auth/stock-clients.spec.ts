@@ -246,7 +246,12 @@ describe('a stock OAuth client', () => {
     it.each<[string, object, string]>([
       ['access_denied', { error: 'access_denied' }, 'access_denied'],
       ['that it is away', { error: 'temporarily_unavailable' }, 'temporarily_unavailable'],
-      ['anything else', { error: 'login_required' }, 'server_error'],
+      ['login_required', { error: 'login_required' }, 'login_required'],
+      ['interaction_required', { error: 'interaction_required' }, 'interaction_required'],
+      ['consent_required', { error: 'consent_required' }, 'consent_required'],
+      ['which account', { error: 'account_selection_required' }, 'account_selection_required'],
+      ['anything else', { error: 'invalid_scope' }, 'server_error'],
+      ['a name that only begins alike', { error: 'login_required2' }, 'server_error'],
       ['an error beside a code', { error: 'access_denied', code: 'ada' }, 'access_denied'],
     ])('tells the client, of what a provider says, %s and no more', async (_name, answer, error) => {
       const said = { error_description: 'secret of the provider', error_uri: 'https://evil.example' };
@@ -258,10 +263,12 @@ describe('a stock OAuth client', () => {
     it.each<[string, number, unknown]>([
       ['refuses the code', 400, { error: 'invalid_grant', error_description: 'secret' }],
       ['answers wrongly', 200, '<html>'],
-    ])('says server_error when a provider %s', async (_name, status, body) => {
+      ['demands a step of the user (Entra ID)', 400, { error: 'interaction_required' }],
+    ])('says server_error, or what the user must do, when a provider %s', async (_name, status, body) => {
       provider.answerWith(status, body);
       const back = await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
-      expect(answerIn(back)).toEqual({ error: 'server_error', state: client.state, iss: PUBLIC_URL });
+      const error = JSON.stringify(body).includes('_required') ? 'interaction_required' : 'server_error';
+      expect(answerIn(back)).toEqual({ error, state: client.state, iss: PUBLIC_URL });
     });
 
     it('says temporarily_unavailable when a provider cannot be reached', async () => {

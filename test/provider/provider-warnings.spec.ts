@@ -69,7 +69,7 @@ describe('warnings of a provider', () => {
       'forum',
       200,
       { error: 'incorrect_client_credentials' },
-      'provider forum failed (exchange): incorrect_client_credentials, HTTP 200 from <url>/token; look at providers.forum.client_id, providers.forum.client_secret, providers.forum.token_endpoint_auth_method',
+      'provider forum failed (exchange): incorrect_client_credentials, HTTP 200 from <url>/token; look at providers.forum.client_id, providers.forum.client_secret, providers.forum.token_endpoint_auth_method; a provider that refuses code_verifier needs pkce=off (providers.forum.pkce)',
     ],
     [
       'forum',

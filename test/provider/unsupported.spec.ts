@@ -18,7 +18,7 @@ describe('what is not supported', () => {
   const linesOf = (changes: object, options: Record<string, string> = {}): string[] => {
     const addresses = { authorization_endpoint: `${AT}/a`, token_endpoint: `${AT}/t`, jwks_uri: `${AT}/j` };
     const document = usedMetadata({ issuer: AT, ...addresses, ...changes });
-    return unsupportedIn(document, options).map(({ message }) => message);
+    return unsupportedIn(document, { url: AT, options }).map(({ message }) => message);
   };
   const http = (jwks_uri: string) => ({
     issuer: 'http://a/https:',

@@ -1,25 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-} from 'node:fs';
+import { lstatSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
 import { changeMode, errorCode, makeDirectoryFor, makeFileFor, readOwnFile, replaced } from './own-file.js';
+import { withInitdb } from './initdb.js';
 import { isAlive } from './postmaster.js';
 
 /** The cluster's administrator; the service has another role (provision.ts). */
@@ -43,7 +30,7 @@ export interface NewCluster {
   /** Further arguments for `initdb`. */
   readonly options?: readonly string[];
   /** Completes the new cluster at `path` before it is renamed; its superuser has the password. */
-  readonly prepare?: (path: string, password: string) => void;
+  readonly prepare?: (path: string, password: string, programs: Binaries) => void;
 }
 
 /**
@@ -133,34 +120,18 @@ function make(path: string, { binaries, account, options = [], prepare }: NewClu
     ...SAME_EVERYWHERE,
     ...options,
   ];
-  withInitdb(binaries, (program) => {
-    const initdb = spawnSync(program, args, { ...account, cwd: '/', env: {}, encoding: 'utf8' });
+  withInitdb(binaries, account, (programs) => {
+    const initdb = spawnSync(programs.initdb, args, { ...account, cwd: '/', env: {}, encoding: 'utf8' });
     if (initdb.status !== 0)
       throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr.trim()}`);
+    prepare?.(unfinished, password, programs);
   });
-  prepare?.(unfinished, password);
   renameSync(passwordFile, join(unfinished, PASSWORD_FILE));
   try {
     renameSync(unfinished, path);
   } catch (error) {
     removeOwned(unfinished, account);
     if (!lstatSync(path, { throwIfNoEntry: false })) throw error; // another start was faster
-  }
-}
-
-/** initdb passes its directory to a shell in double quotes. If that has special characters, a copy of initdb runs instead. */
-function withInitdb({ initdb, postgres }: Binaries, use: (initdb: string) => void): void {
-  if (process.platform === 'win32' || !/[$`"\\]/.test(initdb)) return use(initdb);
-  const copy = mkdtempSync(join(tmpdir(), 'latchkey-initdb-'));
-  try {
-    chmodSync(copy, 0o755);
-    mkdirSync(join(copy, 'bin'), { mode: 0o755 });
-    for (const program of [initdb, postgres]) copyFileSync(program, join(copy, 'bin', basename(program)));
-    const installed = dirname(dirname(initdb));
-    for (const name of ['lib', 'share']) symlinkSync(join(installed, name), join(copy, name));
-    use(join(copy, 'bin', basename(initdb)));
-  } finally {
-    rmSync(copy, { recursive: true, force: true });
   }
 }
 

@@ -46,7 +46,8 @@ async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): P
   const password = ensureCluster(path, {
     binaries,
     account,
-    prepare: (unfinished, secret) => provision({ path: unfinished, account, binaries }, secret),
+    prepare: (unfinished, secret, programs) =>
+      provision({ path: unfinished, account, binaries: programs }, secret),
   });
   pointTo(path, dataDir);
   const supervisor = new Supervisor({ path, password, account, binaries, socketPlaces }, log);

@@ -217,6 +217,17 @@ describe('as an ordinary user', () => {
     );
   });
 
+  itWithTwoAccounts('it runs for a number without a name (docker run --user 12345)', async () => {
+    chmodSync(room, 0o777);
+    const nameless = { uid: 4_000_123, gid: 4_000_123 };
+    const first = await start(join(room, 'data'), undefined, nameless);
+    expect(first.error).toBe('');
+    expect(uidOfServer(join(room, 'data', 'postgres'))).toBe(nameless.uid);
+    expect(await query(first.url, 'SELECT current_user')).toEqual([{ current_user: 'latchkey' }]);
+    await first.stop();
+    expect((await start(join(room, 'data'), undefined, nameless)).error).toBe('');
+  });
+
   itWithTwoAccounts('it says so when it may not write there', async () => {
     chmodSync(room, 0o711);
     const { error } = await start(join(room, 'data'), undefined, nobody);

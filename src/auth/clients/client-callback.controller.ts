@@ -5,6 +5,7 @@ import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimit } from '../../http/rate-limit.js';
+import { isProviderCode } from '../../provider/callback-codes.js';
 import { wordsOf } from '../../provider/log-line.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
@@ -15,7 +16,7 @@ import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import { StateService, testState } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
-import { addressOf, clientErrorOf, ErrorForClient, type ClientError, withQuery } from './client-request.js';
+import { addressOf, clientErrorOf, ErrorForClient, withQuery } from './client-request.js';
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
@@ -116,7 +117,7 @@ export class ClientCallbackController {
         if (error !== undefined) {
           await provider.checkIssuer(iss);
           const reason = wordsOf(error, description, [state]);
-          if (isForClient(error)) throw new ErrorForClient(client, publicUrl, error, { reason });
+          if (isProviderCode(error)) throw new ErrorForClient(client, publicUrl, error, { reason });
           provider.warnOfCallback(error, description, [state]);
           const cause = new ProviderRefusal(error, 'the callback says');
           throw new ErrorForClient(client, publicUrl, 'server_error', { cause, reason });
@@ -132,9 +133,4 @@ export class ClientCallbackController {
       }
     });
   }
-}
-
-/** Only the provider errors that a client can act on are passed on (contract §4). */
-function isForClient(error: string): error is ClientError {
-  return error === 'access_denied' || error === 'temporarily_unavailable';
 }

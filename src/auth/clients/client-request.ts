@@ -1,4 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
+import { isProviderCode, type ProviderCode } from '../../provider/callback-codes.js';
 import { isAway } from '../../provider/transport/provider-answer.js';
 
 /** Authorization request of a stock OAuth client (RFC 6749 §4.1.1). */
@@ -33,12 +34,7 @@ export function withQuery(redirectUri: string, answer: Answer): string {
 }
 
 /** Error codes in the redirect to a stock client (RFC 6749 §4.1.2.1). */
-export type ClientError =
-  | 'unsupported_response_type'
-  | 'invalid_request'
-  | 'access_denied'
-  | 'temporarily_unavailable'
-  | 'server_error';
+export type ClientError = 'unsupported_response_type' | 'invalid_request' | ProviderCode | 'server_error';
 
 /** Error that is sent to the client, at a redirect URI that was verified. */
 export class ErrorForClient extends Error {
@@ -65,7 +61,10 @@ export class ErrorForClient extends Error {
   }
 }
 
+/** @param failure of a call of the provider; its token endpoint may answer with the codes of its callback (Entra ID) */
 export function clientErrorOf(failure: unknown): ClientError {
-  const isProviderAway = failure instanceof OAuthError && isAway(failure.cause);
-  return isProviderAway ? 'temporarily_unavailable' : 'server_error';
+  if (!(failure instanceof OAuthError)) return 'server_error';
+  if (isAway(failure.cause)) return 'temporarily_unavailable';
+  const { error } = (failure.cause ?? {}) as { error?: unknown };
+  return isProviderCode(error) ? error : 'server_error';
 }

@@ -170,6 +170,30 @@ describe('adapters', () => {
     );
     expect(idpOf(env('http://127.0.0.1:8080/token'))).toBeDefined();
   });
+
+  it.each([
+    ['oidc', 'https://idp:8443/r', 'https://sso.example/r', undefined],
+    ['keycloak', 'http://127.0.0.1:8080/r', 'https://sso.example/r', undefined],
+    ['keycloak', 'http://idp:8080/r', 'https://sso.example/r', 'providers.idp.url is not secure'],
+    ['oidc', 'https://idp:8443/r', 'http://sso.example/r', 'providers.idp.issuer is not secure'],
+    ['contract', 'https://idp:8443/r', 'http://sso.example/r', undefined], // an opaque name
+  ])('%s at %s with the issuer %s in production: %s', (adapter, url, issuer, expected) => {
+    const production = { NODE_ENV: 'production', DATA_DIR: '/srv/data', TRUST_PROXY: 'false' };
+    const keys = {
+      'providers.idp.adapter': adapter,
+      'providers.idp.url': url,
+      'providers.idp.issuer': issuer,
+    };
+    const env = {
+      ...secretKey,
+      ...credentials,
+      ...production,
+      REDIRECT_URIS: 'https://app.example/cb',
+      ...keys,
+    };
+    if (expected === undefined) expect(idpOf(env)).toMatchObject({ url, issuer });
+    else expect(() => parseSettings(env)).toThrow(expected);
+  });
 });
 
 describe('errors', () => {

@@ -105,7 +105,7 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   if (adapter === 'microsoft') requireTenants(given, url);
   if (adapter === 'apple') requireKeyId(given, clientKey);
   const shared = ofEveryProvider(given);
-  if (production) refuseWeak(given, usesSecret ? clientSecret : undefined);
+  if (production) refuseWeak(given, adapter, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
   const file = secretFiles.get(variableOf(given, 'client_secret'));
   const accepted = production ? strongSecret : providerKeys.client_secret.parser;
@@ -217,9 +217,10 @@ const strongSecret = parser('at least 16 characters in production', (secret) =>
 );
 
 // contract §2: what production refuses in the settings of a provider
-function refuseWeak(given: Given, clientSecret: string | undefined): void {
+function refuseWeak(given: Given, adapter: string, clientSecret: string | undefined): void {
   const { variables, errors } = given;
-  for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
+  const named = isOpenId(adapter) ? ['issuer'] : []; // browsers are sent there
+  for (const key of ['url', ...named, 'authorize_url', 'token_url', 'userinfo_url']) {
     const text = variables.get(key)?.text ?? '';
     if (/^http:/i.test(text) && parseUrl(text) && !isLoopbackUrl(text)) {
       errors.add(variableOf(given, key), 'is not secure', HTTPS, quote(text));

@@ -57,7 +57,7 @@ export const providerKeys = {
   },
   url: {
     parser: baseUrl,
-    doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
+    doc: 'Base address of the provider, for `oidc` its issuer (unless `issuer` names it), without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
   client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
   client_secret: {
@@ -83,7 +83,7 @@ export const providerKeys = {
   issuer: {
     parser: endpointUrl,
     defaultShown: 'what the adapter knows: all but `contract`, `oauth2` and `facebook` do',
-    doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused.',
+    doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused. `oidc`: the issuer that tokens and discovery document name, if `url` is only the address that the service asks (docs/providers.md#a-public-name-and-an-inner-address).',
   },
   auth_time: {
     parser: parsers.oneOf('provider', 'sign_in'),

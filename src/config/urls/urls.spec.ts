@@ -1,4 +1,4 @@
-import { endpointUrl, isLoopbackUrl, isThisMachine, parseUrl } from './urls.js';
+import { endpointUrl, isBelowNoProxy, isLoopbackUrl, isThisMachine, parseUrl } from './urls.js';
 
 /** Everything that the URL parser reads as a loopback address, and the one name that needs no network. */
 const LOOPBACK = [
@@ -56,5 +56,44 @@ describe('a URL of a request', () => {
     for (let i = 0; i < 20_000; i++) endpointUrl.parse('https://x.example/');
     expect(endpointUrl.parse(url)).toBe(url);
     expect(parseUrl(url)).toBeDefined();
+  });
+});
+
+// curl and Go: a name covers the names below it. axios supports the other forms.
+describe('NO_PROXY', () => {
+  const before = { ...process.env };
+  afterEach(() => {
+    for (const name of ['no_proxy', 'NO_PROXY']) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  });
+
+  it.each<[string, string, boolean]>([
+    ['corp.test', 'https://sso.corp.test/token', true],
+    ['corp.test', 'https://a.b.corp.test', true],
+    ['CORP.Test.', 'https://SSO.corp.test.', true],
+    ['a.example, corp.test', 'http://sso.corp.test:8080', true],
+    ['a.example corp.test', 'http://sso.corp.test', true],
+    ['test', 'http://sso.corp.test', true],
+    ['corp.test:443', 'https://sso.corp.test', true],
+    ['corp.test:8443', 'https://sso.corp.test:8443', true],
+    ['exämple.test', 'https://sso.xn--exmple-cua.test', true],
+    ['corp.test:80', 'https://sso.corp.test', false],
+    ['corp.test', 'https://notcorp.test', false],
+    ['corp.test', 'https://corp.test.evil.example', false],
+    ['sso.corp.test', 'https://corp.test', false],
+    ['0.0.1', 'https://10.0.0.1', false],
+    ['', 'https://sso.corp.test', false],
+    [',, :80 .', 'https://sso.corp.test', false],
+  ])('%j covers %s: %s', (list, url, expected) => {
+    delete process.env['no_proxy'];
+    process.env['NO_PROXY'] = list;
+    expect(isBelowNoProxy(url)).toBe(expected);
+  });
+
+  it('is read in lower case first, as axios does', () => {
+    Object.assign(process.env, { no_proxy: 'a.test', NO_PROXY: 'corp.test' });
+    expect(isBelowNoProxy('https://sso.corp.test')).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { parser } from '../settings/parsers.js';
 
@@ -7,6 +8,22 @@ const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy']; // axios reads the
 /** Whether the environment names a proxy, regardless of NO_PROXY. */
 export function namesProxy(): boolean {
   return VARIABLES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
+}
+
+/**
+ * Whether NO_PROXY names a domain above the host of a URL. As in curl and Go, `corp.test` and `corp.test:443` cover `sso.corp.test`;
+ * axios, which supports all other forms, compares such names as a whole.
+ */
+export function isBelowNoProxy(url: string): boolean {
+  const { hostname, port, protocol } = new URL(url);
+  const [host, usual] = [hostname.replace(/\.$/, ''), protocol === 'https:' ? '443' : '80'];
+  if (isIP(host) !== 0) return false;
+  const list = process.env['no_proxy'] || process.env['NO_PROXY'] || '';
+  return list.split(/[\s,]+/).some((entry) => {
+    const [, name = '', ofPort = port || usual] = /^([^:/*.[][^:/*]*)(?::(\d+))?$/.exec(entry) ?? [];
+    const domain = domainToASCII(name.replace(/\.$/, ''));
+    return domain !== '' && host.endsWith(`.${domain}`) && ofPort === (port || usual);
+  });
 }
 
 // RFC 3986 §2 without `#`: no fragment, no space, no control character, no backslash, ASCII only.

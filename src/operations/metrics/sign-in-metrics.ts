@@ -15,6 +15,7 @@ const REASONS = new Set<string>([
   ...Object.keys(ERROR_STATUS),
   'cancelled',
   'access_denied',
+  'account_selection_required',
   'consent_required',
   'interaction_required',
   'invalid_scope',

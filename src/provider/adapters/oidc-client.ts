@@ -13,6 +13,7 @@ import {
   readObject,
 } from '../transport/provider-answer.js';
 import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
+import { isHttp, isSafe, nameOf, reachable } from './addresses.js';
 import { clientAuthentication } from './client-authentication.js';
 import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.js';
@@ -23,7 +24,7 @@ const MICROSOFT = new URL('https://login.microsoftonline.com');
 
 /**
  * Fetches the used members of a provider's discovery document.
- * @throws Unsupported if it names another issuer than `url` (OpenID Connect Discovery §4.3)
+ * @throws Unsupported if it names another issuer than the settings (OpenID Connect Discovery §4.3)
  */
 export async function discover(
   http: ProviderHttp,
@@ -33,10 +34,10 @@ export async function discover(
   if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
   // Some issuers end with a slash; the setting has none (contract §2).
-  if (metadata.issuer.replace(/\/$/, '') !== provider.url && !isOfTenants(provider, metadata)) {
+  if (metadata.issuer.replace(/\/$/, '') !== nameOf(provider) && !isOfTenants(provider, metadata)) {
     throw new Unsupported(provider.name, [badAnswer(issuerAdvice(metadata.issuer, provider), answer)]);
   }
-  return metadata;
+  return reachable(provider, metadata);
 }
 
 /** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
@@ -45,12 +46,15 @@ function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.Serv
   return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
 }
 
-/** Names the other issuer, and the value to set if the operator meant it. */
-function issuerAdvice(issuer: string, { variables }: ProviderSettings): string {
+/** Names the other issuer, and the values to set if the operator meant it. */
+function issuerAdvice(issuer: string, { variables, issuer: name }: ProviderSettings): string {
   if (!/^https?:\/\/[!-~]{1,200}$/i.test(issuer)) return advice('issuer', 'which is not an address');
   const found = advice('issuer', issuer);
   const [url, adapter] = ['url', 'adapter'].map((key) => siblingVariable(variables.adapter, key));
-  if (!issuer.includes('{tenantid}')) return `${found}: set ${url} to ${issuer}`;
+  if (!issuer.includes('{tenantid}')) {
+    if (name !== undefined) return `${found}: set ${variables.issuer} to ${issuer}`;
+    return `${found}: set ${url} to ${issuer}, or ${variables.issuer} to it if url is an inner address`;
+  }
   const own = issuer.replace('{tenantid}', '<tenant id>');
   return `${found}: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
 }
@@ -59,10 +63,10 @@ function issuerAdvice(issuer: string, { variables }: ProviderSettings): string {
 export async function fetchKeys(
   http: ProviderHttp,
   provider: ProviderSettings,
-  { jwks_uri: url }: client.ServerMetadata,
+  { jwks_uri: url, issuer }: client.ServerMetadata,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (url === undefined) throw new Error('the discovery document names no jwks_uri');
-  if (!isInsecure(provider) && !/^https:/i.test(url)) throw new Error('the jwks_uri is not https');
+  if (!isSafe(url, provider, issuer)) throw new Error('the jwks_uri is not https');
   const answer = await fetchDocument(http, url);
   if (answer.status !== 200) throw badAnswer(`the jwks_uri answered with status ${answer.status}`, answer);
   return usedKeys(readObject(answer));
@@ -101,9 +105,10 @@ export async function configure(
         [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
       })
     : new client.Configuration(metadata, provider.clientId, undefined, authentication);
-  configuration[client.customFetch] = libraryFetch(http, metadata, signal);
+  configuration[client.customFetch] = libraryFetch(http, provider, metadata, signal);
   client.enableNonRepudiationChecks(configuration);
-  if (isInsecure(provider)) client.allowInsecureRequests(configuration);
+  // The library's check is all or nothing: libraryFetch decides about each address.
+  if (isHttp(provider.url) || isHttp(metadata.issuer)) client.allowInsecureRequests(configuration);
   return configuration;
 }
 /** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
@@ -111,19 +116,16 @@ function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: 
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** The settings allow an http issuer only on loopback or outside production; its addresses may be http, too. */
-function isInsecure(provider: ProviderSettings): boolean {
-  return provider.url?.startsWith('http:') ?? false;
-}
-
 /** Sends the library's requests within the limits of every adapter (contract §6), and passes on the used members, as JSON. */
 function libraryFetch(
   http: ProviderHttp,
-  { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo }: client.ServerMetadata,
+  provider: ProviderSettings,
+  { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo, issuer }: client.ServerMetadata,
   signal?: AbortSignal,
 ): client.CustomFetch {
   const [keysAt, pushedAt] = [jwksUri, pushedTo].map((address) => address && new URL(address).href);
   return async (url, { method, headers, body, signal: librarySignal }) => {
+    if (!isSafe(url, provider, issuer)) throw new Error('the address of the provider is not https');
     const answer = await http.send({
       url,
       headers,

@@ -13,6 +13,7 @@ import type {
 } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
+import { isSafeForBrowsers } from './addresses.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
 import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
@@ -111,7 +112,9 @@ export class OidcAdapter implements ProviderAdapter {
   async logoutUrl(provider: ProviderSettings, request: LogoutRequest): Promise<URL | undefined> {
     const { redirectUri, hint, idToken } = request;
     const metadata = await this.metadata(provider);
-    if (metadata.end_session_endpoint === undefined) return undefined;
+    const { end_session_endpoint: address, issuer } = metadata;
+    if (address === undefined) return undefined;
+    if (!isSafeForBrowsers(address, issuer)) throw new Error('the end_session_endpoint is not https');
     return client.buildEndSessionUrl(await configure(this.http, provider, metadata), {
       post_logout_redirect_uri: redirectUri,
       logout_hint: hint,
@@ -175,7 +178,7 @@ export class OidcAdapter implements ProviderAdapter {
 async function discoverUsable(http: ProviderHttp, provider: ProviderSettings) {
   try {
     const metadata = await discover(http, provider);
-    const found = unsupportedIn(metadata, provider.options);
+    const found = unsupportedIn(metadata, provider);
     if (found.length > 0) throw new Unsupported(provider.name, found);
     return metadata;
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { parseUrl } from '../../config/urls/urls.js';
 import { askedOf } from '../transport/provider-answer.js';
+import { isSafe, isSafeForBrowsers } from './addresses.js';
 import { usesPkce } from './authorization-request.js';
 
 type Options = ProviderSettings['options'];
@@ -10,7 +10,7 @@ type Options = ProviderSettings['options'];
 export const UNSUPPORTED = {
   issuer: [
     'its discovery document names another issuer',
-    'its public address; or here, the url of the provider, to the issuer that it names',
+    'its public address; or here, url of the provider to the issuer that it names, or issuer if url is an inner address',
   ],
   addresses: [
     'its discovery document lacks a usable address',
@@ -96,19 +96,23 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no finding. */
-export function unsupportedIn(metadata: ServerMetadata, options: Options): Error[] {
+export function unsupportedIn(
+  metadata: ServerMetadata,
+  provider: Pick<ProviderSettings, 'url' | 'options'>,
+): Error[] {
   const members = metadata as Readonly<Record<string, unknown>>;
-  const scheme = /^https:/i.test(metadata.issuer) ? /^https:/i : /^https?:/i;
-  const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].filter((name) => {
-    const address = String(members[name]);
-    return parseUrl(address) === undefined || !scheme.test(address);
-  });
+  const { options } = provider;
+  const { issuer } = metadata;
+  const isUsable = (name: string): boolean => isSafe(String(members[name]), provider, issuer);
+  const addresses = ['token_endpoint', 'jwks_uri'].filter((name) => !isUsable(name));
+  if (!isSafeForBrowsers(String(members['authorization_endpoint']), issuer)) {
+    addresses.unshift('authorization_endpoint');
+  }
   const found = RULES.filter(([, name, needed, isLifted]) => {
     const isThere = members[name] !== undefined && !isLifted?.(options);
     return isThere && !valuesOf(members, name).some((value) => needed.test(value));
   }).map(([kind, name]) => advice(kind, `${name}: ${printable(valuesOf(members, name))}`));
-  const pushed = members['pushed_authorization_request_endpoint'];
-  if (usesPar(options, metadata) && !scheme.test(String(pushed))) {
+  if (usesPar(options, metadata) && !isUsable('pushed_authorization_request_endpoint')) {
     found.push(advice('pushedAddress', 'pushed_authorization_request_endpoint'));
   }
   if (addresses.length > 0) found.unshift(advice('addresses', addresses.join(', ')));

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import axios, { type Axios } from 'axios';
-import { isThisMachine, namesProxy } from '../../config/urls/urls.js';
+import { isBelowNoProxy, isThisMachine, namesProxy } from '../../config/urls/urls.js';
 import { axiosOverUndici } from './undici-adapter.js';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -65,13 +65,13 @@ export class ProviderHttp implements OnApplicationShutdown {
   }
 
   private clientFor(url: string, direct = false): Axios {
-    if (this.proxied && !direct && !isThisMachine(url)) return this.proxied.http;
+    if (this.proxied && !direct && !isThisMachine(url) && !isBelowNoProxy(url)) return this.proxied.http;
     this.usual ??= axiosOverUndici(MAX_ANSWER_BYTES);
     return this.usual.http;
   }
 }
 
-/** axios with its own adapter, which supports all of NO_PROXY: ports, wildcards, networks (undici does not, docs/benchmark.md). */
+/** axios with its own adapter, which supports ports, wildcards and networks of NO_PROXY (undici does not, docs/benchmark.md). */
 function axiosThroughProxy(): { http: Axios; close: () => void } {
   const keepAlive = { keepAlive: true, timeout: 4000 }; // less than a usual server, as in undici-adapter.ts
   const [httpAgent, httpsAgent] = [new HttpAgent(keepAlive), new HttpsAgent(keepAlive)];

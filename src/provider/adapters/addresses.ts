@@ -1,0 +1,68 @@
+import type { ServerMetadata } from 'openid-client';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { parseUrl } from '../../config/urls/urls.js';
+
+type Settings = Pick<ProviderSettings, 'url' | 'issuer'>;
+
+const OF_BROWSERS = ['authorization_endpoint', 'end_session_endpoint'];
+const OF_THE_SERVICE = [
+  'token_endpoint',
+  'userinfo_endpoint',
+  'jwks_uri',
+  'pushed_authorization_request_endpoint',
+];
+
+/** Returns the issuer that tokens and the discovery document must name: `issuer`, or `url` if it is also the name. */
+export function nameOf({ url = '', issuer = url }: Settings): string {
+  return withoutSlash(issuer);
+}
+
+/**
+ * Separates name and address (docs/providers.md#a-public-name-and-an-inner-address). Browsers are sent to the public name, the service
+ * asks the inner address. An address of another host stays as announced.
+ */
+export function reachable(provider: Settings, metadata: ServerMetadata): ServerMetadata {
+  const { url = '', issuer } = provider;
+  if (issuer === undefined) return metadata;
+  const members = metadata as Readonly<Record<string, unknown>>;
+  const changed = (names: readonly string[], from: string, to: string): [string, string][] =>
+    names.flatMap((name) => {
+      const address = members[name];
+      return typeof address === 'string' ? [[name, moved(address, from, to)]] : [];
+    });
+  const name = nameOf(provider);
+  return {
+    ...metadata,
+    ...Object.fromEntries([...changed(OF_BROWSERS, url, name), ...changed(OF_THE_SERVICE, name, url)]),
+  };
+}
+
+/** Whether the service may send secrets to an address: https, or http as the settings allow it for this issuer or this host. */
+export function isSafe(address: string, { url }: Settings, issuer: string): boolean {
+  const { protocol, origin } = parseUrl(address) ?? {};
+  if (protocol === 'https:') return true;
+  return protocol === 'http:' && (isHttp(issuer) || (isHttp(url) && parseUrl(url)?.origin === origin));
+}
+
+/** Whether a browser may be sent to an address: https if the issuer is. */
+export function isSafeForBrowsers(address: string, issuer: string): boolean {
+  const { protocol } = parseUrl(address) ?? {};
+  return protocol === 'https:' || (protocol === 'http:' && isHttp(issuer));
+}
+
+/** The settings allow http only on loopback or outside production. */
+export function isHttp(url = ''): url is string {
+  return /^http:/i.test(url);
+}
+
+/** Below `from` the rest of the path is kept; elsewhere on its host, the whole path. */
+function moved(address: string, from: string, to: string): string {
+  if (address.startsWith(`${from}/`)) return to + address.slice(from.length);
+  const [at, origin, target] = [address, from, to].map((text) => parseUrl(text));
+  if (!at || !target || at.origin !== origin?.origin) return address;
+  return target.origin + at.pathname + at.search;
+}
+
+function withoutSlash(issuer: string): string {
+  return issuer.replace(/\/$/, '');
+}
