@@ -40,12 +40,12 @@ export class ParametersPipe implements PipeTransform {
   }
 
   private validate(value: unknown, metatype: Type): object {
-    const { isOAuth } = this.shapeOf(metatype);
+    const { isOAuth, members } = this.shapeOf(metatype);
     if (!isObject(value)) throw neitherJsonNorForm();
     if (!isOAuth && value instanceof Form) {
       throw new OAuthError('invalid_request', 'the body must be a JSON object');
     }
-    if (type === 'query' && isKnownOnly(metatype)) rejectUnknown(Object.keys(value), namesIn(members));
+    if (isKnownOnly(metatype)) rejectUnknown(Object.keys(value), namesIn(members));
     return this.read(value, metatype);
   }
 
