@@ -14,6 +14,7 @@ import {
 } from '../transport/provider-answer.js';
 import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
+import { usableClaims } from './id-token.js';
 import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.js';
 
@@ -82,10 +83,7 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
   }
 }
 
-/**
- * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the keys
- * again, so a withdrawn key is rejected at once.
- */
+/** Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts). */
 export async function configure(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -101,8 +99,7 @@ export async function configure(
         [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
       })
     : new client.Configuration(metadata, provider.clientId, undefined, authentication);
-  configuration[client.customFetch] = libraryFetch(http, metadata, signal);
-  client.enableNonRepudiationChecks(configuration);
+  configuration[client.customFetch] = libraryFetch(http, provider, metadata, signal);
   if (isInsecure(provider)) client.allowInsecureRequests(configuration);
   return configuration;
 }
@@ -119,6 +116,7 @@ function isInsecure(provider: ProviderSettings): boolean {
 /** Sends the library's requests within the limits of every adapter (contract §6), and passes on the used members, as JSON. */
 function libraryFetch(
   http: ProviderHttp,
+  { clientId }: ProviderSettings,
   { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo }: client.ServerMetadata,
   signal?: AbortSignal,
 ): client.CustomFetch {
@@ -135,14 +133,14 @@ function libraryFetch(
       const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
       return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
     }
-    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES)));
+    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES), clientId));
     // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return Response.json(usedKeys(readObject(answer)));
     if (/^\s*application\/jwt\s*(?:;|$)/i.test(answer.contentType ?? '')) {
       return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } }); // Core §5.3.2
     }
-    return Response.json(readObject(answer));
+    return Response.json(usableClaims(readObject(answer)));
   };
 }
 
