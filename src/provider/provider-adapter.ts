@@ -99,7 +99,8 @@ export interface ProviderIdentity {
   id_token?: string;
   /**
    * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON. At most 100 names of 64
-   * characters and 4 KiB of JSON in all; a claim beyond that, or with a name of the access token (`sub`, `exp`), is dropped.
+   * characters and 4 KiB of JSON in all. Kept are those that the setting `claims` of the provider names, within
+   * docs/guides/roles.md#limits.
    */
   claims?: Record<string, unknown>;
 }

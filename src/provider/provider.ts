@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/secrets/current-secret.js';
+import { claimPaths } from '../config/providers/claim-paths.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
@@ -7,9 +8,12 @@ import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
+import { userIdOf } from '../user/user-keys.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
+import { isObject } from './identity/claims.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
+import { claimMaps } from './identity/kept-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
 import type {
@@ -17,6 +21,7 @@ import type {
   AuthorizationRequest,
   ExchangeRequest,
   ProviderAdapter,
+  ProviderIdentity,
 } from './provider-adapter.js';
 import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
 import { within } from './transport/provider-http.js';
@@ -56,7 +61,9 @@ type ProviderExchange = Omit<ExchangeRequest, 'signal' | 'iss' | 'memory'> & {
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
   private readonly clientKey: CurrentSecret<string | undefined>;
+  private readonly maps: ReturnType<typeof claimMaps>;
   private latest: ProviderSettings;
+  private hasWarned = false;
 
   constructor(
     readonly settings: ProviderSettings,
@@ -67,6 +74,7 @@ export class Provider {
   ) {
     const { clientSecretFile: file, clientSecret, clientKeyFile: keyFile, clientKey } = settings;
     this.latest = settings;
+    this.maps = claimMaps(settings.options);
     const accepted = file?.parser ?? providerKeys.client_secret.parser;
     const warn = (line: string): void => logger.warn(line);
     this.clientSecret = currentSecret(file, accepted, clientSecret, warn);
@@ -97,9 +105,14 @@ export class Provider {
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
       const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
-      const answer = await this.adapter.exchange(settings, asked);
-      const warn = (line: string): void => claimsLogger.warn(`provider ${settings.name}: ${line}`);
-      const identity = parseIdentity(answer, warn);
+      const answer = this.withNamedClaims(await this.adapter.exchange(settings, asked));
+      const { name, variables } = settings;
+      const warn = (line: string, id: string): void =>
+        claimsLogger.warn(
+          `provider ${name}, user ${printable(id, [], 255)} (${userIdOf(name, id)}): ${line}`,
+        );
+      const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
+      const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
       if (settings.adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored (contract §6), and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null };
@@ -109,6 +122,21 @@ export class Provider {
     return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
       codeLogger.warn(line),
     );
+  }
+
+  /** Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns once. */
+  private withNamedClaims(answer: ProviderIdentity): ProviderIdentity {
+    const { claims, ...others } = (answer ?? {}) as Partial<ProviderIdentity>;
+    if (!isObject(claims)) return answer;
+    const { name, options, variables } = this.settings;
+    const named = new Set(claimPaths(options['claims']).map(([claim]) => claim));
+    const kept = Object.entries(claims).filter(([claim]) => named.has(claim));
+    if (options['claims'] === undefined && Object.keys(claims).length > 0 && !this.hasWarned) {
+      this.hasWarned = true;
+      const setting = siblingVariable(variables.adapter, 'claims');
+      claimsLogger.warn(`provider ${name} sends claims, and none is kept: ${setting} names those to keep`);
+    }
+    return { ...others, claims: Object.fromEntries(kept) } as ProviderIdentity;
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */

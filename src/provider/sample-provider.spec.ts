@@ -16,7 +16,7 @@ it('is reached by browsers under PUBLIC_URL, and by the service at its own addre
     clientId: 'latchkey',
     clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
     variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
-    options: {},
+    options: { claims: 'roles=claims.roles' },
   });
 });
 

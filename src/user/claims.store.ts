@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
@@ -8,7 +8,11 @@ import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
 import { Turns } from '../database/statements/turns.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { areWithinLimits, describeCuts, fitClaims, MAX_CLAIMS, MAX_CLAIMS_BYTES } from './claim-limits.js';
 import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type UserClaims } from './claims.js';
+
+const logger = new Logger('ProviderClaims');
 
 /** Source of claims (contract §5). */
 type Source = 'provider' | 'application';
@@ -79,14 +83,21 @@ export class ClaimsStore {
     return known.version === version ? known : ((await this.find(userId)) ?? NO_CLAIMS);
   }
 
-  /** Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet. */
-  async atSignIn(userId: string, provider: Claims, origin: Origin): Promise<UserClaims> {
+  /**
+   * Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet.
+   * @param provider within the limits alone; what exceeds them beside the application's claims is cut, with a warning
+   */
+  async atSignIn(userId: string, name: string, provider: Claims, origin: Origin): Promise<UserClaims> {
     const known = this.known(userId);
-    if (areSameClaims(known.provider, provider)) return known;
+    if (isAsSent(known, provider)) return known;
     const current = await this.find(userId);
-    if (current && areSameClaims(current.provider, provider)) return current;
+    if (current && isAsSent(current, provider)) return current;
     const replaced = current && (await this.replace(userId, 'provider', provider, origin));
-    if (replaced) return replaced;
+    if (replaced) {
+      const { cuts } = fitClaims(provider, replaced.application);
+      if (cuts.length > 0) logger.warn(`provider ${name}, user_id ${userId}: ${describeCuts(cuts)}`);
+      return replaced;
+    }
     const effective = effectiveClaims(provider, {});
     const version = Object.keys(effective).length > 0 ? Math.floor(this.clock.now()) : 0;
     return { ...NO_CLAIMS, version, provider, effective };
@@ -97,7 +108,7 @@ export class ClaimsStore {
    * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins. A suspended user who signs in
    * keeps the claims.
    * @returns the claims afterwards; undefined without such a user
-   * @throws DatabaseBusy if too many changes wait
+   * @throws DatabaseBusy if too many changes wait, OAuthError `invalid_request` if those of the application exceed the limits
    */
   async replace(
     userId: string,
@@ -129,7 +140,7 @@ export class ClaimsStore {
     { manager, append }: ChannelTransaction,
     userId: string,
     source: Source,
-    claims: Claims,
+    sent: Claims,
     origin: Origin,
   ): Promise<UserClaims | undefined> {
     const [held] = await manager.query<Held[]>(LOCK, [userId]);
@@ -138,6 +149,7 @@ export class ClaimsStore {
       return undefined;
     }
     const { name, suspended, ...before } = held;
+    const claims = source === 'provider' ? fitClaims(sent, before.application).claims : sent;
     if ((source === 'provider' && suspended) || areSameClaims(before[source], claims)) {
       await manager.query(CONFIRM_READ.text);
       return before;
@@ -147,6 +159,8 @@ export class ClaimsStore {
     const version = Math.max(before.version + 1, at.getTime());
     const replaced = { ...before, [source]: claims, version };
     const effective = effectiveClaims(replaced.provider, replaced.application);
+    // Under the lock of the user, so that a concurrent sign-in does not exceed them either.
+    if (!areWithinLimits(effective)) throw beyondLimits();
     const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
     if (areSameClaims(effective, before.effective)) {
       await manager.query(KEEP, values);
@@ -158,4 +172,16 @@ export class ClaimsStore {
     await this.audit.write(manager, [{ event: 'claims_changed', userId, provider: name, origin: from }]);
     return { ...replaced, effective };
   }
+}
+
+/** Whether a user has the claims that the provider sent, as far as they fit. */
+function isAsSent({ provider, application }: UserClaims, sent: Claims): boolean {
+  const hasOthers = Object.keys(application).length > 0;
+  return areSameClaims(provider, hasOthers ? fitClaims(sent, application).claims : sent);
+}
+
+function beyondLimits(): OAuthError {
+  const limits = `${MAX_CLAIMS} names and ${MAX_CLAIMS_BYTES} bytes of JSON`;
+  const advice = 'with map_groups and the like, the provider keeps fewer';
+  return new OAuthError('invalid_request', `provider and application together may have ${limits}: ${advice}`);
 }

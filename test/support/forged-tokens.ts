@@ -247,6 +247,7 @@ const GENUINE = [
   /^aud as an array of itself|^aud \[/,
   /^exp (1e\+99|\d{10}(\.5)?)$/,
   /^(jti|sub|sid) "(x"|0"|9999999999"|__proto__"|[\da-f]{8}-)/,
+  /^(sub|sid) (0|-1|1)$/, // a numeric id becomes text
   /^header with (jwk|jku|x5u|x5c|zip|cty|enc|x), our key/,
   /^the same claims, signed once more/,
   /^signature: the twin/, // the jti makes it a replay

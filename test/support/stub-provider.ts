@@ -12,6 +12,9 @@ export interface ProviderRequest {
 
 type Answer = (request: ProviderRequest, response: ServerResponse, raw: IncomingMessage) => void;
 
+/** Claims of its users that are kept. */
+const CLAIMS = ['roles', 'groups', 'plan', 'email', 'name', 'team', 'a', 'b', 'n', 'text'];
+
 /** A provider with answers that tests set. By default every code is valid, and its text is the user's id. */
 export class StubProvider {
   readonly requests: ProviderRequest[] = [];
@@ -51,6 +54,7 @@ export class StubProvider {
       [`PROVIDERS_${name}_URL`]: this.url,
       [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
       [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the stub',
+      [`PROVIDERS_${name}_CLAIMS`]: CLAIMS.map((claim) => `${claim}=claims.${claim}`).join(','),
     };
   }
 

@@ -106,9 +106,9 @@ export class TokenIssuer {
     token: { readonly authentication: Authentication | undefined; readonly proof: DpopProof | undefined },
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
   ): Promise<IssuedAccessToken> {
-    const { session, identity } = signIn;
+    const { session, identity, provider } = signIn;
     for (let left = TRIES; left > 0; left--) {
-      const claims = await this.claims.atSignIn(session.userId, identity.claims, signIn.origin);
+      const claims = await this.claims.atSignIn(session.userId, provider, identity.claims, signIn.origin);
       const accessToken = this.accessTokens.issue(session, { ...token, claims: claims.effective });
       if (await this.signIns.record({ ...signIn, accessToken, claims })) return accessToken;
       await this.claims.find(session.userId); // for the next one

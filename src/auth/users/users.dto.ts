@@ -145,7 +145,7 @@ export class UserSignedOut {
 
 /** Body of PUT /users/:user_id/claims. */
 export class SetClaimsDto {
-  /** All claims of the application, by name: 100 names of 64 characters, 4 KiB of JSON, at most. */
+  /** All claims of the application, by name; with those of the provider 100 names of 64 characters, 4 KiB of JSON, at most. */
   @AnyObject()
   claims!: Record<string, unknown>;
 }

@@ -391,7 +391,7 @@ describe('the built-in mock', () => {
     expect(parseSettings({}).sampleProvider).toEqual({
       provider: {
         variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
-        options: {},
+        options: { claims: 'roles=claims.roles' },
       },
     });
   });
@@ -442,4 +442,39 @@ describe('the built-in mock', () => {
     expect(sampleProvider).not.toHaveProperty('provider.clientId');
     expect(warnings.join()).toContain('Provider mock has no url');
   });
+});
+
+describe('claims of a provider', () => {
+  const corp = {
+    'providers.corp.url': 'https://id.example',
+    'providers.corp.client_id': 'c',
+    'providers.corp.client_secret': 's',
+  };
+  const of = (more: Record<string, string>) => {
+    const keys = Object.entries(more).map(([key, value]) => [`providers.corp.${key}`, value]);
+    return () =>
+      parseSettings({ ...corp, 'providers.corp.adapter': 'oidc', ...(Object.fromEntries(keys) as object) });
+  };
+
+  it.each<[Record<string, string>, RegExp]>([
+    [{ claim_user_id: 'a,b' }, /claim_user_id is invalid.*without the first claim could choose the id/s],
+    [{ claim_user_id: 'sub, oid' }, /claim_user_id/],
+    [{ claim_user_id: '{a},{b}' }, /claim_user_id/],
+    [{ claim_user_id: '{org}{id}' }, /claim_user_id is invalid/],
+    [{ claims: 'roles=a\\' }, /claims is invalid/],
+    [{ map_groups: '1=a' }, /map_groups is about a claim that is not kept.*claims with groups=<path>/s],
+    [{ claims: 'groups=g', map_group: '1=a' }, /did you mean map_groups/],
+    [{ claims: 'groups=g', map_groups: '1' }, /map_groups is invalid/],
+    [{ claims: 'groups=g', map_groups: '*' }, /map_groups is invalid/],
+    [{ claims: 'groups=g', map_groups: '*,1=a' }, /map_groups is invalid/],
+    [{ claims: 'groups=g', map_groups: '1=a,1=b' }, /map_groups is invalid/],
+    [{ claims: 'groups=g', map_groups: '100%=a' }, /map_groups is invalid/],
+    [{ claims: 'groups=g', map_groups: '1=a=b' }, /map_groups is invalid/],
+  ])('are refused: %j', (keys, message) => expect(of(keys)).toThrow(message));
+
+  it.each<[Record<string, string>]>([
+    [{ claim_user_id: 'https://x\\,y.example/id' }],
+    [{ claim_user_id: '{org}::{id}' }],
+    [{ claims: 'roles=resource_access.my\\.app.roles,groups=g[]', map_roles: '1=a,*', map_groups: '%2C=x' }],
+  ])('are read: %j', (keys) => expect(of(keys)).not.toThrow());
 });

@@ -5,6 +5,8 @@ import { suggestionFor } from '../settings/suggestion.js';
 import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
+import { mappedClaim } from './claim-map.js';
+import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
 import { isOpenId } from './presets.js';
 import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
@@ -12,6 +14,9 @@ import type { ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
+
+/** Of the demo accounts. */
+const SAMPLE_CLAIMS = 'roles=claims.roles';
 
 const ROWS = { ...providerKeys, ...adapterKeys };
 const OWN_KEYS = new Set(Object.keys(providerKeys));
@@ -73,8 +78,10 @@ export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' 
 
 /** In production, the built-in provider needs accounts (contract §2). */
 function parseSampleProvider(given: Given, { production, cwd }: Surroundings): SampleProviderSettings {
-  const { accounts, ...others } = options(given);
+  const { accounts, ...set } = options(given);
+  const others = { claims: SAMPLE_CLAIMS, ...set };
   checkAdapterKeys(given, 'contract');
+  checkMaps(given, others.claims);
   const variable = variableOf(given, 'accounts');
   if (production && accounts === undefined) {
     const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
@@ -98,6 +105,7 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   const usesSecret = method === 'client_secret';
   const clientSecret = usesSecret ? readKey(given, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
+  checkMaps(given, variables.get('claims')?.text, ADAPTERS.has(adapter));
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
   for (const key of new Set([...requiredKeys(adapter), 'client_id', ...credentials])) {
     if (!variables.has(key)) addUnset(given, key, `a value, because ${name} is enabled`);
@@ -190,7 +198,7 @@ function checkAdapterKeys(given: Given, adapter: string): void {
   for (const key of keys) readKey(given, key);
   const names = [...OWN_KEYS, ...keys];
   for (const [key, { variable }] of given.variables) {
-    if (names.includes(key) || OF_KUBERNETES.test(key)) continue;
+    if (names.includes(key) || mappedClaim(key) !== undefined || OF_KUBERNETES.test(key)) continue;
     if (given.name === SAMPLE_PROVIDER && key === 'accounts') continue;
     const isOfOthers = Object.hasOwn(ROWS, key);
     const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
@@ -199,6 +207,20 @@ function checkAdapterKeys(given: Given, adapter: string): void {
       ? `${variableOf(given, 'adapter')} with an adapter that has it`
       : 'a key of docs/settings.md';
     given.errors.add(variable, problem, `${use}, or remove it`);
+  }
+}
+
+/** Checks the keys `map_<claim>` (docs/settings.md#providers). @param isOurs false: others are for an integrator's adapter */
+function checkMaps(given: Given, claims: string | undefined, isOurs = true): void {
+  const names = claimPaths(claims).map(([name]) => name);
+  for (const [key, { variable, text }] of given.variables) {
+    const claim = mappedClaim(key);
+    if (claim === undefined || (!isOurs && !names.includes(claim))) continue;
+    read(ROWS['map_<claim>'], variable, text, given.errors);
+    if (names.includes(claim)) continue;
+    const meant = suggestionFor(claim, names, 4);
+    const problem = `is about a claim that is not kept${meant ? ` (did you mean map_${meant}?)` : ''}`;
+    given.errors.add(variable, problem, `${variableOf(given, 'claims')} with ${claim}=<path>, or remove it`);
   }
 }
 

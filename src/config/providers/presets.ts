@@ -16,6 +16,9 @@ interface Preset {
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
+/** Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the setting `tenants`. */
+export const TENANTS_DECIDE = 'tenants_decide';
+
 const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
   github: {
@@ -53,7 +56,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   microsoft: {
     label: 'Microsoft',
     adapter: 'oidc',
-    options: { client_assertion_audience: 'token_endpoint', claim_avatar_url: '' },
+    options: { client_assertion_audience: 'token_endpoint', claim_avatar_url: '', [TENANTS_DECIDE]: 'on' },
   },
   // https://developer.okta.com/docs/reference/api/oidc/
   okta: { label: 'Okta', adapter: 'oidc', required: ['url'], options: {} },

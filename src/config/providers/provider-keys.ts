@@ -1,5 +1,6 @@
 import * as parsers from '../settings/parsers.js';
-import { claimsSetting } from './claim-paths.js';
+import { claimMap } from './claim-map.js';
+import { claimsSetting, idPath } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
 import { PRESETS } from './presets.js';
 import type { SettingRow } from '../settings/setting-row.js';
@@ -114,14 +115,14 @@ export const adapterKeys = {
     doc: '`oidc`, `oauth2`: requested scope.',
   },
   claim_user_id: {
-    parser: parsers.text,
+    parser: idPath,
     defaultShown: '`sub`',
-    doc: '`oidc`, `oauth2`: claim of the user id, as a dotted path. Of several paths, separated by commas, the first that exists is used, here and below.',
+    doc: '`oidc`, `oauth2`: claim of the user id: one dotted path (a dot in a name is `\\.`), or one template.',
   },
   claim_username: {
     parser: parsers.text,
     defaultShown: '`name,preferred_username`',
-    doc: '`oidc`, `oauth2`: claim of the display name, or a template (`{given_name} {family_name}`).',
+    doc: '`oidc`, `oauth2`: claim of the display name, or a template (`{given_name} {family_name}`). Of several paths, separated by commas, the first that exists is used, here and below.',
   },
   claim_email: {
     parser: parsers.text,
@@ -135,7 +136,12 @@ export const adapterKeys = {
   },
   claims: {
     parser: claimsSetting,
-    doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`.',
+    defaultShown: 'none is kept; `roles=claims.roles` for the built-in `mock`',
+    doc: 'Claims of the provider that users keep, as `<name>=<path>` pairs separated by commas: `roles=realm_access.roles,groups=groups`. A path that ends with `[]` splits a text at commas, semicolons or spaces. For an adapter of your own, the names of the claims that it returns.',
+  },
+  'map_<claim>': {
+    parser: claimMap,
+    doc: 'For a claim of `claims` that is a list (`map_groups`, `map_roles`): `<value>=<name>` pairs separated by commas, percent-encoded. Only these values are kept, by their names; `*` as the last entry keeps the others as they are.',
   },
   authorize_params: {
     parser: authorizeParams,

@@ -1,6 +1,7 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
 import type { BodyLimits } from './body.js';
+import { hasInexactNumber } from './exact-numbers.js';
 import { isObject } from './parse-body.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
@@ -89,12 +90,29 @@ export function membersOf(dto: Type, name: string): Type | undefined {
 
 /** Requires a JSON object, with any members. */
 export function AnyObject(): PropertyDecorator {
-  return ruleOf(ANY_OBJECT, isObject, 'a JSON object');
+  return exactRuleOf(ANY_OBJECT, isObject, 'a JSON object');
 }
 
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
-  return ruleOf(ANY_JSON, () => true, 'any JSON');
+  return exactRuleOf(ANY_JSON, () => true, 'any JSON');
+}
+
+/** A number that JSON readers round would change in silence, here or at a receiver: it is refused. */
+function exactRuleOf(
+  name: string,
+  validate: (value: unknown) => boolean,
+  expected: string,
+): PropertyDecorator {
+  const rounds = 'must have no number beyond 2^53 - 1, which JSON readers round: send it as text';
+  const defaultMessage = ({ property, value }: ValidationArguments): string =>
+    `${property} ${validate(value) ? rounds : `must be ${expected}`}`;
+  const isExact = (value: unknown): boolean => validate(value) && !hasInexactNumber(value);
+  return ValidateBy({
+    name,
+    constraints: [undefined],
+    validator: { validate: isExact, defaultMessage: (args) => defaultMessage(args!) },
+  });
 }
 
 function ruleOf(

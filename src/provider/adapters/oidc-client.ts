@@ -15,6 +15,7 @@ import {
 import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
 import { isHttp, isSafe, nameOf, reachable } from './addresses.js';
 import { clientAuthentication } from './client-authentication.js';
+import { usableClaims } from './id-token.js';
 import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.js';
 
@@ -86,10 +87,7 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
   }
 }
 
-/**
- * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the keys
- * again, so a withdrawn key is rejected at once.
- */
+/** Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts). */
 export async function configure(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -106,7 +104,6 @@ export async function configure(
       })
     : new client.Configuration(metadata, provider.clientId, undefined, authentication);
   configuration[client.customFetch] = libraryFetch(http, provider, metadata, signal);
-  client.enableNonRepudiationChecks(configuration);
   // The library's check is all or nothing: libraryFetch decides about each address.
   if (isHttp(provider.url) || isHttp(metadata.issuer)) client.allowInsecureRequests(configuration);
   return configuration;
@@ -137,14 +134,14 @@ function libraryFetch(
       const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
       return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
     }
-    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES)));
+    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES), provider.clientId));
     // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return Response.json(usedKeys(readObject(answer)));
     if (/^\s*application\/jwt\s*(?:;|$)/i.test(answer.contentType ?? '')) {
       return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } }); // Core §5.3.2
     }
-    return Response.json(readObject(answer));
+    return Response.json(usableClaims(readObject(answer)));
   };
 }
 

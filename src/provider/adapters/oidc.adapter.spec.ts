@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { jwtVerify } from 'jose';
 import type { ServerMetadata } from 'openid-client';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
-import { makeSigningKey } from '../../../test/support/signing-key.js';
+import { makeSigningKey, reissue } from '../../../test/support/signing-key.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity, UserRequest } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
@@ -315,6 +315,89 @@ describe('the adapter oidc', () => {
       await exchange();
       expect(stub.paths.filter((path) => path === '/jwks')).toHaveLength(2);
     });
+  });
+
+  describe('with optional members that cannot be used', () => {
+    const hour = Math.floor(Date.now() / 1000) + 3600;
+    it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+      ['a numeric sub', { sub: 42 }, { provider_user_id: '42', subject: '42' }],
+      ['a negative sub', { sub: -7 }, { provider_user_id: '-7' }],
+      ['a numeric sid', { sid: 7 }, { session: '7' }],
+      ['auth_time as text', { auth_time: 'today' }, { auth_time: undefined }],
+      ['auth_time before 1970', { auth_time: -1 }, { auth_time: undefined }],
+      ['auth_time null', { auth_time: null }, { auth_time: undefined }],
+      ['nbf as text', { nbf: String(hour) }, {}],
+      ['nbf null', { nbf: null }, {}],
+      ['at_hash null', { at_hash: null }, {}],
+      ['at_hash false', { at_hash: false }, {}],
+      ['azp null', { azp: null }, {}],
+      ['two audiences without azp', { aud: ['latchkey', 'api'] }, {}],
+      ['two audiences, azp null', { aud: ['api', 'latchkey'], azp: null }, {}],
+      ['two audiences with azp', { aud: ['api', 'latchkey'], azp: 'latchkey' }, {}],
+      ['acr and amr of other types', { acr: 2, amr: 'pwd', name: 7, picture: {}, email: [] }, {}],
+    ])('%s', async (_name, claims, expected) => {
+      stub.claims = claims;
+      const sub = 'sub' in claims ? claims.sub : 'ada';
+      stub.user = { sub, name: 'Ada', email: 'a@x.example', picture: 'https://x.example/a' };
+      expect(await exchange()).toMatchObject({ provider_user_id: String(sub), ...expected });
+    });
+
+    it('keeps the ID token as it was sent', async () => {
+      stub.claims = { sub: 42, nbf: 'x' };
+      stub.user = { sub: '42' };
+      const sent = stub.idToken();
+      stub.token = { id_token: sent };
+      expect((await exchange(MEMORY, { keep_id_token: 'on' })).id_token).toBe(sent);
+    });
+
+    it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+      ['sub beyond 2^53', { sub: 2 ** 53 }, {}],
+      ['sub that is a fraction', { sub: 1.5 }, {}],
+      ['sub null', { sub: null }, {}],
+      ['another sub of userinfo', { sub: 42 }, { sub: 43 }],
+      ['azp of another client', { aud: ['latchkey', 'api'], azp: 'api' }, {}],
+      ['azp that is a number', { aud: ['latchkey', 'api'], azp: 7 }, {}],
+      ['audiences of others', { aud: ['api', 'web'] }, {}],
+      ['nbf in the future', { nbf: hour }, {}],
+      ['exp as text', { exp: String(hour) }, {}],
+      ['exp null', { exp: null }, {}],
+      ['iat as text', { iat: 'now' }, {}],
+      ['at_hash of another token', { at_hash: 'x' }, {}],
+      ['at_hash empty', { at_hash: '' }, {}],
+      ['nonce null', { nonce: null }, {}],
+      ['nonce as number', { nonce: 7 }, {}],
+    ])('but refuses %s', async (_name, claims, user) => {
+      stub.claims = claims;
+      stub.user = user;
+      await failure(exchange());
+    });
+
+    it.each<[string, (token: string) => string]>([
+      ['another payload', (token) => token.replace(/\.[^.]+\./, `.${payload({ sub: 7, nbf: 'x' })}.`)],
+      [
+        'another signature',
+        (token) => token.replace(/[^.]+$/, (text) => text.split('').toReversed().join('')),
+      ],
+      ['no signature', (token) => token.replace(/[^.]+$/, '')],
+      ['a signature of another key', () => reissue('e30.e30.', makeSigningKey('first'), usual(), HEADER)],
+      ['the algorithm none', () => `${encoded({ alg: 'none' })}.${payload({})}.`],
+    ])('refuses an ID token with %s', async (_name, change) => {
+      stub.claims = { nbf: 'x' };
+      stub.metadata = { id_token_signing_alg_values_supported: ['ES256', 'none'] };
+      stub.token = { id_token: change(stub.idToken()) };
+      await failure(exchange());
+    });
+    const HEADER = { alg: 'ES256', kid: 'first' };
+    const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+    const usual = (): Record<string, unknown> => ({
+      iss: stub.url,
+      aud: 'latchkey',
+      sub: 'ada',
+      iat: hour,
+      exp: hour,
+      nonce: 'n',
+    });
+    const payload = (claims: object): string => encoded({ ...usual(), ...claims });
   });
 
   // The form if the provider lists it (contract §6); Basic is the default of OpenID Connect Discovery §3.

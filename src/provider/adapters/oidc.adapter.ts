@@ -17,7 +17,8 @@ import { isSafeForBrowsers } from './addresses.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
 import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
-import { accessTokenIn } from './used-members.js';
+import { verifySignature } from './id-token.js';
+import { accessTokenIn, ORIGINAL } from './used-members.js';
 
 export interface LogoutRequest {
   /** Address after the sign-out, if the provider's own list has it. */
@@ -128,12 +129,15 @@ export class OidcAdapter implements ProviderAdapter {
     const { options } = provider;
     const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
-    // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
+    // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud and exp.
     const tokens = await client.genericGrantRequest(library, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
+    const idToken = originalOf(tokens);
+    await verifySignature(library, idToken, request.signal);
+    client.enableNonRepudiationChecks(library); // for userinfo that is signed
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
@@ -145,7 +149,7 @@ export class OidcAdapter implements ProviderAdapter {
       auth_time: claims.auth_time as number,
       acr: claims['acr'] as string,
       amr: claims['amr'] as string[],
-      ...(isKept && { id_token: tokens.id_token! }),
+      ...(isKept && { id_token: idToken }),
     };
     const accessToken = accessTokenIn(tokens);
     if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
@@ -192,7 +196,8 @@ function explained(name: string, error: unknown, token: 'idToken' | 'userinfo' =
   if (known instanceof Unsupported) return known;
   const { message } = known;
   const isEncrypted = message.includes('JWE decryption is not configured');
-  if (!isEncrypted && !/JWT "alg" header parameter|unsupported JWS algorithm/.test(message)) return known;
+  if (!isEncrypted && !/JWT "alg" header parameter|unsupported JWS algorithm|Unsupported "alg"/.test(message))
+    return known;
   return new Unsupported(name, [
     new Error(advice(`${token}${isEncrypted ? 'Encryption' : 'Signature'}`, message)),
   ]);
@@ -213,17 +218,22 @@ function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
 
+function originalOf(tokens: Tokens): string {
+  const original = tokens[ORIGINAL];
+  if (typeof original === 'string' && tokens.claims()) return original;
+  throw new Error('the provider sent no ID token; is openid in the scope?');
+}
+
 /** Checks that the ID token belongs to this sign-in and to this access token. */
 function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken {
-  const claims = tokens.claims();
-  if (!claims || !tokens.id_token) throw new Error('the provider sent no ID token; is openid in the scope?');
+  const claims = tokens.claims()!;
   if (nonce !== undefined && claims.nonce === undefined) throw new Error('the ID token has no nonce');
   // The code belongs to another sign-in (RFC 9700 §4.5.3.2).
   if (nonce !== undefined && claims.nonce !== nonce)
     throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
   const [atHash, accessToken] = [claims['at_hash'], accessTokenIn(tokens)];
   if (atHash === undefined || accessToken === undefined) return claims;
-  if (!atHashMatches(tokens.id_token, accessToken, atHash)) {
+  if (!atHashMatches(tokens.id_token!, accessToken, atHash)) {
     throw new Error('the at_hash of the ID token is not the one of the access token');
   }
   return claims;

@@ -6,16 +6,17 @@ describe('the members that are used', () => {
   it('of an answer with tokens are two', () => {
     for (const odd of ODD) {
       const others = { scope: odd, expires_in: odd, refresh_token: odd, token_type: odd, more: odd };
-      expect(usedTokens({ access_token: 'a', id_token: 'i', ...others })).toEqual({
+      expect(usedTokens({ access_token: 'a', id_token: 'i', ...others }, 'c')).toEqual({
         access_token: 'a',
         token_type: 'Bearer',
         id_token: 'i',
+        original_id_token: 'i',
       });
     }
   });
 
   it.each([undefined, null, '', 7, {}, ['a']])('of an answer without an access token: %j', (access_token) => {
-    const used = usedTokens({ access_token, id_token: access_token }) as { access_token: string };
+    const used = usedTokens({ access_token, id_token: access_token }, 'c') as { access_token: string };
     expect(Object.keys(used)).toEqual(['access_token', 'token_type']);
     expect(accessTokenIn(used)).toBeUndefined();
     expect(accessTokenIn({ access_token: 'a' })).toBe('a');

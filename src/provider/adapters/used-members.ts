@@ -1,4 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
+import { usableIdToken } from './id-token.js';
 
 // openid-client rejects an answer if an unused member has a wrong type, which contract §6 forbids. So it receives the used
 // members only; a used member of a wrong type counts as absent. The library verifies issuer, algorithms, signatures and claims.
@@ -11,12 +12,18 @@ export function accessTokenIn({ access_token: token }: { access_token: string })
   return token === NO_TOKEN ? undefined : token;
 }
 
+/** The ID token as it was sent, beside the one that openid-client validates (id-token.ts). */
+export const ORIGINAL = 'original_id_token';
+
 /** Answer of a token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). The token is used as a bearer token only. */
-export function usedTokens({ access_token: accessToken, id_token: idToken }: Members): object {
+export function usedTokens(
+  { access_token: accessToken, id_token: idToken }: Members,
+  clientId: string,
+): object {
   return {
     access_token: isText(accessToken) ? accessToken : NO_TOKEN,
     token_type: 'Bearer',
-    ...(isText(idToken) && { id_token: idToken }),
+    ...(isText(idToken) && { id_token: usableIdToken(idToken, clientId), [ORIGINAL]: idToken }),
   };
 }
 

@@ -1,7 +1,8 @@
 import { claimPaths } from '../../config/providers/claim-paths.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { isPartOf, mappedClaims, sourcesOf, isUnverified, keepClaims, type Claims } from './claims.js';
+import { emailDoubt, isPartOf, mappedClaims, sourcesOf, type Claims } from './claims.js';
 import { parseIdentity, type Identity } from './identity.js';
+import { claimMaps, keepClaims } from './kept-claims.js';
 
 /** Claim that a provider sent, or that the settings expect. */
 export interface ClaimFinding {
@@ -44,23 +45,27 @@ export function findingsOf(
 
   for (const [option, name, field, rule] of FIELDS) {
     const sources = adapter === 'contract' ? [name] : sourcesOf(received, options, option);
-    const isDoubtful = field === 'email' && isUnverified(received);
+    const doubt = field === 'email' ? emailDoubt(received, options[option] ?? 'email', options) : undefined;
     for (const source of sources) {
       if (identity[field]) keep(source, name);
-      else reasons.set(source, isDoubtful ? 'the provider calls it unverified' : rule);
+      else reasons.set(source, doubt ?? rule);
     }
   }
   const mapped = mappedClaims(received, options);
-  const dropped = keepClaims(mapped ?? received['claims']).dropped;
+  const { dropped, noted, cuts } = keepClaims(mapped, claimMaps(options));
   for (const [name, path] of claimPaths(options['claims'])) {
     const source = Object.keys(received).find((one) => isPartOf(path, one)) ?? path;
-    const why = dropped.find((one) => one.name === name)?.why;
+    const why = [...dropped, ...noted].find((one) => one.name === name)?.why;
+    const cut = cuts.find((one) => one.name === name);
+    if (cut) reasons.set(source, `is beyond the limits: ${cut.kept} of ${cut.of} are kept`);
     if (why !== undefined) reasons.set(source, why);
+    if (Object.hasOwn(identity.claims, name)) keep(source, `claim ${name}`);
+    else if (why !== undefined || cut) continue;
     else if (mapped && Object.hasOwn(mapped, name)) keep(source, `claim ${name}`);
     // An unverified address has its reason from the field `email`.
     else if (!reasons.has(source)) reasons.set(source, `has nothing at ${path}`);
   }
-  if (!mapped) for (const name of Object.keys(identity.claims)) keep('claims', `claim ${name}`);
+  if (!mapped && received['claims']) reasons.set('claims', 'the setting claims names none of it');
 
   // Tokens carry them (contract §5, Step-up).
   const { authTime: auth_time, acr, amr } = identity;
@@ -74,6 +79,5 @@ export function findingsOf(
       return { name, value, kept: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
     }),
     ...missing.map((name) => ({ name, kept: [], dropped: 'the provider did not send it' })),
-    ...(mapped ? [] : dropped.map(({ name, why }) => ({ name: `claims.${name}`, kept: [], dropped: why }))),
   ];
 }

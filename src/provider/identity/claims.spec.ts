@@ -1,4 +1,5 @@
-import { claimAt, identityOf, isComplete, mappedClaims, droppedClaims, keepClaims } from './claims.js';
+import { TENANTS_DECIDE } from '../../config/providers/presets.js';
+import { claimAt, ELSEWHERE, identityOf, isComplete, mappedClaims } from './claims.js';
 
 const ANSWER = {
   sub: 'u-1',
@@ -167,79 +168,103 @@ describe('identityOf', () => {
   });
 });
 
-const reasons = (claims: unknown): Record<string, string> =>
-  Object.fromEntries(keepClaims(claims).dropped.map(({ name, why }) => [name, why]));
-
-it('keeps any JSON, lists for roles, groups and entitlements, and the names of prototypes as mere names', () => {
-  const given = JSON.parse(
-    '{"roles":"admin","groups":["a","b"],"plan":{"__proto__":{"x":1},"seats":[1,null]},"constructor":true}',
-  ) as unknown;
-  const { kept, dropped } = keepClaims(given);
-  expect(JSON.stringify(kept)).toBe(
-    '{"roles":["admin"],"groups":["a","b"],"plan":{"__proto__":{"x":1},"seats":[1,null]},"constructor":true}',
+describe('paths of claims', () => {
+  const answer = {
+    sub: '1',
+    resource_access: {
+      'my.app': { roles: ['admin'] },
+      'a,b': { roles: ['x'] },
+      'c\\d': { roles: ['y'] },
+      '{e}': 'z',
+    },
+    'urn:zitadel:iam:org:project:roles': { admin: { '1': 'corp.example' } },
+    'https://my.app/roles': ['a'],
+    'https://my.app/claims': { 'x.y': ['b'] },
+    'cognito:groups': ['c'],
+    teams: [{ name: 'a', of: [{ id: 1 }, { id: 2 }] }, { name: 'b' }, 'no object', null],
+    text: 'Internal/everyone, admin',
+    words: 'admin  editor',
+    json: '["a", "b, c"]',
+    bare: '[a, b]',
+    'odd[]': 'x,y',
+    _claim_names: { groups: 'src1', 'n.m': 'src1' },
+  };
+  it.each<[string, unknown]>([
+    ['resource_access.my\\.app.roles', ['admin']],
+    ['resource_access.my.app.roles', undefined],
+    ['resource_access.a\\,b.roles', ['x']],
+    ['resource_access.c\\\\d.roles', ['y']],
+    ['resource_access.{e}', 'z'],
+    ['urn:zitadel:iam:org:project:roles', { admin: { '1': 'corp.example' } }],
+    ['https://my.app/roles', ['a']],
+    ['https://my\\.app/roles', ['a']],
+    ['https://my\\.app/claims.x\\.y', ['b']],
+    ['cognito:groups', ['c']],
+    ['teams.name', ['a', 'b']],
+    ['teams.of.id', [1, 2]],
+    ['teams.0.name', 'a'],
+    ['teams.length', undefined],
+    ['teams.nothing', undefined],
+    ['text[]', ['Internal/everyone', 'admin']],
+    ['words[]', ['admin', 'editor']],
+    ['json[]', ['a', 'b, c']],
+    ['bare[]', ['a', 'b']],
+    ['teams.name[]', ['a', 'b']],
+    ['odd\\[]', 'x,y'],
+    ['groups', ELSEWHERE],
+    ['groups.of', ELSEWHERE],
+    ['n\\.m', ELSEWHERE],
+    ['hasOwnProperty', undefined],
+  ])('%s', (path, value) =>
+    expect(mappedClaims(answer, { claims: `c=${path}` })).toEqual(value === undefined ? {} : { c: value }),
   );
-  expect([dropped, Object.getPrototypeOf(kept)]).toEqual([[], Object.prototype]);
-  expect(keepClaims({ team: null, level: undefined, seats: JSON.parse('1e999') as number })).toEqual({
-    kept: {},
-    dropped: [],
+
+  it('of an id have one claim only', () =>
+    expect(() => claimAt({ a: '1', b: '2' }, 'a,b', 'id')).toThrow('several paths'));
+});
+
+describe('an id template joins no two users', () => {
+  const parts = ['', 'a', 'b', ':', '::', 'a:', ':a', 'a:b', ':::', 'aa', 'ab', 'aba'];
+  it.each(['{a}::{b}', '{a}:{b}', '{a}aba{b}', '{a}aa{b}', 'x{a}::{b}::{c}', '{a}{b}', '{a}:{b}:'])(
+    '%s',
+    (template) => {
+      const ids = new Map<string, string>();
+      for (const a of parts)
+        for (const b of parts)
+          for (const c of template.includes('{c}') ? parts : ['']) {
+            const id = claimAt({ a, b, c }, template, 'id');
+            if (id === undefined) continue;
+            expect([template, a, b, c, ids.get(id)]).toEqual([template, a, b, c, undefined]);
+            ids.set(id, `${a} ${b} ${c}`);
+          }
+      expect(ids.size > 0).toBe(template !== '{a}{b}');
+    },
+  );
+});
+
+describe('an address of Entra ID', () => {
+  const MANY = { tenants: '1,2' };
+  const PRESET = { [TENANTS_DECIDE]: 'on' };
+  it.each<[object, Record<string, string>, boolean]>([
+    [{}, MANY, false],
+    [{}, PRESET, false],
+    [{}, { ...PRESET, tenants: '1' }, true],
+    [{}, {}, true],
+    [{ xms_edov: true }, MANY, true],
+    [{ xms_edov: '1' }, PRESET, true],
+    [{ xms_edov: 1 }, MANY, true],
+    [{ xms_edov: false }, MANY, false],
+    [{ xms_edov: '0' }, MANY, false],
+    [{ xms_edov: 'false' }, MANY, false],
+    [{ email_verified: true }, MANY, false],
+    [{ xms_edov: true, email_verified: false }, MANY, false],
+  ])('%j with %j counts: %s', (claims, options, counts) => {
+    const identity = identityOf(
+      { sub: '1', email: 'a@x.example', ...claims },
+      { ...options, claims: 'email=email' },
+    );
+    expect([identity.email_verified, identity.claims]).toEqual(
+      counts ? [undefined, { email: 'a@x.example' }] : [false, {}],
+    );
   });
-});
-
-it.each<[string, unknown, string]>([
-  ['sub', 'another user', 'name of the token'],
-  ['exp', 1, 'name of the token'],
-  ['x'.repeat(65), 1, 'name of the token'],
-  ['', 1, 'name of the token'],
-  ['line\nbreak', 1, 'visible characters'],
-  ['__proto__', { admin: true }, 'name of the token'],
-  ['roles', ['admin', 7], 'list of texts'],
-  ['groups', { admin: true }, 'list of texts'],
-  ['email', { admin: true }, 'is not a text'],
-  ['nul', 'a\0', 'NUL'],
-  ['lone', ['\ud800'], 'lone surrogate'],
-  ['big', 1n, 'not JSON'],
-  ['work', () => 1, 'not JSON'],
-])('drops %j: %j', (name, value, why) => {
-  const claims = Object.fromEntries([
-    [name, value],
-    ['team', 'a'],
-  ]);
-  const { kept, dropped } = keepClaims(claims);
-  expect(kept).toEqual({ team: 'a' });
-  expect(dropped).toEqual([{ name, why: expect.stringContaining(why) as string }]);
-});
-
-it('keeps texts that only look like escapes', () => {
-  const claims = { path: String.raw`C:\u0000 \ud800`, key: '🔑' };
-  expect(keepClaims(claims).kept).toEqual(claims);
-});
-
-it('keeps 100 claims of 4096 bytes in all, and drops a claim, not the sign-in, beyond', () => {
-  const many = Object.fromEntries(Array.from({ length: 102 }, (_, i) => [`n${i}`, i]));
-  expect(Object.keys(keepClaims(many).kept)).toHaveLength(100);
-  expect(reasons(many)).toMatchObject({ n100: 'is beyond 100 claims', n101: 'is beyond 100 claims' });
-  const text = 'ä'.repeat(2044);
-  const full = { a: text.slice(2), b: 1 }; // {"a":"…","b":1} without 4 bytes
-  expect(Buffer.byteLength(JSON.stringify(full))).toBe(4098);
-  expect(reasons(full)).toEqual({ b: 'is beyond 4096 bytes in all' });
-  expect(reasons({ a: text, c: 'x'.repeat(5000), b: 1 })).toEqual({
-    b: 'is beyond 4096 bytes in all',
-    c: 'is beyond 4096 bytes in all',
-  });
-  expect(reasons({ a: text.slice(4), b: 1 })).toEqual({});
-});
-
-it.each([['text'], [[]], [7]])('drops claims that are no object: %j', (claims) => {
-  expect(keepClaims(claims)).toEqual({ kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] });
-});
-
-it('describes them without values, and at most ten', () => {
-  expect(droppedClaims(keepClaims({ a: 1 }))).toBeUndefined();
-  expect(droppedClaims(keepClaims({ roles: { s3cret: 1 } }))).toBe(
-    'dropped claims: roles (is not a list of texts)',
-  );
-  const many = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`n${i}`, 's3cret\0']));
-  expect(droppedClaims(keepClaims(many))).toMatch(
-    /^dropped claims: n0 \([^)]+\), .*n9 \([^)]+\), and 2 others$/,
-  );
 });

@@ -1,4 +1,5 @@
-import { isClaimName, claimPaths } from '../../config/providers/claim-paths.js';
+import { claimPaths, splitAt, stepsOf, unescaped } from '../../config/providers/claim-paths.js';
+import { TENANTS_DECIDE } from '../../config/providers/presets.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 
 type Options = Readonly<Record<string, string>>;
@@ -24,19 +25,49 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
       username: at('claim_username', 'name'),
       email: at('claim_email', 'text'),
       avatar_url: at('claim_avatar_url', 'url'),
-      email_verified: isEmailUnverified(claims, paths('claim_email')) ? false : undefined,
+      email_verified: emailDoubt(claims, paths('claim_email'), options) === undefined ? undefined : false,
       claims: mappedClaims(claims, options),
     }).filter(([, value]) => value !== undefined),
   );
 }
 
-/** Returns the claims that the setting `claims` names; undefined without the setting. An unverified e-mail address is left out. */
-export function mappedClaims(claims: Claims, { claims: setting }: Options): Claims | undefined {
+/** Value of a claim that the provider names, but does not send (OpenID Connect Core §5.6.2; Entra ID beyond 200 groups). */
+export const ELSEWHERE = Object.freeze({ elsewhere: true });
+
+/** Returns the claims that the setting `claims` names; undefined without the setting. An e-mail address in doubt is left out. */
+export function mappedClaims(claims: Claims, options: Options): Claims | undefined {
+  const setting = options['claims'];
   if (setting === undefined) return undefined;
   const values = claimPaths(setting)
-    .filter(([name, path]) => !(name === 'email' || path === 'email') || !isEmailUnverified(claims, path))
-    .map(([name, path]) => [name, valueAt(claims, path)] as const);
+    .filter(
+      ([name, path]) =>
+        !(name === 'email' || path === 'email') || emailDoubt(claims, path, options) === undefined,
+    )
+    .map(([name, path, splits]) => {
+      const value = valueAt(claims, path) ?? (isElsewhere(claims, path) ? ELSEWHERE : undefined);
+      return [name, splits && typeof value === 'string' ? valuesIn(value) : value] as const;
+    });
   return Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== null));
+}
+
+function isElsewhere({ _claim_names: names }: Claims, path: string): boolean {
+  return isObject(names) && [unescaped(path), stepsOf(path)[0]!].some((name) => Object.hasOwn(names, name));
+}
+
+/** Returns the values in a text: a JSON list, or separated by commas, else semicolons, else spaces. */
+function valuesIn(text: string): readonly unknown[] {
+  const list = /^\s*\[([^]*)\]\s*$/.exec(text)?.[1];
+  if (list !== undefined) {
+    try {
+      return JSON.parse(`[${list}]`) as unknown[];
+    } catch {} // Amazon Cognito sends a list of another provider as `[a, b]`
+  }
+  const values = list ?? text;
+  const separator = [',', ';'].find((one) => values.includes(one)) ?? /\s/;
+  return values
+    .split(separator)
+    .map((value) => value.trim())
+    .filter((value) => value !== '');
 }
 
 /** Returns the names of the claims that a `claim_*` setting, or its default, takes its value from. */
@@ -45,12 +76,14 @@ export function sourcesOf(claims: Claims, options: Options, option: string): rea
   const hasValue = (path: string): boolean => (valueAt(claims, path) ?? null) !== null;
   const path = paths.find((one) => textOf(claims, one, 'text')) ?? paths.find(hasValue);
   if (path === undefined) return [];
-  const parts = path.includes('{') ? [...path.matchAll(/\{([^}]*)\}/g)].map(([, part]) => part!) : [path];
+  const parts = isTemplate(path)
+    ? [...path.matchAll(/(?<!\\)\{([^}]*)\}/g)].map(([, part]) => part!)
+    : [path];
   return Object.keys(claims).filter((name) => parts.some((part) => isPartOf(part, name)));
 }
 
 export function isPartOf(path: string, name: string): boolean {
-  return path === name || path.startsWith(`${name}.`);
+  return unescaped(path) === name || stepsOf(path)[0] === name;
 }
 
 /** Whether claims have all four fields, a name with all its parts, and every claim of the settings. */
@@ -63,16 +96,33 @@ export function isComplete(claims: Claims, options: Options): boolean {
   );
 }
 
-/** Checks the whole answer and the object that contains the address (`emails.0.verified` beside `emails.0.value`). */
-function isEmailUnverified(claims: Claims, paths: string): boolean {
-  const path = pathsOf(paths).find((one) => textOf(claims, one, 'text')) ?? '';
-  const holder = valueAt(claims, path.slice(0, Math.max(path.lastIndexOf('.'), 0)));
-  return isUnverified(claims) || (isObject(holder) && isUnverified(holder));
+/**
+ * Returns why an address is not proven; undefined if nothing says so. Checks the whole answer and the object that contains the
+ * address (`emails.0.verified` beside `emails.0.value`).
+ */
+export function emailDoubt(claims: Claims, paths: string, options: Options): string | undefined {
+  const path = pathsOf(paths).find((one) => textOf(claims, one, 'text'));
+  const holder = path === undefined ? claims : valueIn(claims, stepsOf(path).slice(0, -1));
+  if (isUnverified(claims) || (isObject(holder) && isUnverified(holder)))
+    return 'the provider calls it unverified';
+  return mayBeOfAnyTenant(options) && !PROVEN.has(claims['xms_edov'])
+    ? 'its tenant may set any address: the optional claim xms_edov is not true'
+    : undefined;
 }
+
+/** Entra ID: a tenant sets the addresses of its users as it likes (nOAuth), unless it is the only one that may sign in. */
+function mayBeOfAnyTenant({ tenants, [TENANTS_DECIDE]: decide }: Options): boolean {
+  return (decide !== undefined || tenants !== undefined) && tenants?.split(',').length !== 1;
+}
+
+const PROVEN: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
 
 /** Returns the text at the first of several paths or templates (contract §2, `claim_user_id`) that has a value. */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
-  for (const path of pathsOf(paths)) {
+  const all = pathsOf(paths);
+  // The start refuses such a setting of a built-in adapter: a user without the first claim could choose the id.
+  if (kind === 'id' && all.length > 1) throw new Error('claim_user_id has several paths');
+  for (const path of all) {
     const text = textOf(claims, path, kind);
     if (text) return text;
   }
@@ -80,18 +130,22 @@ export function claimAt(claims: Claims, paths: string, kind: Kind): string | und
 }
 
 function pathsOf(paths: string): readonly string[] {
-  return paths.split(',').map((one) => one.trim());
+  return splitAt(paths, ',').map((one) => one.trim());
 }
 
 function textOf(claims: Claims, path: string, kind: Kind): string | undefined {
-  return path.includes('{') ? filled(claims, path, kind) : textAt(claims, path);
+  return isTemplate(path) ? filled(claims, path, kind) : textAt(claims, path);
+}
+
+function isTemplate(path: string): boolean {
+  return splitAt(path, '{').length > 1;
 }
 
 function filled(claims: Claims, template: string, kind: Kind): string | undefined {
   // Texts of the template have even indexes, values odd ones.
   const parts = template
-    .split(/\{([^}]*)\}/)
-    .map((part, i) => (i % 2 === 0 ? part : textAt(claims, part) || undefined));
+    .split(/(?<!\\)\{([^}]*)\}/)
+    .map((part, i) => (i % 2 === 0 ? unescaped(part) : textAt(claims, part) || undefined));
   if (kind === 'name') {
     const hasValue = parts.some((part, i) => i % 2 === 1 && part !== undefined);
     return hasValue ? parts.join('').replace(/\s+/g, ' ').trim() : undefined;
@@ -104,11 +158,14 @@ function filled(claims: Claims, template: string, kind: Kind): string | undefine
   return texts.map((text, i) => (isEncoded(i) ? encodeURIComponent(text.toWellFormed()) : text)).join('');
 }
 
-/** Whether a value contains the text that follows it: `{tenant}:{id}` could be the id of another user. */
+/**
+ * Whether the joined text could be that of other values: the text after a value must begin nowhere earlier. `a:` and `b` of
+ * `{org}::{id}` make the text of `a` and `:b`.
+ */
 function isAmbiguous(texts: readonly string[]): boolean {
   return texts.slice(0, -2).some((text, i) => {
-    const separator = texts[i + 1];
-    return i % 2 === 1 && separator !== '' && text.includes(separator!);
+    const separator = texts[i + 1]!;
+    return i % 2 === 1 && (separator === '' || (text + separator).indexOf(separator) !== text.length);
   });
 }
 
@@ -121,13 +178,19 @@ function textAt(claims: Claims, path: string): string | undefined {
 
 /** Tries the whole path first: a claim's own name may have dots (`https://app.example/id`). */
 function valueAt(claims: Claims, path: string): unknown {
-  if (Object.hasOwn(claims, path)) return claims[path];
-  let value: unknown = claims;
-  for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Claims)[key];
+  const whole = unescaped(path);
+  return Object.hasOwn(claims, whole) ? claims[whole] : valueIn(claims, stepsOf(path));
+}
+
+/** A name in a list means that of its members: `roles.name` of `[{"name": "a"}, {"name": "b"}]`. */
+function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown {
+  if (step === undefined) return value;
+  if (Array.isArray(value) && !/^\d+$/.test(step)) {
+    const found = value.map((member) => valueIn(member, [step, ...others]) ?? null).flat();
+    return found.some((member) => member !== null) ? found.filter((member) => member !== null) : undefined;
   }
-  return value;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+  return valueIn((value as Claims)[step], others);
 }
 
 export function isObject(value: unknown): value is Claims {
@@ -135,85 +198,6 @@ export function isObject(value: unknown): value is Claims {
 }
 
 export type Claims = Readonly<Record<string, unknown>>;
-
-/** Claims of a user, and why the others are not kept (contract §5). */
-export interface KeptClaims {
-  readonly kept: Claims;
-  readonly dropped: readonly { readonly name: string; readonly why: string }[];
-}
-
-/** Limits of a user's claims from one source: names, and bytes of JSON in all (contract §5). */
-const MAX_CLAIMS = 100;
-const MAX_CLAIMS_BYTES = 4096;
-
-/** Claims that RFC 9068 §2.2.3.1 defines as lists of texts. */
-const LISTS: ReadonlySet<string> = new Set(['roles', 'groups', 'entitlements']);
-/** Claims that OpenID Connect Core §5.1 defines as texts; the access token has them at its top level. */
-const TEXTS: ReadonlySet<string> = new Set(['name', 'email', 'preferred_username']);
-
-const MAX_NAMED = 10;
-
-/** JSON in which PostgreSQL cannot store a text: NUL, or a lone surrogate, which JSON.stringify escapes. */
-const UNSTORABLE = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f]..)/;
-
-/** Sorts an adapter's claims by the limits of contract §5. A claim beyond them is dropped: fewer rights, never more. */
-export function keepClaims(claims: unknown): KeptClaims {
-  if (claims === undefined || claims === null) return { kept: {}, dropped: [] };
-  if (!isObject(claims)) return { kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };
-  const kept = new Map<string, unknown>();
-  const dropped: { name: string; why: string }[] = [];
-  let bytes = 1; // the braces, without the comma of the first claim
-  for (const [name, value] of Object.entries(claims)) {
-    const json = jsonOf(LISTS.has(name) && typeof value === 'string' ? [value] : value);
-    if (value === undefined || json === 'null') continue; // 1e999, too
-    const size = Buffer.byteLength(`,${JSON.stringify(name)}:${json}`);
-    const why = reasonAgainst(name, json) ?? excess(kept.size + 1, bytes + size);
-    if (why === undefined) {
-      kept.set(name, JSON.parse(json!));
-      bytes += size;
-    } else dropped.push({ name, why });
-  }
-  return { kept: Object.fromEntries(kept), dropped };
-}
-
-/** Describes dropped claims for the log, without their values. @returns undefined for none */
-export function droppedClaims({ dropped }: KeptClaims): string | undefined {
-  if (dropped.length === 0) return undefined;
-  const named = dropped.slice(0, MAX_NAMED).map(({ name, why }) => `${printable(name)} (${why})`);
-  const others = dropped.length > MAX_NAMED ? `, and ${dropped.length - MAX_NAMED} others` : '';
-  return `dropped claims: ${named.join(', ')}${others}`;
-}
-
-function reasonAgainst(name: string, json: string | undefined): string | undefined {
-  if (!isClaimName(name)) return 'is a name of the token, or not of 1 to 64 visible characters';
-  if (json === undefined) return 'is not JSON';
-  if (UNSTORABLE.test(json)) return 'has a NUL or a lone surrogate';
-  if (LISTS.has(name) && !isListOfTexts(JSON.parse(json))) return 'is not a list of texts';
-  if (TEXTS.has(name) && !json.startsWith('"')) return 'is not a text';
-  return undefined;
-}
-
-function excess(names: number, bytes: number): string | undefined {
-  if (names > MAX_CLAIMS) return `is beyond ${MAX_CLAIMS} claims`;
-  return bytes > MAX_CLAIMS_BYTES ? `is beyond ${MAX_CLAIMS_BYTES} bytes in all` : undefined;
-}
-
-/** Values of an integrator's adapter may be anything: functions, big integers, circles. */
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
-}
-
-function isListOfTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-function printable(name: string): string {
-  return name.slice(0, 64).replaceAll(/\p{C}/gu, '?') || 'without a name';
-}
 
 /** Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
 export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {

@@ -116,7 +116,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     const warn = jest.fn();
     const claims = { roles: ['admin'], sub: 's3cret' };
     expect(parseIdentity({ provider_user_id: '1', claims }, warn).claims).toEqual({ roles: ['admin'] });
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^dropped claims: sub \([^)]*\)$/)]]);
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^dropped claims: sub \([^)]*\)$/), '1']]);
   });
 
   it('counts characters, not UTF-16 units', () => {

@@ -1,6 +1,9 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
-import { droppedClaims, isObject, isUnverified, keepClaims, type Claims } from './claims.js';
+import type { ClaimMap } from '../../config/providers/claim-map.js';
+import { describeCuts } from '../../user/claim-limits.js';
+import { isObject, isUnverified, type Claims } from './claims.js';
+import { describeClaims, keepClaims } from './kept-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -31,19 +34,26 @@ const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 
 /**
  * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
- * @param warn receives a line for claims beyond the limits of contract §5
+ * @param warn receives a line for claims that are dropped, cut, or not understood, and the id of the user
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
-export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
+export function parseIdentity(
+  body: unknown,
+  warn?: (line: string, providerUserId: string) => void,
+  rules: {
+    readonly maps?: ReadonlyMap<string, ClaimMap>;
+    readonly settingOf?: (name: string) => string;
+  } = {},
+): Identity {
   const fields: Claims = isObject(body) ? body : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
   const { subject, session, auth_time: authTime, acr, amr, id_token: idToken } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
-  const claims = keepClaims(fields['claims']);
-  const line = droppedClaims(claims);
-  if (line !== undefined) warn?.(line);
+  const claims = keepClaims(fields['claims'], rules.maps);
+  for (const line of describeClaims(claims)) warn?.(line, providerUserId);
+  if (claims.cuts.length > 0) warn?.(describeCuts(claims.cuts, rules.settingOf), providerUserId);
   const isDoubtful = isUnverified(fields);
   const { email: emailClaim, ...others } = claims.kept;
   return {

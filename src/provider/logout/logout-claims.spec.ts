@@ -8,6 +8,7 @@ const read = (changes: object): unknown => readLogout({ ...GOOD, ...changes }, N
 describe('the claims of a logout token', () => {
   it.each<[string, object, object]>([
     ['with both names', {}, { subject: 'u', session: 's', until: NOW + 60 }],
+    ['with ids that are numbers', { sub: 42, sid: 7 }, { subject: '42', session: '7', until: NOW + 60 }],
     ['with sub alone', { sid: undefined }, { subject: 'u', session: null, until: NOW + 60 }],
     ['with sid alone', { sub: undefined }, { subject: null, session: 's', until: NOW + 60 }],
     ['without exp: two minutes', { exp: undefined }, { subject: 'u', session: 's', until: NOW + 120 }],
@@ -37,6 +38,7 @@ describe('the claims of a logout token', () => {
     ['with an event of null', { events: { [EVENT]: null } }, 'events does not name a back-channel logout'],
     ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
     ['without names', { sub: undefined, sid: undefined }, 'it has neither sub nor sid'],
+    ['with a sub beyond 2^53', { sub: 2 ** 53 }, 'sub or sid is unusable'],
     ['with a sub of null', { sub: null }, 'sub or sid is unusable'],
   ])('%s are refused', (_name, changes, message) => expect(() => read(changes)).toThrow(new Error(message)));
 });

@@ -37,6 +37,7 @@ export function readLogout(claims: JWTPayload, now: number): Logout {
 
 function nameIn(claim: unknown): string | null {
   if (claim === undefined) return null;
-  if (!isName(claim)) throw new Error('sub or sid is unusable');
-  return claim;
+  const name = Number.isSafeInteger(claim) ? String(claim) : claim; // as in ID tokens
+  if (!isName(name)) throw new Error('sub or sid is unusable');
+  return name;
 }
