@@ -24,7 +24,7 @@ const clauses = new Set(
 
 /** Clauses after `spec`, also several: `spec §4.5.2, §7.3`, `spec §4.2 to §4.4`. */
 const SPEC = /\bspec(?:ification)? (§\d+(?:\.\d+)*(?:(?:,| and| to|;) §\d+(?:\.\d+)*)*)/gi;
-const PAGE = /\bdocs\/(?:[\w-]+\/)*[\w-]+\.md(?:#[\p{L}\p{N}_-]+)?/gu;
+const PAGE = /\b(?:docs\/(?:[\w-]+\/)*[\w-]+|SECURITY|CONTRIBUTING)\.md(?:#[\p{L}\p{N}_-]+)?/gu;
 const headings = new Map<string, Set<string>>();
 
 function isResolved(cite: string): boolean {
