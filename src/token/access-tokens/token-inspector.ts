@@ -71,7 +71,7 @@ export class TokenInspector {
       userId,
       sessionId,
       signedOutAt: IsNull(),
-      expiresAt: Raw((column) => `${column} > now()`), // the database's clock (contract §5)
+      expiresAt: Raw((column) => `${column} > now()`), // the database's clock
     });
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
