@@ -18,7 +18,7 @@ import {
 import { holdForAudit } from '../user/user.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 
-// Contract §7: `device.signed_out` says that the device has no living session. It uses tables of several modules.
+// `device.signed_out` says that the device has no living session. It uses tables of several modules.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices
   WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})
@@ -58,9 +58,9 @@ export class SignOutService {
   ) {}
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
-   * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
-   * sign-out that failed between two slices can be repeated.
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no
+   * session is left, nothing is written, so it needs no rate limit. One transaction ends one slice
+   * (docs/security.md#database), so a sign-out that failed between two slices can be repeated.
    * @param target the session, device and user that the scope refers to
    * @returns number of sessions that have ended
    */
