@@ -19,7 +19,7 @@ import { addressOf, clientErrorOf, ErrorForClient, type ClientError, withQuery }
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
-/** Callback of each provider in a sign-in for a stock OAuth client (contract §4). */
+/** Callback of each provider in a sign-in for a stock OAuth client (docs/stock-clients.md#the-endpoints). */
 @Public()
 @Controller('providers/:name')
 @UseFilters(new ClientErrorFilter(() => true))
@@ -134,7 +134,7 @@ export class ClientCallbackController {
   }
 }
 
-/** Only the provider errors that a client can act on are passed on (contract §4). */
+/** Only the provider errors that a client can act on are passed on (docs/stock-clients.md#errors). */
 function isForClient(error: string): error is ClientError {
   return error === 'access_denied' || error === 'temporarily_unavailable';
 }

@@ -51,7 +51,7 @@ export class RevokeController {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.signOuts.signOut('session', inspected.session, origin, { reason });
     else {
-      await this.limits.count('bad_token', address); // never refuses a valid token (contract §2, RATE_LIMIT)
+      await this.limits.count('bad_token', address); // never refuses a valid token (RATE_LIMIT_BAD_TOKEN)
       await this.sql.query(CONFIRM_READ, []); // its session may have been ended before
     }
     return {};

@@ -36,7 +36,7 @@ interface Part {
   readonly sessionId?: string | undefined;
 }
 
-/** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
+/** Sign-out, claims and removal of users, by an application's backend. */
 @Injectable()
 export class UsersService {
   constructor(
@@ -101,7 +101,7 @@ export class UsersService {
 
   /**
    * Replaces the claims of the application.
-   * @throws OAuthError `invalid_request` beyond the limits of contract §5, `not_found`
+   * @throws OAuthError `invalid_request` beyond the limits of a user's claims, `not_found`
    */
   async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
     const { kept, dropped } = keepClaims(claims);
