@@ -2,13 +2,16 @@ import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import { askedOf, type Asked } from './transport/provider-answer.js';
 
-/** Characters of an error message; of a text of the provider (contract §6). */
+/** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
 /** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
 const MIN_MASKED_ANYWHERE = 8;
 
-/** Describes an error that a provider caused (contract §6). @param secrets values that the provider may repeat: code, verifier */
+/**
+ * Describes an error that a provider caused (docs/providers.md#if-it-does-not-work).
+ * @param secrets values that the provider may repeat: code, verifier
+ */
 export function refusalLine(
   error: unknown,
   provider: ProviderSettings,

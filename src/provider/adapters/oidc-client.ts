@@ -32,14 +32,17 @@ export async function discover(
   const answer = await fetchDocument(http, `${provider.url}/.well-known/openid-configuration`);
   if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
-  // Some issuers end with a slash; the setting has none (contract §2).
+  // Some issuers end with a slash; the setting has none.
   if (metadata.issuer.replace(/\/$/, '') !== provider.url && !isOfTenants(provider, metadata)) {
     throw new Unsupported(provider.name, [badAnswer(issuerAdvice(metadata.issuer, provider), answer)]);
   }
   return metadata;
 }
 
-/** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
+/**
+ * Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one
+ * (docs/providers.md#not-supported).
+ */
 function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
   const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
   return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
@@ -106,7 +109,7 @@ export async function configure(
   if (isInsecure(provider)) client.allowInsecureRequests(configuration);
   return configuration;
 }
-/** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
+/** The form if the provider lists it, else Basic, the default of OpenID Connect (Discovery §3). */
 function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
@@ -116,7 +119,10 @@ function isInsecure(provider: ProviderSettings): boolean {
   return provider.url?.startsWith('http:') ?? false;
 }
 
-/** Sends the library's requests within the limits of every adapter (contract §6), and passes on the used members, as JSON. */
+/**
+ * Sends the library's requests within the limits of every adapter (docs/security.md#providers), and passes on
+ * the used members, as JSON.
+ */
 function libraryFetch(
   http: ProviderHttp,
   { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo }: client.ServerMetadata,

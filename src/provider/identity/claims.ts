@@ -70,7 +70,10 @@ function isEmailUnverified(claims: Claims, paths: string): boolean {
   return isUnverified(claims) || (isObject(holder) && isUnverified(holder));
 }
 
-/** Returns the text at the first of several paths or templates (contract §2, `claim_user_id`) that has a value. */
+/**
+ * Returns the text at the first of several paths or templates (docs/providers.md#openid-connect) that has a
+ * value.
+ */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   for (const path of pathsOf(paths)) {
     const text = textOf(claims, path, kind);
@@ -136,13 +139,16 @@ export function isObject(value: unknown): value is Claims {
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Claims of a user, and why the others are not kept (contract §5). */
+/** Claims of a user, and why the others are not kept. */
 export interface KeptClaims {
   readonly kept: Claims;
   readonly dropped: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** Limits of a user's claims from one source: names, and bytes of JSON in all (contract §5). */
+/**
+ * Limits of a user's claims from one source: names, and bytes of JSON in all
+ * (docs/guides/roles.md#from-your-application).
+ */
 const MAX_CLAIMS = 100;
 const MAX_CLAIMS_BYTES = 4096;
 
@@ -156,7 +162,7 @@ const MAX_NAMED = 10;
 /** JSON in which PostgreSQL cannot store a text: NUL, or a lone surrogate, which JSON.stringify escapes. */
 const UNSTORABLE = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f]..)/;
 
-/** Sorts an adapter's claims by the limits of contract §5. A claim beyond them is dropped: fewer rights, never more. */
+/** Sorts an adapter's claims by their limits. A claim beyond them is dropped: fewer rights, never more. */
 export function keepClaims(claims: unknown): KeptClaims {
   if (claims === undefined || claims === null) return { kept: {}, dropped: [] };
   if (!isObject(claims)) return { kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };

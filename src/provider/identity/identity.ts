@@ -8,7 +8,7 @@ export interface Identity {
   readonly username: string | null;
   readonly email: string | null;
   readonly avatarUrl: string | null;
-  /** Names of user and session in the provider's logout tokens (contract §6). */
+  /** Names of user and session in the provider's logout tokens. */
   readonly subject: string | null;
   readonly session: string | null;
   /** When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported. */
@@ -16,9 +16,9 @@ export interface Identity {
   /** Class and methods of the authentication (OpenID Connect Core §2: `acr`, `amr`); null: not reported. */
   readonly acr: string | null;
   readonly amr: string[] | null;
-  /** ID token for `id_token_hint` (contract §2, `keep_id_token`). */
+  /** ID token for `id_token_hint`. */
   readonly idToken: string | null;
-  /** Claims of the user from the provider (contract §5); empty if there are none. */
+  /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
 }
 
@@ -30,8 +30,9 @@ const MOST_METHODS = 10;
 const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 
 /**
- * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
- * @param warn receives a line for claims beyond the limits of contract §5
+ * Validates a provider's answer (docs/provider-adapter.md#write-an-adapter). Unusable optional fields are
+ * dropped.
+ * @param warn receives a line for claims beyond the limits
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
 export function parseIdentity(body: unknown, warn?: (line: string) => void): Identity {
