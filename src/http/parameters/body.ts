@@ -5,9 +5,9 @@ import { routeOf } from '../errors/allowed-methods.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { currentTracer } from '../../spans.js';
 
-/** Bytes of a body after decompression (contract §3). */
+/** Bytes of a body after decompression (docs/security.md#requests). */
 const LARGEST_BODY = 64 * 1024;
-/** Levels of a member's value (contract §3). Encoders recurse: a deeper value could be stored, but not sent. */
+/** Levels of a member's value. Encoders recurse: a deeper value could be stored, but not sent. */
 const DEEPEST_VALUE = 100;
 const MOST_PARAMETERS = 100;
 const JSON_TYPE = 'application/json';
@@ -22,7 +22,7 @@ export class Form {
 
 const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 
-/** Reads a JSON object or a form into `request.body` (contract §3). The path and the method are checked first. */
+/** Reads a JSON object or a form into `request.body`. The path and the method are checked first. */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
   if (!routeOf(request)) return next(new NotFoundException());

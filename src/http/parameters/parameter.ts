@@ -10,7 +10,9 @@ export const ANY_JSON = 'anyJson';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
-/** Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1; contract §3). */
+/**
+ * Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1).
+ */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
@@ -27,7 +29,7 @@ export interface TextRule {
 /** A rule as openapi/ reads it. */
 export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & { readonly required: boolean };
 
-/** Requires text: not blank, and storable (contract §3, Input). */
+/** Requires text: not blank, and storable. */
 export function RequiredText(rule: TextRule = {}): PropertyDecorator {
   return text(rule, true);
 }

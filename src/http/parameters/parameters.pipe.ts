@@ -19,9 +19,10 @@ interface Shape {
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored (contract §3).
- * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
- * `__proto__`, and throws for a `constructor`.
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored
+ * (docs/endpoints.md#rules-for-all-calls). Nest's ValidationPipe takes several times as long
+ * (docs/benchmark.md), and class-transformer changes nested data: it drops a member `__proto__`, and throws
+ * for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
