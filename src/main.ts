@@ -8,7 +8,7 @@ const signalled = new Promise<NodeJS.Signals>((resolve) => {
 async function main(): Promise<void> {
   const loaded = await Promise.race([import('./serve.js'), signalled]);
   if (typeof loaded === 'object') await loaded.serve(signalled);
-  process.exit(0); // also after a signal during the start (contract §1)
+  process.exit(0); // also after a signal during the start
 }
 
 /** Prints one line per error; a stack only for programming errors. */

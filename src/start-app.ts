@@ -24,7 +24,9 @@ import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js'
 export interface Service {
   readonly app: NestExpressApplication;
   readonly providers: ProviderRegistry;
-  /** Stops in the order of contract §1: readiness, delay, requests in flight, database. */
+  /**
+   * Stops in this order (docs/production.md#behind-a-proxy): readiness, delay, requests in flight, database.
+   */
   stop(): Promise<void>;
 }
 

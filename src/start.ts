@@ -6,7 +6,10 @@ import type { Settings } from './config/settings/settings.js';
 import type { RetryOptions } from './database/start/retry.js';
 import type { Service } from './start-app.js';
 
-/** Time to wait for a database that is unavailable, slow or read-only (contract §1). */
+/**
+ * Time to wait for a database that is unavailable, slow or read-only
+ * (docs/production.md#what-the-start-refuses).
+ */
 const DATABASE_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 3000; // time for the embedded database to stop after a failed or aborted start
 
