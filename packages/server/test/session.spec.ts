@@ -10,7 +10,7 @@ const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
 const DEVICE = '__Host-latchkey.device';
 
-/** Sign-in of an application with pages that a server renders (contract §8), with the real service. */
+/** Sign-in of an application with pages that a server renders, with the real service. */
 describe('sessions', () => {
   let provider: StubProvider;
   let service: TestService;
