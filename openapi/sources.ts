@@ -96,7 +96,7 @@ function textOf(comment: string | ts.NodeArray<ts.JSDocComment> | undefined): st
 export function withoutCitations(text: string): string {
   const words = text
     .replace(/\s+/g, ' ')
-    .replace(/ \((?:contract|spec) §[^)]*\)/g, '')
+    .replace(/ \((?:docs\/|spec §)[^)]*\)/g, '')
     .replaceAll('PUBLIC_URL', 'the service’s address');
   return words && words[0]!.toUpperCase() + words.slice(1);
 }

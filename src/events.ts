@@ -33,10 +33,10 @@ export interface VoidedClaims {
   readonly until: Date;
 }
 
-/** Why a client ended its session (contract §4, POST /oauth2/revoke). */
+/** Why a client ended its session. */
 export type RevokeReason = 'user' | 'key_lost' | 'storage_lost' | 'replaced';
 
-/** An event on a user's channel (contract §7). */
+/** An event on a user's channel (docs/realtime.md#what-the-service-sends). */
 export interface ChannelEvent {
   readonly id: string;
   readonly userId: string;
@@ -73,9 +73,11 @@ export interface ServiceState {
 export interface DomainEvents {
   /** A refresh, or a request with an access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
-  /** A session was signed out. Emitted on every instance within 1 s (contract §5). */
+  /** A session was signed out. Emitted on every instance within 1 s. */
   'session.ended': [EndedSession];
-  /** The claims of a user have changed. Emitted on every instance within 1 s (contract §5); of several changes the last one. */
+  /**
+   * The claims of a user have changed. Emitted on every instance within 1 s; of several changes the last one.
+   */
   'claims.changed': [ChangedClaims];
   /** A user with changed claims was removed. Emitted on every instance within 1 s. */
   'claims.voided': [VoidedClaims];
@@ -117,7 +119,7 @@ export interface DomainEvents {
   'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket was admitted, or refused with `error`. */
   'handshake.finished': [{ readonly error: ErrorCode | undefined }];
-  /** A socket has closed; `reason` as in contract §7, or `client`. */
+  /** A socket has closed; `reason` as in docs/realtime.md#what-the-service-sends, or `client`. */
   'socket.closed': [{ readonly reason: string }];
   /** A page of a history was read for sockets; the seconds include the time in the queue. */
   'history.read': [{ readonly events: number; readonly seconds: number }];

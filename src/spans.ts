@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 /** Ends a span, with the error if it failed. */
 export type EndSpan = (error?: unknown) => void;
 
-/** Makes spans of OpenTelemetry (operations/traces), if its environment variables are set (contract §2). */
+/** Makes spans of OpenTelemetry (operations/traces), if its environment variables are set. */
 export interface Tracer {
   /** Middleware that makes a span of each request. */
   readonly request: RequestHandler;

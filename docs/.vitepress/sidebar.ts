@@ -86,6 +86,7 @@ export function nav(): DefaultTheme.NavItemWithLink[] {
     ['Providers', 'docs/providers.md'],
     ['Production', 'docs/production.md'],
     ['Errors', 'docs/errors.md'],
+    ['Specification', 'docs/specification.md'],
     ['HTTP', httpPages()[0]!.file],
     ['SDK', `${GENERATED}/client/index.md`],
   ];

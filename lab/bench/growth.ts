@@ -20,7 +20,7 @@ import { interleave, measure, type Measured } from './turn.js';
 const STEPS = 64;
 const KNOWN = 4096;
 const CONNECTIONS = 16;
-/** For one user: the bounds of contract §5. */
+/** Bounds of one user (docs/security.md#database). */
 const [MOST_SESSIONS, MOST_DEVICES] = [10_000, 2000];
 const EXPIRED = 300_000;
 const RETENTION_DAYS = 90;

@@ -2,7 +2,10 @@ import { Disturbances } from '../histories/disturbances.js';
 import { addTo } from '../histories/groups.js';
 import type { ClaimsCall, HistoryEntry, Receive } from '../histories/operation.js';
 
-/** Milliseconds after the answer of a change (contract §5): in calm, and if network or database stall. */
+/**
+ * Milliseconds after the answer of a change (docs/guides/roles.md#a-change-is-live): in calm, and if network
+ * or database stall.
+ */
 const CALM_MS = 1000;
 const STALL_MS = 3000;
 export const PLACES = ['API 1', 'API 2', 'refresh', '/me', 'introspection'] as const;
@@ -38,7 +41,7 @@ const sorted = (claims: Claims): string =>
   JSON.stringify(Object.entries(claims).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
- * Finds what contract §5 forbids in the history of a run.
+ * Finds violations in the history of a run (docs/guides/roles.md#a-change-is-live).
  * @returns violations by rule and place; and by place the milliseconds from the answer of each change until the first look there that
  *   showed it, with no older claims since: if nothing was disturbed, and in stalls
  */

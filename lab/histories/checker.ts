@@ -12,7 +12,10 @@ import { succeededTwice } from './rules/once.js';
 import { Sessions } from './sessions.js';
 import type { Judged, Violation } from './violation.js';
 
-/** Finds what the contract forbids in a history (docs/reliability.md has the rules). Its work grows with the history's length. */
+/**
+ * Finds violations in a history (docs/reliability.md#rules-of-a-history). Its work grows with the history's
+ * length.
+ */
 export function check(
   entries: readonly HistoryEntry[],
   patience: Patience,

@@ -14,7 +14,7 @@ import { runHistory, type RunOptions } from './run.js';
 const { minutes, seed, out } = options;
 const MOST_SHOWN = 10;
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/latchkey');
-/** The contract's second, with room for a busy machine; the short form says nothing about speed. */
+/** The second of the rules, with room for a busy machine; the short form says nothing about speed. */
 const PATIENCE = minutes
   ? { socketsMs: 3000, keysMs: 1500, deliveredMs: 3000 }
   : { socketsMs: 5000, keysMs: 5000, deliveredMs: 5000 };
@@ -41,7 +41,9 @@ const long = (duration: number, redis: boolean): RunOptions => ({
   operations: duration * 1750,
 });
 
-/** Clients use three instances while a nemesis kills, freezes and cuts; then a checker looks for violations of the contract. */
+/**
+ * Clients use three instances while a nemesis kills, freezes and cuts; then a checker looks for violations.
+ */
 needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describe(
   'recorded histories',
   () => {

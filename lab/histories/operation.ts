@@ -33,7 +33,7 @@ export interface Call extends Timed {
   readonly status?: number;
   /** The `error` of the answer, or the code of a network error. */
   readonly error?: string;
-  /** The answer says when to try again (contract §3: the database is away). */
+  /** The answer says when to try again: the database is away. */
   readonly retryAfter?: boolean;
 }
 

@@ -4,7 +4,10 @@ import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut
 
 const LATE_MS = 30_000;
 
-/** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
+/**
+ * Milliseconds within which the end of a session or of a key is known everywhere
+ * (docs/reliability.md#rules-of-a-history).
+ */
 export const BOUND_MS = 1000;
 
 /** The last moment at which a call can have taken effect. */

@@ -10,7 +10,7 @@ type Rule =
   | 'ended for no reason'
   | 'unknown answer';
 
-/** Something that the contract forbids. */
+/** Violation of a rule (docs/reliability.md#rules-of-a-history). */
 export interface Violation {
   readonly rule: Rule;
   readonly text: string;

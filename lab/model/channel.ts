@@ -70,7 +70,7 @@ interface ListenArgs {
   readonly behind: number | 'future' | undefined;
 }
 
-/** contract §7: "first receives what it missed, in order, each once". */
+/** Missed events come first, in order, each once (docs/realtime.md#offsets-nothing-missed-nothing-twice). */
 export const listen = step<ListenArgs>(
   'listen',
   {

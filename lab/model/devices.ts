@@ -12,7 +12,7 @@ interface Args {
 const args = { at, token: which };
 const thereAreTokens = ({ tokens }: Specification): boolean => tokens.length > 0;
 
-/** contract §4, `GET /devices`: "newest use first (to the minute)". */
+/** `GET /devices`: newest use first, to the minute. */
 export const listDevices = step<Args>('listDevices', args, {
   needs: thereAreTokens,
   async run({ at: to, token: place }, model, world) {
@@ -30,7 +30,7 @@ export const listDevices = step<Args>('listDevices', args, {
   },
 });
 
-/** contract §4: "the device"; §7: `device.renamed`. */
+/** The answer is the device; `device.renamed` is sent. */
 export const rename = step<Args & { device: 0 | 1; name: string }>(
   'rename',
   { ...args, device: deviceOf, name: someText },
@@ -55,7 +55,7 @@ export const rename = step<Args & { device: 0 | 1; name: string }>(
   },
 );
 
-/** contract §4: "signs that device out and forgets it". */
+/** Signs the device out and removes it (docs/endpoints.md#for-the-user). */
 export const removeDevice = step<Args & { device: 0 | 1 }>(
   'removeDevice',
   { ...args, device: deviceOf },
@@ -74,7 +74,7 @@ export const removeDevice = step<Args & { device: 0 | 1 }>(
   },
 );
 
-/** contract §4. `last_seen_at` is the last use, to the minute. */
+/** `last_seen_at` is the last use, to the minute. */
 function viewOf(
   device: Device,
   { user, deviceId: current }: Session,
@@ -88,7 +88,7 @@ function viewOf(
     last_seen_at: withinAMinute(device.lastUsed),
     current: device.id === current,
     signed_in: model.isSignedIn(user, device.id),
-    online: expect.any(Boolean), // advisory (contract §7)
+    online: expect.any(Boolean), // advisory
   } as { device_id: string };
 }
 
@@ -104,7 +104,7 @@ function byId(one: { device_id: string }, other: { device_id: string }): number 
   return one.device_id < other.device_id ? -1 : 1;
 }
 
-/** Who signs out of what (contract §4). */
+/** Who signs out of what (docs/endpoints.md#for-the-user). */
 export const signOut = step<Args & { scope: 'current' | 'others' | 'all' | undefined }>(
   'signOut',
   { ...args, scope: fc.constantFrom('current', 'others', 'all', undefined) },

@@ -2,7 +2,7 @@ import { KEY_LEAD, type Specification } from './specification.js';
 import { at, pick, step, which } from './step.js';
 import { unlessBusy, type At, type World } from './world.js';
 
-/** contract §5: "a new key is published at least 10 minutes before its first use". */
+/** A new key is published ten minutes before its first use (docs/keys.md#the-life-of-a-key). */
 export const rotateKey = step<{ at: At }>(
   'rotateKey',
   { at },
@@ -19,7 +19,7 @@ export const rotateKey = step<{ at: At }>(
   },
 );
 
-/** contract §5: "`revoke` withdraws a key at once: its tokens are refused … within 1 s". */
+/** Tokens of a revoked key are refused within 1 s (docs/keys.md#the-command). */
 export const revokeKey = step<{ at: At; key: number }>(
   'revokeKey',
   { at, key: which },
@@ -39,7 +39,10 @@ export const revokeKey = step<{ at: At; key: number }>(
   },
 );
 
-/** Every instance publishes the keys of all good tokens and the next one, and none that was revoked (contract §5). */
+/**
+ * Every instance publishes the keys of all good tokens and the next one, and none that was revoked
+ * (docs/keys.md#the-life-of-a-key).
+ */
 async function expectPublished(model: Specification, world: World): Promise<void> {
   for (const to of [0, 1] as const) {
     const { body } = await world.call(to, 'GET', '/.well-known/jwks.json');
@@ -52,7 +55,7 @@ async function expectPublished(model: Specification, world: World): Promise<void
   }
 }
 
-/** Turns the clock, and learns of a key that has been made because the last one is 90 days old (contract §5). */
+/** Turns the clock, and learns of a key that has been made because the last one is 90 days old. */
 export async function turnTo(time: number, model: Specification, world: World): Promise<void> {
   model.now = time;
   const isDue = model.isRotationDue;

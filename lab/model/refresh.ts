@@ -5,7 +5,10 @@ import { PROOF_WINDOW, type Session, type Specification } from './specification.
 import { at, expectRefusal, pick, step, which, type Refusal } from './step.js';
 import { ISSUER, type At, type World } from './world.js';
 
-/** The edges of the minute by which a proof may be off, and what is wrong with it otherwise (contract §5). */
+/**
+ * The edges of the minute by which a proof may be off, and what is wrong with it otherwise
+ * (docs/browser-sessions.md#proofs-without-the-sdk).
+ */
 type Proof =
   | 'good'
   | 'a minute old'

@@ -168,7 +168,7 @@ async function finish(to: At, state: State, args: Ending, model: Specification, 
   expectClaims(token!, model);
 }
 
-/** What an access token says (contract §5), which the model has as its newest. */
+/** What an access token says, which the model has as its newest. */
 export function expectClaims(token: string, model: Specification): void {
   const { session, issued, expires, kid } = model.tokens.at(-1)!;
   const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as object;
@@ -186,7 +186,7 @@ export function expectClaims(token: string, model: Specification): void {
   });
 }
 
-/** What is wrong, in the order of contract §3: syntax, the proof (§5), then the grant. */
+/** What is wrong, in the order of the service: syntax, the proof, then the grant. */
 function faultOf(
   args: Ending,
   state: State,

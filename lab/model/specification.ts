@@ -1,8 +1,8 @@
 import type { ClientKey } from '../../test/support/dpop.js';
 
 /*
- * What the documents say of sessions, small enough to be read beside them: `spec` is the user's specification, `contract` the
- * service's own. Times are milliseconds since the epoch. Nothing here knows how the service does it.
+ * What the documents say of sessions, small enough to be read beside them: `spec` is docs/specification.md.
+ * Times are milliseconds since the epoch. Nothing here knows how the service does it.
  */
 
 const SECOND = 1000;
@@ -14,18 +14,21 @@ export const DAY = 24 * HOUR;
 const ACCESS_TOKEN_LIFE = 3600 * SECOND;
 /** spec §2.2 */
 const REFRESH_TOKEN_LIFE = 30 * DAY;
-/** contract §2, STATE_TTL */
+/** STATE_TTL (docs/settings.md#lifetimes) */
 const STATE_LIFE = 10 * MINUTE;
-/** contract §4: how long an Idempotency-Key is remembered; contract §7: how long the service's own events are kept. */
+/**
+ * How long an Idempotency-Key is remembered, and the service's own events are kept
+ * (docs/realtime.md#pushing).
+ */
 export const KEPT = 86_400 * SECOND;
-/** contract §5: from a key's publication to its first use. */
+/** From a key's publication to its first use (docs/keys.md#the-life-of-a-key). */
 export const KEY_LEAD = 10 * MINUTE;
-/** contract §5: keys rotate on a schedule. */
+/** Keys rotate on a schedule (docs/keys.md#the-life-of-a-key). */
 const KEY_AGE = 90 * DAY;
-/** contract §5: how far the time of a proof may be off. */
+/** How far the time of a proof may be off (docs/browser-sessions.md#proofs-without-the-sdk). */
 export const PROOF_WINDOW = 60 * SECOND;
 
-/** One (provider, provider_user_id) (contract §6). */
+/** One (provider, provider_user_id). */
 export interface User {
   readonly provider: string;
   readonly name: string;
@@ -33,7 +36,7 @@ export interface User {
   readonly createdAt: number;
   readonly devices: Map<string, Device>;
   readonly history: ChannelEvent[];
-  /** The number of the newest event (contract §7). */
+  /** The number of the newest event. */
   offset: number;
 }
 
@@ -53,7 +56,7 @@ export interface Session {
   readonly refreshToken: string;
   readonly begun: number;
   readonly expires: number;
-  /** That it is bound to (contract §5). */
+  /** That it is bound to. */
   readonly key: ClientKey | undefined;
   signedOut: boolean;
   /** The last proof that was taken, and where. */
@@ -79,7 +82,7 @@ export interface State {
   used: boolean;
 }
 
-/** contract §7 */
+/** Event of a history (docs/realtime.md#offsets-nothing-missed-nothing-twice). */
 export interface ChannelEvent {
   readonly event: string;
   readonly offset: number;
@@ -90,14 +93,14 @@ export interface ChannelEvent {
   readonly expires: number;
 }
 
-/** A signing key (contract §5). */
+/** A signing key. */
 export interface Key {
   readonly kid: string;
   readonly firstUse: number;
   revoked: boolean;
 }
 
-/** A push with an Idempotency-Key (contract §4). */
+/** A push with an Idempotency-Key. */
 export interface Push {
   readonly body: string;
   readonly answer: unknown;
@@ -125,12 +128,12 @@ export class Specification {
     this.states.push({ ...state, expires: this.now + STATE_LIFE, used: false });
   }
 
-  /** A refresh token "ends only by expiry" (spec §2.2), which signing out brings about (contract §4). */
+  /** A refresh token "ends only by expiry" (spec §2.2), which signing out brings about. */
   lives(session: Session): boolean {
     return !session.signedOut && this.now < session.expires;
   }
 
-  /** Until its expiry, its session's sign-out, or the withdrawal of its key (contract §4, §5). */
+  /** Until its expiry, its session's sign-out, or the withdrawal of its key. */
   isGood({ session, expires, kid }: AccessToken): boolean {
     return this.now < expires && !session.signedOut && !this.keyOf(kid).revoked;
   }
@@ -141,7 +144,7 @@ export class Specification {
     return key;
   }
 
-  /** The newest key that is in use (contract §5). */
+  /** The newest key that is in use. */
   get signing(): Key {
     const able = this.keys.filter(({ firstUse, revoked }) => !revoked && firstUse <= this.now);
     return able.reduce((one, other) => (other.firstUse > one.firstUse ? other : one));
@@ -152,7 +155,7 @@ export class Specification {
     return this.keys.find(({ firstUse, revoked }) => !revoked && firstUse > this.now);
   }
 
-  /** contract §5: "They rotate on a schedule (90 days)". */
+  /** Keys rotate after 90 days. */
   get isRotationDue(): boolean {
     return !this.waiting && this.now - this.signing.firstUse >= KEY_AGE;
   }
@@ -203,7 +206,7 @@ export class Specification {
     return this.sessions.some((one) => one.user === user && one.deviceId === deviceId && this.lives(one));
   }
 
-  /** What `current`, `others`, `all` mean (contract §4). */
+  /** What `current`, `others`, `all` mean. */
   inScope(caller: Session, scope: 'current' | 'others' | 'all'): Session[] {
     const isCurrent = (one: Session): boolean =>
       caller.deviceId === null ? one === caller : one.deviceId === caller.deviceId;
@@ -230,7 +233,7 @@ export class Specification {
     return session.expires + 5 * SECOND < this.now && tokens.every(({ expires }) => expires < this.now);
   }
 
-  /** contract §4: "sessions ended, then user, devices, history gone". */
+  /** Sessions end; then user, devices and history are gone (docs/support.md#suspend-or-remove-a-user). */
   remove(user: User): void {
     for (const one of this.sessions) if (one.user === user) one.signedOut = true;
     this.users.splice(this.users.indexOf(user), 1);
@@ -279,7 +282,7 @@ export function factsOf({ id, name, userAgent, createdAt }: Device): Record<stri
   return { device_id: id, device_name: name, user_agent: userAgent, created_at: isoOf(createdAt) };
 }
 
-/** contract §3: "RFC 3339 in UTC with milliseconds". */
+/** RFC 3339, in UTC, with milliseconds. */
 export function isoOf(time: number): string {
   return new Date(time).toISOString();
 }

@@ -38,7 +38,7 @@ export function pick<T>(all: readonly T[], place: number): T {
   return all[all.length - 1 - (place % all.length)]!;
 }
 
-/** contract §3: the status and the code of each refusal. */
+/** Status of each refusal, by its code (docs/errors.md#codes-of-the-service). */
 const REFUSALS = {
   invalid_request: 400,
   invalid_grant: 401,

@@ -4,7 +4,7 @@ import { at, expectRefusal, pick, step, which } from './step.js';
 import { ISSUER, SERVICE_KEY, type Answer, type At, type World } from './world.js';
 
 /**
- * A call with an access token, which is refused if it is not good (contract §3).
+ * A call with an access token, which is refused if it is not good.
  * @returns undefined: it was refused, as it had to be
  */
 export async function callAs(
@@ -58,7 +58,7 @@ interface Either {
 const either = { at, kind: fc.constantFrom<Either['kind'][]>('access', 'refresh'), token: which };
 const thereAreTokens = ({ tokens }: Specification): boolean => tokens.length > 0;
 
-/** RFC 7662; "a refresh token is `{active:false}` unless `token_type_hint=refresh_token`" (contract §4). */
+/** RFC 7662; a refresh token needs its `token_type_hint` (docs/endpoints.md#for-your-backend). */
 export const introspect = step<Either & { hint: boolean }>(
   'introspect',
   { ...either, hint: fc.boolean() },
@@ -76,7 +76,7 @@ export const introspect = step<Either & { hint: boolean }>(
   },
 );
 
-/** RFC 7009: it "ends just that session; 200 with `{}` also for an unknown token" (contract §4). */
+/** RFC 7009: ends the session of the token; 200 with `{}` also for an unknown token. */
 export const revoke = step<Either>('revoke', either, {
   needs: thereAreTokens,
   async run(args, model, world) {

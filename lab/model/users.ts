@@ -4,7 +4,7 @@ import type { Session, Specification, User } from './specification.js';
 import { at, expectRefusal, step } from './step.js';
 import { SERVICE_KEY, type Answer, type At, type World } from './world.js';
 
-/** What an application's backend does about a user (contract §4). */
+/** What an application's backend does about a user. */
 interface Args {
   readonly at: At;
   readonly name: string;

@@ -82,14 +82,17 @@ export class World {
     });
     this.instances.push(instance);
     const { app } = instance;
-    // What an instance measures every ten seconds (contract §5, "Time"), without the wait.
+    // What an instance measures every ten seconds (docs/security-model.md#protection-of-a-session), without
+    // the wait.
     Object.assign(app.get(Clock), { now: () => this.clock.now() });
     // What it does twice a second, and every five, is done whenever the clock is turned.
     clearInterval(app.get(LastSeen)['timer']);
     clearTimeout(app.get(KeyService)['nextReading']);
   }
 
-  /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */
+  /**
+   * What instances do from time to time, each second or each minute; for rotation and removal one is enough.
+   */
   private async timePasses(): Promise<void> {
     const { app } = this.instances[this.turns++ % 2]!;
     await unlessBusy(app.get(KeyStore).rotateIfDue());
@@ -175,8 +178,8 @@ export class World {
 }
 
 /**
- * A machine that is too busy for the limits of the service's statements (contract §3: `server_error` with `Retry-After`) proves
- * nothing: the sequence is given up, and counted as such. @throws fast-check's PreconditionFailure
+ * A machine that is too busy for the limits of the service's statements (`server_error` with `Retry-After`)
+ * proves nothing: the sequence is given up, and counted as such. @throws fast-check's PreconditionFailure
  */
 export async function unlessBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {

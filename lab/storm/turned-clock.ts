@@ -4,8 +4,9 @@ import { query } from '../../test/support/database.js';
 import type { TestService } from '../../test/support/service.js';
 
 /**
- * A database's clock that a test can turn forward. The service's time is its database's (contract §5), so this is the true time of
- * the storm: `now()` and `clock_timestamp()` are found in a schema that comes before pg_catalog.
+ * A database's clock that a test can turn forward. The service's time is its database's
+ * (docs/security-model.md#protection-of-a-session), so this is the true time of the storm: `now()` and
+ * `clock_timestamp()` are found in a schema that comes before pg_catalog.
  */
 export class TurnedClock {
   /** Since when it has been how far ahead of the machine's; milliseconds, the last one now. */
@@ -50,7 +51,7 @@ export class TurnedClock {
 
   /**
    * Turns it forward. The services, which look every 10 s, are told at once. They have read the keys, too, as they do twice a second:
-   * a new one signs ten minutes after it was made (contract §5), which may be over now.
+   * a new one signs ten minutes after it was made, which may be over now.
    */
   async turn(milliseconds: number, services: readonly TestService[]): Promise<void> {
     const readKeys = async (): Promise<void> => {

@@ -17,7 +17,10 @@ const STOPS: readonly [name: string, stop: (victim: Instance, event: string) => 
   ['half of the answer has reached the client', (victim, event) => answer(victim, event, 0.5), 1],
 ];
 
-/** The moments inside `POST /push` with an `Idempotency-Key`: the client that sends it again has pushed once (contract §4). */
+/**
+ * The moments inside `POST /push` with an `Idempotency-Key`: the client that sends it again has pushed once
+ * (docs/realtime.md#pushing).
+ */
 export const PUSH_POINTS: readonly KillPoint[] = STOPS.map(([name, stop, stored]) => ({
   name: `push: ${name}`,
   isBrief: name.includes('PostgreSQL') || name.startsWith('…'),

@@ -23,7 +23,7 @@ const FILES: ReadonlyMap<string, string> = new Map(
 /** The views of the page, whose paths its script reads. */
 const VIEWS = ['admin', 'admin/users', 'admin/users/:user_id', 'admin/audit', 'admin/identity-providers'];
 
-/** The administration page (contract §9): static files, which anyone may load. What they show needs a right. */
+/** The administration page: static files, which anyone may load. What they show needs a right. */
 @Public()
 @Controller()
 export class AdminPageController {

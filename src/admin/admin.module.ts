@@ -11,7 +11,7 @@ import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
 
-/** The administration page (contract §9, §2 `ADMIN_ENABLED`) and the interface behind it. */
+/** The administration page (docs/administration.md#turn-it-on) and the interface behind it. */
 @Module({
   imports: [ChannelModule, ProviderModule, StatesModule, TokenModule, UserModule],
   controllers: [AdminPageController, AdminProvidersController, AdminSessionController, OverviewController],

@@ -13,7 +13,7 @@ const DAY_HOURS = 24;
 const MOST_REFUSALS = 10;
 const ONLINE_MS = 5000;
 
-/** First view of the administration page (contract §9). */
+/** First view of the administration page. */
 @Requires('support')
 @Controller('admin/overview')
 export class OverviewController {

@@ -16,8 +16,8 @@ import type { TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js
 type Callback = Required<Pick<TestSignInDto, 'code' | 'state'>> & { readonly iss?: string | undefined };
 
 /**
- * Sign-ins that show what a provider sends (contract §9). They sign nobody in, write no user and no session, and have states of
- * their own. The audit trail has who made a test.
+ * Sign-ins that show what a provider sends (docs/administration.md#the-views). They sign nobody in, write no
+ * user and no session, and have states of their own. The audit trail has who made a test.
  */
 @Injectable()
 export class TestSignIns {

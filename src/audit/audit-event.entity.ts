@@ -1,7 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** Event of the audit trail (contract §9). `at` is read under the user's lock: events of one user are in the order of their commits. */
+/**
+ * Event of the audit trail. `at` is read under the user's lock: events of one user are in the order of their
+ * commits.
+ */
 @Expires({ age: { column: 'at', days: 'auditRetentionDays' } })
 @Entity('audit_events')
 @Index('audit_events_at', ['at', 'id'])

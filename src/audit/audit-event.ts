@@ -11,7 +11,7 @@ export type AuditName = (typeof AUDIT_NAMES)[number];
 export class Actor {
   type!: 'user' | 'service_key' | 'provider' | 'system';
 
-  /** Of a user the `user_id`, of a service key its name (contract §2), of a provider its name. */
+  /** Of a user the `user_id`, of a service key its name, of a provider its name. */
   name?: string | undefined;
 }
 
@@ -42,7 +42,10 @@ export interface AuditFacts {
   readonly origin: Origin;
 }
 
-/** Event of the audit trail (contract §9), as `GET /audit`, streams and webhooks send it. @public */
+/**
+ * Event of the audit trail (docs/audit.md#the-audit-trail), as `GET /audit`, streams and webhooks send it.
+ * @public
+ */
 export class AuditEvent {
   /** UUID. */
   id!: string;

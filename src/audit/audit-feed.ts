@@ -44,7 +44,7 @@ const PAGE = `
   SELECT ${COLUMNS}, ${placeOf('at')} AS place FROM audit_events
   WHERE (at, id) > (${timeAt('$1')}, $2::uuid) AND at < ${timeAt('$3')} ORDER BY at, id LIMIT ${PAGE_SIZE}`;
 
-/** Reads the audit trail such that nothing is left out (contract §9), in commit order per user. */
+/** Reads the audit trail such that nothing is left out (docs/audit.md#stream), in commit order per user. */
 @Injectable()
 export class AuditFeed {
   constructor(private readonly dataSource: DataSource) {}

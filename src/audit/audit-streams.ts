@@ -6,7 +6,7 @@ import { AuditFeed, type AuditPage, type Cursor } from './audit-feed.js';
 
 const READ_EVERY_MS = 500;
 
-/** Streams of audit events (contract §9). Each reads the trail twice a second, and at once while there is more. */
+/** Streams of audit events. Each reads the trail twice a second, and at once while there is more. */
 @Injectable()
 export class AuditStreams implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditStreams.name);

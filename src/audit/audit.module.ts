@@ -9,7 +9,7 @@ import { AuditController } from './search/audit.controller.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
-/** The audit trail (contract §9), to which every module writes; its search, streams and webhooks. */
+/** The audit trail, to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
   controllers: [AuditController],

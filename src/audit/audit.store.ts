@@ -40,7 +40,7 @@ const HOLD_ONE = holdUser('$1', 'true');
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 @Injectable()
 export class AuditStore implements EntitySubscriberInterface {
-  /** Whether events are stored at all (contract §2, AUDIT_RETENTION_DAYS). */
+  /** Whether events are stored at all (AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 

@@ -6,7 +6,10 @@ import { Events, type Session } from '../events.js';
 import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
 import { AuditStore } from './audit.store.js';
 
-/** Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all (contract §9). */
+/**
+ * Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all
+ * (docs/audit.md#bounds).
+ */
 const OF_EACH = 100;
 const OF_ANY = 700;
 /** Refusals that wait for the database; later ones are counted. */

@@ -64,7 +64,7 @@ const signInWriter = {
   ],
 })
 export class AuthModule {
-  /** Adds an endpoint for logout tokens of each OpenID provider (contract §6). */
+  /** Adds an endpoint for logout tokens of each OpenID provider. */
   static with(settings: Settings): DynamicModule {
     return { module: AuthModule, controllers: openIdProviders(settings).map(backchannelLogoutOf) };
   }

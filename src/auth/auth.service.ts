@@ -60,13 +60,13 @@ export class AuthService {
     });
   }
 
-  /** Finishes a sign-in (spec §4.3). @param call a proof in it binds the session to its key (contract §5) */
+  /** Finishes a sign-in (spec §4.3). @param call a proof in it binds the session to its key */
   exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
     return this.refusals.report(origin, async (attempt) => {
-      const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
+      const proof = await this.proofs.validate(call); // a bad one spends no state
       const signIn = await this.states.consume(params.state);
       attempt.provider = signIn.provider;
-      // The states of stock clients end at their callback (contract §4).
+      // The states of stock clients end at their callback.
       if (signIn.clientRequest !== null) {
         throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
       }

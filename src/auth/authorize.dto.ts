@@ -4,7 +4,10 @@ import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { ProviderParamsDto } from './provider-params.dto.js';
 
-/** Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one does (contract §4). */
+/**
+ * Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one
+ * does.
+ */
 @Injectable()
 export class AuthorizeRequestPipe extends ParametersPipe {
   override transform(query: unknown): AuthorizeDto | ClientAuthorizeDto {
@@ -27,7 +30,7 @@ export class Authorization {
   /** Random, against CSRF: comes back unchanged in the callback, and can be used once. */
   state!: string;
 
-  /** PUBLIC_URL: clients make the address in their DPoP proofs from it (contract §5). */
+  /** PUBLIC_URL: clients make the address in their DPoP proofs from it. */
   issuer!: string;
 }
 

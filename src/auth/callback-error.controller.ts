@@ -29,7 +29,7 @@ export class CallbackErrorDto {
   error_description?: string;
 }
 
-/** Sign-ins that end at the client, so the service would not notice them (contract §4). */
+/** Sign-ins that end at the client, so the service would not notice them (docs/endpoints.md#signing-in). */
 @Public()
 @Controller('oauth2')
 export class CallbackErrorController {

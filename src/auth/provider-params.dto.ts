@@ -7,7 +7,7 @@ const PARAM = {
   as: 'at most 1024 characters, without control characters',
 } satisfies TextRule['matches'];
 
-/** Parameters of GET /oauth2/authorize for the provider's page (contract §4); the adapter `contract` sends none of them. */
+/** Parameters of GET /oauth2/authorize for the provider's page; the adapter `contract` sends none of them. */
 export class ProviderParamsDto {
   /** Passed to the provider: the user that will sign in (OpenID Connect Core §3.1.2.1, here and below). */
   @OptionalText({ matches: PARAM })

@@ -1,6 +1,6 @@
 import { isOwnEndpoint } from './service-endpoint.js';
 
-describe('endpoints of the service itself (contract §4)', () => {
+describe('endpoints of the service itself', () => {
   const own = (uri: string, publicUrl = 'https://id.example'): boolean =>
     isOwnEndpoint({ publicUrl, port: 3000 }, uri);
 

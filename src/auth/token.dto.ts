@@ -50,7 +50,7 @@ export class TokenDto extends DeviceDto {
   iss?: string;
 }
 
-/** Body of POST /oauth2/token with a code of the service (RFC 6749 §4.1.3; contract §4). */
+/** Body of POST /oauth2/token with a code of the service (RFC 6749 §4.1.3). */
 @OAuthParameters()
 export class ClientTokenDto extends DeviceDto {
   /** As the callback of the client received it. */
@@ -87,12 +87,13 @@ export class IssuedTokens extends RefreshedToken {
   user_id!: string;
 }
 
-/** Grant of POST /oauth2/token; `own_code`: an authorization code that the service issued (contract §4). */
+/** Grant of POST /oauth2/token; `own_code`: an authorization code that the service issued. */
 type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 
 /**
- * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
- * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send another state.
+ * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides. A
+ * provider may be another Latchkey: a code with our prefix and a state in our format is the provider's. Some
+ * clients send another state.
  * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */
@@ -112,7 +113,7 @@ function mayBeOurs(state: unknown): boolean {
   return !isEmpty(state) && (typeof state !== 'string' || STATE.test(state));
 }
 
-/** Treated as omitted, as an optional parameter is (contract §3). */
+/** Treated as omitted, as an optional parameter is (docs/endpoints.md#rules-for-all-calls). */
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }

@@ -1,11 +1,11 @@
-/** Offsets divisible by this trim the history (contract §2, CHANNEL_HISTORY). */
+/** Offsets divisible by this trim the history (CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
 /** Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the statement timeout. */
 export const LARGEST_TRIM = 10_000;
 /** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
 const LEAST_TRIM = 2 * TRIM_EVERY;
 
-/** Seconds for which the service's own events are stored (contract §7). */
+/** Seconds for which the service's own events are stored (docs/realtime.md#what-the-service-sends). */
 export const OWN_EVENTS_TTL = 86_400;
 
 /**

@@ -42,7 +42,10 @@ interface Viewpoint {
   readonly issuedAt: number;
 }
 
-/** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
+/**
+ * Sign-outs are found by the time at which their transaction began, so a late commit is rolled back
+ * (docs/ended-sessions.md#a-reader).
+ */
 const LONGEST_MS = 10 * 60_000;
 
 const PAGE = 100;
@@ -115,7 +118,10 @@ const NEWEST = {
   text: 'SELECT user_id AS "userId", last_offset::float8 AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
 };
 
-/** History of each user's channel. It is authoritative; messages between instances are notifications (contract §7). */
+/**
+ * History of each user's channel. It is authoritative; messages between instances are notifications
+ * (docs/scaling-out.md#do-you-need-redis).
+ */
 @Injectable()
 export class ChannelHistory {
   private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** Result of a push, so that a repeated request does not push again (contract §4, `Idempotency-Key`). */
+/** Result of a push, so that a repeated request does not push again (docs/realtime.md#pushing). */
 @Expires()
 @Entity('idempotency_keys')
 export class IdempotencyKey {

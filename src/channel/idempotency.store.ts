@@ -5,7 +5,7 @@ import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 
-/** Seconds for which an answer is stored (contract §4). */
+/** Seconds for which an answer is stored. */
 const TTL = 86_400;
 
 // Waits for another transaction with this key, and returns its answer unless it failed or has expired.

@@ -53,7 +53,10 @@ const COUNT_USERS = {
 
 type Devices = ReadonlySet<string | null>;
 
-/** Open sockets on all instances; advisory (contract §7, `online`). Instances share it through the database. */
+/**
+ * Open sockets on all instances; advisory (docs/realtime.md#pushing). Instances share it through the
+ * database.
+ */
 @Injectable()
 export class PresenceStore {
   private readonly findOnline: (userId: string) => Promise<Devices>;

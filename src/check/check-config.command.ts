@@ -4,7 +4,7 @@ import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { errorReason } from '../database/statements/error-facts.js';
 import { CheckReport } from './check-report.js';
 
-/** `latchkey check-config` (contract §1). @returns the exit code: 0 valid, 1 not */
+/** `latchkey check-config`. @returns the exit code: 0 valid, 1 not */
 export async function runCheckConfig(): Promise<number> {
   const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
   try {

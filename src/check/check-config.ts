@@ -81,7 +81,10 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   }
 }
 
-/** A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them (contract §5). */
+/**
+ * A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them
+ * (docs/maintenance.md#backup-and-restore).
+ */
 async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
   const keys = (await dataSource.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES}`)).filter(isUsable);

@@ -29,7 +29,7 @@ import { CheckReport, type Finding } from './check-report.js';
 /** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
 const HTTPS_ONLY = new Set(['facebook', 'slack']);
 
-/** Checks a configured provider (contract §1). @returns the exit code */
+/** Checks a configured provider (docs/check.md#check-provider-name). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
   const isSample = name === SAMPLE_PROVIDER;

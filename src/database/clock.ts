@@ -7,7 +7,10 @@ const DATABASE_TIME = {
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
 };
 
-/** The database's clock (contract §5): a wrong clock of an instance does not change the lifetime of its tokens. */
+/**
+ * The database's clock (docs/security-model.md#protection-of-a-session): a wrong clock of an instance does
+ * not change the lifetime of its tokens.
+ */
 @Injectable()
 export class Clock implements OnModuleInit, OnApplicationShutdown {
   private offsetMs: number | undefined;

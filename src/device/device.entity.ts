@@ -15,7 +15,7 @@ export class Device {
   @Column('text', { name: 'user_agent', nullable: true })
   userAgent!: string | null;
 
-  /** Address of the last sign-in, as `AUDIT_ADDRESSES` allows (contract §4). */
+  /** Address of the last sign-in, as `AUDIT_ADDRESSES` allows. */
   @Column('text', { nullable: true })
   address!: string | null;
 

@@ -34,7 +34,7 @@ export function hasDevice(userId: string, deviceId: string): string {
   return `EXISTS (SELECT FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId})`;
 }
 
-/** Devices that a user may have (contract §4, POST /oauth2/token). */
+/** Devices that a user may have (docs/security.md#database). */
 const MOST_DEVICES = 2000;
 
 /** Condition: the device is new (not null), and the user has MOST_DEVICES already. */
@@ -45,7 +45,10 @@ export function isDeviceBeyond(userId: string, deviceId: string): string {
     ELSE NOT ${hasDevice(userId, deviceId)} END`;
 }
 
-/** A device as `device.*` events carry it (contract §7): JSON, from its columns. Times: RFC 3339, UTC, with milliseconds. */
+/**
+ * A device as `device.*` events carry it (docs/realtime.md#what-the-service-sends): JSON, from its columns.
+ * Times: RFC 3339, UTC, with milliseconds.
+ */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}

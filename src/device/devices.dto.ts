@@ -8,7 +8,7 @@ export class RenameDto {
   device_name!: string;
 }
 
-/** A device of a user (contract §9). */
+/** A device of a user. */
 export class DeviceView {
   /** UUID that the client generated. */
   @Expose()
@@ -46,12 +46,12 @@ export class DeviceView {
   @Expose()
   signed_in!: boolean;
 
-  /** Whether it has an open socket on some instance; advisory (contract §7). */
+  /** Whether it has an open socket on some instance; advisory. */
   @Expose()
   online!: boolean;
 }
 
-/** A device of the caller (contract §4). */
+/** A device of the caller. */
 export class OwnDevice extends DeviceView {
   /** Whether it is the caller's device. */
   current!: boolean;

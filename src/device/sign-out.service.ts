@@ -22,7 +22,7 @@ import {
 import { holdForAudit } from '../user/user.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 
-// Contract §7: `device.signed_out` says that the device has no living session. It uses tables of several modules.
+// `device.signed_out` says that the device has no living session. It uses tables of several modules.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices
   WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})

@@ -4,7 +4,7 @@ import { errorReason } from '../database/statements/error-facts.js';
 
 const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';
 
-/** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 no Citus */
+/** `latchkey distribute`. @returns the exit code: 0 done, 1 not done, 2 no Citus */
 export async function runDistribute(): Promise<number> {
   try {
     const settings = loadCommandSettings('none');

@@ -1,6 +1,8 @@
 import { isDatabaseAway } from './database-error.js';
 
-/** All error codes of the service, with their HTTP status (spec §7.2; contract §3). */
+/**
+ * All error codes of the service, with their HTTP status (spec §7.2; docs/errors.md#codes-of-the-service).
+ */
 export const ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 400, // spec §7.2: 400 here, 401 at a provider's exchange (§7.3)
@@ -32,7 +34,10 @@ export interface OAuthErrorOptions {
   readonly status?: 503;
 }
 
-/** The only error that is sent to clients (spec §7.1). `description` is a constant (contract §3), never input, hosts, SQL or a stack. */
+/**
+ * The only error that is sent to clients (spec §7.1). `description` is a constant, never input, hosts, SQL or
+ * a stack.
+ */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;
@@ -65,7 +70,7 @@ export function toServerError(thrown: unknown): OAuthError {
   return new OAuthError('server_error', 'something went wrong', { cause: thrown });
 }
 
-/** Makes the error for an unavailable database: clients may retry after a second (contract §3). */
+/** Makes the error for an unavailable database: clients may retry after a second. */
 export function databaseUnavailable(cause?: unknown): OAuthError {
   return new OAuthError('server_error', 'the database is unavailable', {
     ...(cause !== undefined && { cause }),

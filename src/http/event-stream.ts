@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 
-/** Streams of a route and instance (contract §8). */
+/** Streams of a route and instance (docs/security.md#session-revocation-feed). */
 const MOST_STREAMS = 100;
 /** Upper bound for characters that the reader has not read. Beyond it, the stream is closed. */
 const MAX_UNSENT = 1024 * 1024;
@@ -98,7 +98,7 @@ export class EventStreams<State> {
     if (!stream.isOpen) this.open.delete(stream); // `close` is not emitted if the response was closed before
   }
 
-  /** Ends all streams after the listener has closed (contract §8): readers reconnect elsewhere with their cursors. */
+  /** Ends all streams after the listener has closed: readers reconnect elsewhere with their cursors. */
   stop(): void {
     this.stopping = true;
     for (const stream of this.open.keys()) stream.end();

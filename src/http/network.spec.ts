@@ -59,7 +59,7 @@ it.each([
   ['unknown', 'unknown'],
 ])('the wider network of %s: %s', (network, wider) => expect(widerNetworkOf(network)).toBe(wider));
 
-describe('the address that is kept (contract §2, AUDIT_ADDRESSES)', () => {
+describe('the address that is kept (AUDIT_ADDRESSES)', () => {
   it.each([
     ['full', '::ffff:192.0.2.77', '192.0.2.77'],
     ['full', '[2001:db8:1:2::9%eth0]:443', '2001:db8:1:2::9'],

@@ -1,7 +1,7 @@
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
-/** Limits for an address and minute (contract §2, RATE_LIMIT). */
+/** Limits for an address and minute (docs/settings.md#proxy-and-rate-limits). */
 export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
 
 /** Limits for a user and minute. */

@@ -24,7 +24,7 @@ const NOT_MIGRATED = new Set<unknown>(['42P01', '42703']);
 const OTHER_SCHEMA =
   'The database has not the schema of this version: start the service once, which migrates it.';
 
-/** Runs `latchkey keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
+/** Runs `latchkey keys`. @returns the exit code: 0 done, 1 not done, 2 wrong usage */
 export async function runKeys(argv: readonly string[]): Promise<number> {
   const command = parseArguments(argv);
   if (!command || command === 'help') {

@@ -12,7 +12,7 @@ export class Health {
 
   database!: 'up' | 'down';
 
-  /** Only with REDIS_URL. Redis does not count for the status, since the service works without it (contract §4). */
+  /** Only with REDIS_URL. Redis does not count for the status, since the service works without it. */
   redis?: 'up' | 'down';
 }
 

@@ -36,7 +36,7 @@ const READ = { name: 'read-check', text: 'SELECT' };
 const SLOW = /^57014$|^53|timeout/i; // canceled, no resources
 const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|connection error|not queryable/i;
 
-/** Whether a load balancer should send requests to this instance (contract §4). */
+/** Whether a load balancer should send requests to this instance (docs/production.md#behind-a-proxy). */
 @Injectable()
 export class Readiness {
   isStopping = false;
@@ -55,7 +55,7 @@ export class Readiness {
     this.pool = poolOf(dataSource);
   }
 
-  /** Makes the instance not ready: the service is about to stop (contract §1). */
+  /** Makes the instance not ready: the service is about to stop. */
   stop(): void {
     this.isStopping = true;
   }

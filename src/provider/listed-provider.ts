@@ -1,6 +1,6 @@
 import type { ProviderMode, ProviderSettings } from '../config/settings/settings.js';
 
-/** What an application needs for one sign-in button (contract §4). */
+/** What an application needs for one sign-in button. */
 export class ListedProvider {
   /** For `provider` of GET /oauth2/authorize. */
   name!: string;

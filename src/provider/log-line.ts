@@ -5,7 +5,7 @@ import { usesPkce } from './adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
 import { askedOf, type Asked } from './transport/provider-answer.js';
 
-/** Characters of an error message; of a text of the provider (contract §6). */
+/** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
 /** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
@@ -13,7 +13,7 @@ const MIN_MASKED_ANYWHERE = 8;
 
 const CREDENTIALS = new Set<unknown>(['invalid_client', 'unauthorized_client']);
 
-/** Describes an error that a provider caused (contract §6). @param secrets values that the provider may repeat: code, verifier */
+/** Describes an error that a provider caused. @param secrets values that the provider may repeat: code, verifier */
 export function refusalLine(
   error: unknown,
   provider: ProviderSettings,

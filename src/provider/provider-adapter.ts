@@ -46,7 +46,7 @@ export interface AuthorizationRequest {
   readonly state: string;
   /** On the provider's allow-list already. */
   readonly redirectUri: string;
-  /** Parameters for the provider's page that the client set for this sign-in (contract §4): `login_hint`, `prompt`, … */
+  /** Parameters for the provider's page that the client set for this sign-in: `login_hint`, `prompt`, … */
   readonly params?: Readonly<Record<string, string>>;
 }
 
@@ -82,15 +82,21 @@ export interface ProviderIdentity {
   provider_user_id: string;
   username?: string;
   email?: string;
-  /** `false`: the provider calls the address unverified, so it is dropped (contract §6). */
+  /**
+   * `false`: the provider calls the address unverified, so it is dropped
+   * (docs/provider-adapter.md#write-an-adapter).
+   */
   email_verified?: boolean;
   avatar_url?: string;
-  /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
+  /**
+   * Claims `sub` and `sid` of the ID token, by which logout tokens name user and session; adapter `oidc`
+   * only.
+   */
   subject?: string;
   session?: string;
   /**
-   * When the user authenticated, in seconds since the epoch, and how: `auth_time`, `acr` and `amr` of the ID token (contract §5,
-   * Step-up). Not of the adapters `contract` and `oauth2`.
+   * When the user authenticated, in seconds since the epoch, and how: `auth_time`, `acr` and `amr` of the ID
+   * token (docs/guides/step-up.md#from-the-provider). Not of the adapters `contract` and `oauth2`.
    */
   auth_time?: number;
   acr?: string;

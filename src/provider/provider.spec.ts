@@ -104,7 +104,7 @@ describe('a provider', () => {
       expect(exchange.mock.calls[0]![1].memory).toEqual({ a: 1 });
     });
 
-    // contract §6: only `oidc` has logout tokens.
+    // Only `oidc` has logout tokens.
     it.each([
       ['oauth2', { ...NOTHING, authTime: null, acr: null, amr: null }],
       ['./own.js', { ...NOTHING, authTime: 7, acr: '1', amr: ['pwd'] }],
@@ -124,7 +124,7 @@ describe('a provider', () => {
       },
     );
 
-    it('rejects an unusable identity (contract §6)', async () => {
+    it('rejects an unusable identity', async () => {
       const exchange = (): Promise<never> => Promise.resolve({ provider_user_id: 7 } as never);
       expect(await failure(providerOf({ exchange }).exchange(CODE))).toMatchObject({ error: 'server_error' });
     });
@@ -138,7 +138,7 @@ describe('a provider', () => {
     });
   });
 
-  // contract §3: mapped by `error`, not by status.
+  // Mapped by `error`, not by status.
   describe('an error of the adapter', () => {
     const credentials = 'the provider does not accept the client credentials';
     const fault = 'the identity provider cannot be used right now';
@@ -176,7 +176,7 @@ describe('a provider', () => {
     });
   });
 
-  // contract §3: 5 s in all.
+  // 5 s in all (docs/security.md#providers).
   describe('the deadline', () => {
     it('rejects the exchange and aborts the signal', async () => {
       let seen: ExchangeRequest | undefined;
@@ -245,7 +245,7 @@ describe('a provider', () => {
       new Provider(settings, new OidcAdapter(http), 5000, events);
     const announced = { authorization_response_iss_parameter_supported: true };
 
-    // RFC 9207 §2.4; contract §4: `iss` is required at our callback if the provider's discovery announces it.
+    // RFC 9207 §2.4: `iss` is required at our callback if the provider's discovery announces it.
     it('is required at our callback if the provider announces it', async () => {
       stub.metadata = announced;
       const error = await failure(oidc().exchange({ ...CODE, memory: {} }, true));
@@ -391,7 +391,7 @@ describe('a provider', () => {
     ]);
   });
 
-  // contract §2: the file may be replaced while the service runs.
+  // The file may be replaced while the service runs (docs/maintenance.md#rotating-secrets).
   describe('a client secret in a file', () => {
     let directory: string;
     beforeAll(() => {

@@ -33,11 +33,12 @@ const claimsLogger = new Logger('ProviderClaims');
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
-const DEADLINE_MS = 5000; // milliseconds for a whole exchange (contract §3)
+const DEADLINE_MS = 5000; // milliseconds for a whole exchange (docs/security.md#providers)
 
 const LOGOUT_MS = 2000; // milliseconds for the discovery document at a sign-out, which works without it
 
-// Errors of a provider are mapped by their code, not by status (contract §3).
+// Errors of a provider are mapped by their code, not by status
+// (docs/provider-contract.md#implement-the-contract).
 type Refusal = readonly [error: ErrorCode, description: string];
 const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
 const UNUSABLE: Refusal = ['server_error', 'the identity provider cannot be used right now'];
@@ -94,7 +95,8 @@ export class Provider {
 
   /**
    * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
-   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` by contract §5, Step-up
+   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` for a sign-in
+   *   that is too old
    */
   async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;
@@ -114,7 +116,7 @@ export class Provider {
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
       if (settings.adapter === 'oidc') return identity;
-      // Only `oidc` has the logouts for which these are stored (contract §6), and `contract` and `oauth2` have no ID token.
+      // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null };
       return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
     };
@@ -145,7 +147,7 @@ export class Provider {
     this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), secrets, callbackLogger);
   }
 
-  /** Describes an error of the methods of this class for an operator, as the log does (contract §6). */
+  /** Describes an error of the methods of this class for an operator, as the log does. */
   reasonOf(error: unknown, secrets: readonly string[]): string {
     return describe((error as Error).cause ?? error, this.latest, secrets);
   }
@@ -216,7 +218,10 @@ export class Provider {
     for (const { line } of findings) warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /** Settings with the current client secret and key (contract §2); one object until they change. */
+  /**
+   * Settings with the current client secret and key (docs/maintenance.md#rotating-secrets); one object until
+   * they change.
+   */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
     const clientKey = this.clientKey.recent();
@@ -247,7 +252,7 @@ export class Provider {
     }
   }
 
-  /** Logs a warning that names the settings to look at; the client receives none of it (contract §6). */
+  /** Logs a warning that names the settings to look at; the client receives none of it. */
   private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[], log?: Logger): void {
     if (!this.isRefusal(cause)) return;
     const { error } = cause as { readonly error?: unknown };

@@ -9,7 +9,7 @@ export class ProvidersController {
   constructor(private readonly providers: ProviderRegistry) {}
 
   /**
-   * The enabled providers, for sign-in buttons (contract §4)
+   * The enabled providers, for sign-in buttons
    *
    * @returns In the order of the configuration.
    */

@@ -10,8 +10,8 @@ type Address = Pick<Settings, 'publicUrl'>;
 const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 
 /**
- * Whether `uri` may receive a code (contract §2 `REDIRECT_URIS`). Entries are compared as strings, but a loopback entry allows any port
- * (RFC 8252 §7.3).
+ * Whether `uri` may receive a code (docs/settings.md#clients). Entries are compared as strings, but a
+ * loopback entry allows any port (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
   const isOwn = (address: string): boolean => asLocalhost(uri) === asLocalhost(address);
@@ -23,7 +23,7 @@ export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): 
   return isHttpUri(uri) && LOOPBACK.test(uri) && list.some((entry) => isSameButPort(entry, uri));
 }
 
-/** Redirect URI for a client that names none (contract §4, authorize). */
+/** Redirect URI for a client that names none. */
 export function defaultRedirectUri(settings: Rules, provider: Own): string {
   const list = provider.redirectUris ?? settings.redirectUris;
   return list?.[0] ?? callback(settings);
@@ -40,7 +40,7 @@ export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean
   );
 }
 
-/** Callback of the service in a sign-in for a stock client, one for each provider (contract §4; RFC 9700 §4.4.2.2). */
+/** Callback of the service in a sign-in for a stock client, one for each provider (RFC 9700 §4.4.2.2). */
 export function providerCallback({ publicUrl }: Address, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
 }
@@ -61,7 +61,7 @@ export function redirectUrisToRegister(
   return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
 }
 
-/** Redirect URI of a sign-in at the provider: one that sends the code by POST sends it to the service (contract §6, Apple). */
+/** Redirect URI of a sign-in at the provider: one that sends the code by POST sends it to the service. */
 export function redirectUriAt(settings: Address, provider: Named, redirectUri: string): string {
   return postsCode(provider) ? providerCallback(settings, provider.name) : redirectUri;
 }

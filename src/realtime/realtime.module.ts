@@ -34,7 +34,7 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
 })
 export class RealtimeModule {}
 
-/** Redis if configured, else the database (contract §7). */
+/** Redis if configured, else the database. */
 function fanoutTransport(settings: Settings, redis: RedisConnection | undefined): FanoutTransport {
   const key = settings.secretKey.derive(MESSAGE_KEY);
   if (redis) return new RedisTransport(redis, key);

@@ -7,7 +7,10 @@ const PING_EVERY_MS = 1000; // the subscriber sends nothing else, so only a ping
 const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
 const RECEIVE_MS = 1000;
 
-/** The service's two connections to Redis. They count as up after a self-test of both (contract §2, `REDIS_URL`). */
+/**
+ * The service's two connections to Redis. They count as up after a self-test of both
+ * (docs/database.md#redis).
+ */
 export class RedisConnection implements OnApplicationShutdown {
   /** For subscriptions, which listeners of `onUp` renew. */
   readonly subscriber: Redis;

@@ -16,7 +16,7 @@ import { Sql } from '../database/statements/sql.js';
 import { ExpiredRows, expiringTables, RowBatches, type ExpiringTable } from './expired-rows.js';
 import { TimeSlices } from './expired-slices.js';
 
-const EVERY_MS = 30_000; // expired rows are removed within a minute (contract §5)
+const EVERY_MS = 30_000; // expired rows are removed within a minute
 
 /** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
 const MOST_FAILURES = 20;

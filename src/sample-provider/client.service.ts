@@ -22,7 +22,7 @@ export class ClientService {
     // A challenge without a method would be `plain`, which hides nothing (RFC 7636 §4.3).
     if ((pkce.code_challenge === undefined) !== (pkce.code_challenge_method === undefined))
       throw new OAuthError('invalid_request', 'code_challenge needs code_challenge_method=S256');
-    // The service's own callback is always allowed (contract §4).
+    // The service's own callback is always allowed.
     if (redirect_uri === providerCallback(this.settings, this.registered.name)) return;
     if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');

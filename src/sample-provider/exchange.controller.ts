@@ -19,7 +19,7 @@ class ExchangeDto {
   @RequiredText({ max: 1024 })
   client_secret!: string;
 
-  /** The service's own limit (contract §3), so that a long unknown code is `invalid_grant`. */
+  /** The service's own limit, so that a long unknown code is `invalid_grant`. */
   @RequiredText({ max: 16_384 })
   code!: string;
 

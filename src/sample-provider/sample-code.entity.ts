@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** Authorization code of the sample provider (contract §2). */
+/** Authorization code of the sample provider. */
 @Expires()
 @Entity('sample_codes')
 export class SampleCode {

@@ -2,7 +2,7 @@ import { areSameClaims, effectiveClaims, tokenMembers, type Claims } from './cla
 
 const json = (text: string): Claims => JSON.parse(text) as Claims;
 
-describe('claims of two sources (contract §5)', () => {
+describe('claims of two sources', () => {
   it.each<[provider: Claims, application: Claims, effective: Claims]>([
     [{}, {}, {}],
     [{ roles: ['a', 'b'] }, { roles: ['c', 'a'] }, { roles: ['a', 'b', 'c'] }],

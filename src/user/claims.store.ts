@@ -14,10 +14,10 @@ import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type Us
 
 const logger = new Logger('ProviderClaims');
 
-/** Source of claims (contract §5). */
+/** Source of claims. */
 type Source = 'provider' | 'application';
 
-/** Users whose claims an instance keeps: at the limits of contract §5, which few users reach, some 100 MB. */
+/** Users whose claims an instance keeps: at the limits of claims, which few users reach, some 100 MB. */
 const MOST_KEPT = 10_000;
 
 const COLUMNS = `claims_version::float8 AS version, coalesce(provider_claims, '{}') AS provider,
@@ -104,9 +104,9 @@ export class ClaimsStore {
   }
 
   /**
-   * Replaces the claims of one source. If the effective claims change, the same transaction appends `claims.changed` to the user's
-   * channel (contract §7). Concurrent changes wait for the lock of the user's row: the last one wins. A suspended user who signs in
-   * keeps the claims.
+   * Replaces the claims of one source. If the effective claims change, the same transaction appends
+   * `claims.changed` to the user's channel. Concurrent changes wait for the lock of the user's row: the last
+   * one wins. A suspended user who signs in keeps the claims.
    * @returns the claims afterwards; undefined without such a user
    * @throws DatabaseBusy if too many changes wait, OAuthError `invalid_request` if those of the application exceed the limits
    */

@@ -1,7 +1,7 @@
 /** Claims by name; the values are JSON. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Claims of a user (contract §5). */
+/** Claims of a user. */
 export interface UserClaims {
   /** Version of the effective claims; see User. */
   readonly version: number;
@@ -34,7 +34,10 @@ export function areSameClaims(one: Claims, other: Claims): boolean {
   return canonical(one) === canonical(other);
 }
 
-/** Returns the members of an access token: six names at its top level, all others below `claims` (contract §5). */
+/**
+ * Returns the members of an access token: six names at its top level, all others below `claims`
+ * (docs/guides/roles.md#in-the-token).
+ */
 export function tokenMembers(claims: Claims): Claims {
   const entries = Object.entries(claims);
   const others = entries.filter(([name]) => !TOP_LEVEL.has(name));

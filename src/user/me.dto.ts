@@ -1,4 +1,4 @@
-/** Answer of GET /me (contract §4). */
+/** Answer of GET /me. */
 export class Me {
   /** UUID. */
   user_id!: string;
@@ -15,6 +15,6 @@ export class Me {
   /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
   created_at!: Date;
 
-  /** Claims of the user now, by name (contract §5). */
+  /** Claims of the user now, by name. */
   claims!: Record<string, unknown>;
 }

@@ -4,7 +4,10 @@ import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { listIn } from './claims.js';
 import { User } from './user.entity.js';
 
-/** Rights that roles grant (contract §9). Any kept provider can send any role, so only roles of trusted ones count, and those set by the API. */
+/**
+ * Rights that roles grant (docs/administration.md#turn-it-on). Any kept provider can send any role, so only
+ * roles of trusted ones count, and those set by the API.
+ */
 @Injectable()
 export class UserRights {
   constructor(

@@ -29,7 +29,10 @@ const SHORT_WALK = 500;
 /** Users that are read after so many have matched that their index was left. */
 const LONG_WALK = 3000;
 
-/** Searches users, newest first (contract §9). The time of a search does not depend on the number of users that match. */
+/**
+ * Searches users, newest first (docs/endpoints.md#for-your-backend). The time of a search does not depend on
+ * the number of users that match.
+ */
 @Injectable()
 export class UserSearch {
   constructor(

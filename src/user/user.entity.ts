@@ -2,8 +2,8 @@ import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm'
 import type { Claims } from './claims.js';
 
 /**
- * One (provider, provider_user_id), byte for byte (contract §6); users are never joined by e-mail. `user_id` is derived from both
- * (user-keys.ts).
+ * One (provider, provider_user_id), byte for byte; users are never joined by e-mail. `user_id` is derived
+ * from both (user-keys.ts).
  */
 @Entity('users')
 @Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })
@@ -37,7 +37,7 @@ export class User {
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
-  /** Claims from the provider, as of the last sign-in (contract §5); null: none. */
+  /** Claims from the provider, as of the last sign-in; null: none. */
   @Column('jsonb', { name: 'provider_claims', nullable: true })
   providerClaims!: Claims | null;
 
@@ -56,18 +56,18 @@ export class User {
   @Column('bigint', { name: 'claims_version', default: 0 })
   claimsVersion!: string;
 
-  /** Last change of the effective claims of a user who existed, for the revocation feed (contract §8). */
+  /** Last change of the effective claims of a user who existed, for the revocation feed. */
   @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
   claimsChangedAt!: Date | null;
 
-  /** Name and e-mail address as `searchKey` makes them, for the search by prefix (contract §9). */
+  /** Name and e-mail address as `searchKey` makes them, for the search by prefix. */
   @Column({ type: 'text', name: 'username_key', nullable: true, collation: 'C' })
   usernameKey!: string | null;
 
   @Column({ type: 'text', name: 'email_key', nullable: true, collation: 'C' })
   emailKey!: string | null;
 
-  /** A suspended user cannot sign in (contract §9). */
+  /** A suspended user cannot sign in. */
   @Column('timestamptz', { name: 'suspended_at', nullable: true })
   suspendedAt!: Date | null;
 

@@ -20,7 +20,7 @@ export const INSERT_USER = `
 
 /**
  * Replaces the profile of the user `$1`, if it differs, by `$2` (name), `$3` (e-mail), `$4` (picture), `$5` and `$6` (keys of the search).
- * A field that the provider leaves out is cleared (contract §6).
+ * A field that the provider leaves out is cleared.
  */
 export const UPDATE_USER = `
       UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.js';
 const FOLDER = fileURLToPath(new URL('../../admin/dist/', import.meta.url));
 const FILES = readdirSync(FOLDER);
 
-/** The static files of the administration page (contract §9); what they do is in test/browsers/. */
+/** The static files of the administration page; what they do is in test/browsers/. */
 describe('the administration page', () => {
   let service: TestService;
 

@@ -7,7 +7,7 @@ import { StubProvider } from '../support/stub-provider.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const REDIRECT_URI = 'https://app.example/cb';
 
-/** What a person may do on the administration page (contract §9). */
+/** What a person may do on the administration page (docs/administration.md#who-may-do-what). */
 describe('GET /admin/session', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -110,7 +110,10 @@ describe('GET /admin/session', () => {
   });
 });
 
-/** Which roles count for the rights of §9: any provider whose claims are kept may send any role. */
+/**
+ * Which roles grant rights (docs/administration.md#turn-it-on): any provider whose claims are kept may send any
+ * role.
+ */
 describe('a role of administrators', () => {
   const PRODUCTION = {
     NODE_ENV: 'production',

@@ -26,7 +26,7 @@ interface Overview {
   readonly providers: Record<string, string | null>[];
 }
 
-/** GET /admin/overview (contract §9). */
+/** GET /admin/overview. */
 describe('the overview', () => {
   let provider: StubProvider;
   let service: TestService;

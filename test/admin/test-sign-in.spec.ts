@@ -20,7 +20,10 @@ interface Result {
   readonly claims_dropped: { readonly name: string; readonly why: string }[];
 }
 
-/** POST /admin/providers/:name/test: a sign-in that only shows what the provider sends (contract §9). */
+/**
+ * POST /admin/providers/:name/test: a sign-in that only shows what the provider sends
+ * (docs/administration.md#the-views).
+ */
 describe('a test sign-in', () => {
   let stub: StubProvider;
   let corp: OpenIdStub;

@@ -31,7 +31,10 @@ interface FloodAnswer {
   readonly milliseconds: number;
 }
 
-/** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10), and the service recovers. */
+/**
+ * The database hangs under thousands of requests: each gets an error within 2 s (SECURITY.md#promises, P10),
+ * and the service recovers.
+ */
 describe('a database that hangs under load', () => {
   let provider: StubProvider;
   let service: ServiceProcess;

@@ -10,7 +10,10 @@ const ENDED = 1000;
 const TOKENS = 30_000;
 const OTHERS = 500;
 
-/** One user signs in and refreshes as fast as possible: the removal of other users' expired rows must not notice (contract §5). */
+/**
+ * One user signs in and refreshes as fast as possible: the removal of other users' expired rows must not
+ * notice.
+ */
 describe('one user with 1,000 ended sessions and 30,000 living access tokens', () => {
   let service: TestService;
   let removal: Removal;

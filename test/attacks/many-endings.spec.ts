@@ -8,13 +8,13 @@ import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
-/** As many sessions as a user may have (contract §4). */
+/** As many sessions as a user may have (docs/security.md#database). */
 const SESSIONS = 10_000;
 /** A reader of 1.3 MB a second: 64 KiB, and a pause. */
 const BYTES = 64 * 1024;
 const PAUSE_MS = 50;
 
-/** Contract §8: one user's sign-out of any number of sessions never closes a reader of the session revocation feed. */
+/** One user's sign-out of any number of sessions never closes a reader of the session revocation feed. */
 describe('10,000 sessions of one user that end at once', () => {
   let service: TestService;
   const ends: (() => void)[] = [];

@@ -20,9 +20,10 @@ interface Known {
 }
 
 /**
- * Mix-up (RFC 9700 §4.4): the user begins at the attacker's provider, which sends them on to the honest one, with the
- * honest client id. The code that comes back is the honest provider's, but the state belongs to the attacker's provider.
- * If `iss` (RFC 9207) were not compared, the code would go to the attacker. Contract §6, for every adapter.
+ * Mix-up (RFC 9700 §4.4): the user begins at the attacker's provider, which sends them on to the honest one,
+ * with the honest client id. The code that comes back is the honest provider's, but the state belongs to the
+ * attacker's provider. If `iss` (RFC 9207) were not compared, the code would go to the attacker. For every
+ * adapter (docs/several-providers.md#mix-up-and-injected-codes).
  */
 describe('mix-up', () => {
   let directory: string;
@@ -179,7 +180,7 @@ describe('mix-up', () => {
     });
   });
 
-  // Contract §6: without iss, the callback address names the provider of the code.
+  // Without iss, the callback address names the provider of the code.
   it.each([
     ['named at authorize', { redirect_uri: 'https://app.example/cb/attacker' }],
     ['left to the default', {}],

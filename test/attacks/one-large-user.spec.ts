@@ -122,7 +122,7 @@ const SEED = [
   'ALTER TABLE refresh_tokens SET (autovacuum_enabled = false)',
 ];
 
-/** Work that one user can grow: it must neither end at the timeout of a statement, nor slow others (contract §4). */
+/** Work that one user can grow: it must neither end at the timeout of a statement, nor slow others. */
 describe('a user with 10,000 sessions on 2,000 devices', () => {
   const endings = new Endings();
   let provider: StubProvider;
@@ -332,7 +332,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       120_000,
     );
 
-    // Contract §6: the `jti` is stored in the transaction of the sign-out, which has several here: the last one.
+    // The `jti` is stored in the transaction of the sign-out, which has several here: the last one.
     it('by the provider: its token is good until all sessions have ended, and then no more', async () => {
       const mine = await signIn(service.url, user, { device_id: randomUUID() });
       await grow(mine);
@@ -392,7 +392,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     expect(devices.length).toBeGreaterThanOrEqual(DEVICES - 50);
   }, 120_000);
 
-  /** Contract §4, POST /oauth2/token. */
+  /** POST /oauth2/token (docs/security.md#database). */
   describe('may sign in', () => {
     const rowsOf = async ({ user_id }: Tokens) => {
       const tables = ['users', 'devices', 'refresh_tokens', 'access_tokens', 'channels', 'channel_events'];

@@ -12,10 +12,11 @@ const ATTACKER = 'https://evil.example';
 const LISTED = [REDIRECT_URI, 'http://127.0.0.1/cb', 'com.example.app:/callback'];
 
 /**
- * The attacks of RFC 9700 §4, section by section, on the endpoints for stock OAuth clients (contract §4). test/auth/stock-clients.spec.ts
- * has a wrong `iss` (§4.4), a code of another client (§4.5), another sign-in's state (§4.7), a code without its verifier (§4.8);
- * test/token/dpop.spec.ts has stolen tokens (§4.10.1, §4.14), test/token/keys.spec.ts the audience of tokens (§4.9), test/http/http.spec.ts
- * headers of a proxy (§4.13) beyond what the answers are made of.
+ * The attacks of RFC 9700 §4, section by section, on the endpoints for stock OAuth clients
+ * (docs/stock-clients.md#stock-oauth-clients). test/auth/stock-clients.spec.ts has a wrong `iss` (§4.4), a
+ * code of another client (§4.5), another sign-in's state (§4.7), a code without its verifier (§4.8);
+ * test/token/dpop.spec.ts has stolen tokens (§4.10.1, §4.14), test/token/keys.spec.ts the audience of tokens
+ * (§4.9), test/http/http.spec.ts headers of a proxy (§4.13) beyond what the answers are made of.
  */
 describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
   const endings = new Endings();

@@ -15,7 +15,7 @@ import { StubProvider } from '../support/stub-provider.js';
 const HELPDESK = 'h'.repeat(32);
 const PUSHER = 'p'.repeat(32);
 
-describe('changes and refusals in the audit trail (contract §9)', () => {
+describe('changes and refusals in the audit trail', () => {
   let provider: StubProvider;
   let service: TestService;
 

@@ -31,7 +31,7 @@ function counts(events: readonly AuditEvent[], name: Refusal['event']): [stored:
   return [own.length - left.length, left.reduce((sum, count) => sum + Number(count), 0)];
 }
 
-describe('refusals in the audit trail (contract §9)', () => {
+describe('refusals in the audit trail', () => {
   let provider: StubProvider;
   let service: TestService;
   beforeAll(async () => {

@@ -25,7 +25,7 @@ interface Page {
   readonly next_cursor?: string;
 }
 
-describe('GET /audit (contract §9)', () => {
+describe('GET /audit', () => {
   let service: TestService;
 
   beforeAll(async () => {

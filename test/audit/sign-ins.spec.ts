@@ -11,7 +11,7 @@ import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
 const MAX_SESSIONS = 10_000;
 
-describe('sign-ins in the audit trail (contract §9)', () => {
+describe('sign-ins in the audit trail', () => {
   let provider: StubProvider;
   let openId: OpenIdStub;
   let service: TestService;

@@ -15,7 +15,7 @@ const KEY = 'a-service-key-of-thirty-two-characters';
 const PUSH_KEY = 'p'.repeat(32);
 const path = '/audit/stream';
 
-/** Stream of audit events (contract §9): two instances on one database. */
+/** Stream of audit events (docs/audit.md#stream): two instances on one database. */
 describe('GET /audit/stream', () => {
   let proxy: TcpProxy;
   let env: Record<string, string>;

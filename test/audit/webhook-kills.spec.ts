@@ -15,7 +15,10 @@ interface Instance {
   readonly proxy: TcpProxy;
 }
 
-/** Kills and stops instances at each step of a delivery (contract §9): nothing is left out, the order is kept, repeats are bounded. */
+/**
+ * Kills and stops instances at each step of a delivery (docs/webhooks.md#what-a-receiver-can-rely-on):
+ * nothing is left out, the order is kept, repeats are bounded.
+ */
 describe('webhooks of instances that end', () => {
   let database: TestDatabase;
   let receiver: WebhookReceiver;

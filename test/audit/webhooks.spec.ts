@@ -13,7 +13,7 @@ import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webh
 
 const OTHER_SECRET = `whsec_${Buffer.alloc(24, 8).toString('base64')}`;
 
-/** Webhooks (contract §9) of one instance; test/audit/webhook-kills.spec.ts kills instances. */
+/** Webhooks (docs/webhooks.md#webhooks) of one instance; test/audit/webhook-kills.spec.ts kills instances. */
 describe('webhooks', () => {
   let database: TestDatabase;
   let receiver: WebhookReceiver;

@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-/** Keys with one right each (contract §2). */
+/** Keys with one right each (docs/production.md#service-keys). */
 const RIGHTS = ['push', 'read', 'support', 'users'] as const;
 const keyOf = (right: string): string => `the-key-of-the-right-to-${right}-nothing-else`;
 
@@ -238,7 +238,7 @@ describe('who may call what', () => {
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
   });
 
-  it('introspection refuses a stored token that has expired, or is for another issuer or audience (contract §5)', async () => {
+  it('introspection refuses a stored token that has expired, or is for another issuer or audience', async () => {
     const { header, privateKey } = service.app.get(KeyRing).signer!;
     const own = claimsOf(tokens.access_token);
     const changes = [

@@ -23,7 +23,10 @@ import { signInOf } from '../support/sign-in.js';
 type Names = Pick<Logout, 'subject' | 'session'>;
 const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });
 
-/** What a valid logout token changes (contract §6), on a database without a service; backchannel-logout.spec.ts has the endpoint. */
+/**
+ * What a valid logout token changes (docs/providers.md#back-channel-logout), on a database without a service;
+ * backchannel-logout.spec.ts has the endpoint.
+ */
 describe('the rows of a logout by the provider', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
@@ -139,7 +142,7 @@ describe('the rows of a logout by the provider', () => {
       expect(counted).toEqual([]);
     });
 
-    // Contract §2: bad tokens are counted; what is no fault of the sender is not.
+    // Bad tokens are counted; what is no fault of the sender is not.
     it.each<[string, Error, boolean]>([
       ['a bad one', new OAuthError('invalid_request', 'bad'), true],
       ['one that could not be verified', new OAuthError('server_error', 'away'), false],

@@ -32,7 +32,10 @@ const OTHERS = {
   REDIRECT_URIS: REDIRECT_URI,
 };
 
-/** Two instances on one database, and a real provider that sends its logouts to one of them (contract §6). */
+/**
+ * Two instances on one database, and a real provider that sends its logouts to one of them
+ * (docs/providers.md#back-channel-logout).
+ */
 describe('logout by the provider', () => {
   const endings = new Endings();
   let proxy: TamperingProxy;
@@ -153,7 +156,8 @@ describe('logout by the provider', () => {
         const body = new URLSearchParams({ logout_token: token });
         const answer = await fetch(here.url + PATH, { method: 'POST', body });
         const { error } = (await answer.json()) as { error: string };
-        // A key that is not known may be new: within 30 s of a fetch that cannot be said (contract §6).
+        // A key that is not known may be new: within 30 s of a fetch that cannot be said
+        // (docs/security.md#providers).
         if (answer.status === 503 && isOfUnknownKey(token)) return;
         if (answer.status !== 400 || error !== 'invalid_request') answers[name] = answer.status;
       });

@@ -11,7 +11,7 @@ const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export
   format: 'pem',
 });
 
-/** Provider that sends its callback by POST, as Apple does (contract §6). */
+/** Provider that sends its callback by POST, as Apple does. */
 describe('a callback by POST', () => {
   let stub: OpenIdStub;
   let service: TestService;
@@ -104,7 +104,7 @@ describe('a callback by POST', () => {
   ])('is refused with %s', async (_name, form, name, status) => {
     const { headers } = await post(form, name).expect(status);
     expect(headers['location']).toBeUndefined();
-    expect(headers['allow']).toBe(status === 405 ? 'GET' : undefined); // contract §3
+    expect(headers['allow']).toBe(status === 405 ? 'GET' : undefined); // docs/errors.md#method_not_allowed
   });
 
   it('is refused with the state of another provider', async () => {

@@ -7,7 +7,7 @@ import { StubProvider } from '../support/stub-provider.js';
 const SECRET = 'a client secret of the stub';
 const TOKEN = 'gho_a secret access token';
 
-/** The adapter oauth2 and its presets, against a scripted provider (contract §6). */
+/** The adapter oauth2 and its presets, against a scripted provider. */
 describe('the adapter oauth2', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -121,7 +121,7 @@ describe('the adapter oauth2', () => {
     expect(rows).toEqual([{ provider_user_id: id, ...fields }]);
   });
 
-  describe('parameters for the page of the provider (contract §4)', () => {
+  describe('parameters for the page of the provider', () => {
     const page = async (provider_: string, query_: object): Promise<Record<string, string>> => {
       const { body } = await request(service.url)
         .get('/oauth2/authorize')

@@ -16,7 +16,10 @@ const DISCOVERY = '/.well-known/openid-configuration';
 /** Providers with the same issuer: each fetches the discovery document for itself, once. */
 const NAMES = ['corp', 'off', 'without', 'query', 'script', 'refusing', 'broken', 'slow'];
 
-/** Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
+/**
+ * Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0;
+ * docs/providers.md#signing-out-at-the-provider).
+ */
 describe('POST /sign-out with provider_logout', () => {
   let proxy: TamperingProxy;
   let issuer: OidcIssuer;

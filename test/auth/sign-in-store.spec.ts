@@ -167,7 +167,7 @@ describe('the store of sign-ins', () => {
       expect(batches).toEqual(isDistributed ? [] : [3]);
     });
 
-    // Contract §7: `device.signed_in`, to all devices, for a day.
+    // `device.signed_in`, to all devices, for a day (docs/realtime.md#what-the-service-sends).
     it('reports the session, and the event on the channel if a device is named', async () => {
       const [ada, bo] = [whole('ada'), signInOf('bo')];
       const store = storeOf(isDistributed);
@@ -326,7 +326,7 @@ describe('the store of sign-ins', () => {
     }
   }
 
-  // Contract §3
+  // docs/security.md#database
   it.each([
     [1000, 'fulfilled'],
     [1001, 'rejected'],

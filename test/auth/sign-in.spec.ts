@@ -57,7 +57,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(headers['cache-control']).toBe('no-store');
     });
 
-    it('issues an ES256 JWT that verifies with the published keys (contract §5)', async () => {
+    it('issues an ES256 JWT that verifies with the published keys', async () => {
       const device_id = randomUUID().toUpperCase();
       const tokens = await signIn(service.url, 'ada', { device_id });
       const { body } = await request(service.url).get('/.well-known/jwks.json').expect(200);
@@ -132,7 +132,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     ['username', 'B'],
     ['email', 'b@x.example'],
     ['avatar_url', undefined], // cleared
-  ])('%s is updated even if nothing else has changed (contract §6)', async (field, value) => {
+  ])('%s is updated even if nothing else has changed', async (field, value) => {
     const provider_user_id = `only-${field}`;
     const before = { username: 'A', email: 'a@x.example', avatar_url: 'https://x.example/a' };
     provider.answerWith(200, { provider_user_id, ...before });
@@ -145,7 +145,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     ).toEqual([{ ...before, [field]: value ?? null }]);
   });
 
-  it('users are not joined by e-mail (contract §6)', async () => {
+  it('users are not joined by e-mail', async () => {
     const users = [];
     for (const provider_user_id of ['p1', 'p2']) {
       provider.answerWith(200, { provider_user_id, email: 'p@x.example' });
@@ -197,7 +197,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(await devices((body as Tokens).user_id)).toMatchObject([{ user_agent: stored }]);
     });
 
-    it('takes texts of the greatest length, counted in characters, not UTF-16 units (contract §3)', async () => {
+    it('takes texts of the greatest length, counted in characters, not UTF-16 units', async () => {
       const device = { device_name: '😀'.repeat(128), user_agent: '😀'.repeat(1024) };
       const state = await beginSignIn(service.url);
       provider.answerWith(200, { provider_user_id: 'long' });
@@ -301,7 +301,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     ['left out, where none was named', undefined, undefined, 200],
     ['another one of the list, where none was named', undefined, 'http://localhost:5173/cb', 401],
     ['no URI', undefined, 'anything', 401],
-  ])('the redirect URI at the exchange (contract §4): %s', async (_name, named, redirect_uri, status) => {
+  ])('the redirect URI at the exchange: %s', async (_name, named, redirect_uri, status) => {
     const state = await beginSignIn(service.url, named === undefined ? {} : { redirect_uri: named });
     const send = () => request(service.url).post('/oauth2/token').send({ code: 'r', state, redirect_uri });
     await send().expect(status);

@@ -15,7 +15,7 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const NOBODY = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
 const both = ({ access_token, refresh_token }: Tokens): string[] => [access_token, refresh_token];
 
-/** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
+/** Signing out sets the expiry of sessions (spec §1, §2.2), on two instances that share a database. */
 describe('the end of sessions', () => {
   let provider: StubProvider;
   let here: TestService;
@@ -142,7 +142,7 @@ describe('the end of sessions', () => {
     }
   });
 
-  it('every instance learns of an ended session within a second, once (contract §4)', async () => {
+  it('every instance learns of an ended session within a second, once', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device);
     const heard: [string, Session][] = [];
@@ -168,7 +168,7 @@ describe('the end of sessions', () => {
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
   });
 
-  describe('device.signed_out (contract §7)', () => {
+  describe('device.signed_out', () => {
     const told = (tokens: Tokens) =>
       query(
         here.databaseUrl,

@@ -16,7 +16,7 @@ import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/
 
 const SETTINGS = { stateTtl: 600 } as Settings;
 
-/** Rows of a sign-in that has begun (contract §4), on a database without a service. */
+/** Rows of a sign-in that has begun, on a database without a service. */
 describe('what can be used once', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
@@ -139,7 +139,7 @@ describe('what can be used once', () => {
       asked: 1_700_000_000_123,
     };
 
-    // Contract §4: 256 bits, hash only, 60 s, single use.
+    // 256 bits, hash only, 60 s, single use.
     it('is accepted once within a minute; only its hash is stored', async () => {
       const codes = new AuthorizationCodes(
         dataSource,

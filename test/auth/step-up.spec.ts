@@ -15,7 +15,10 @@ const SERVICE_KEY = 'read-key-'.padEnd(40, 'x');
 const REDIRECT_URI = 'https://app.example/cb?a=1';
 const ago = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
 
-/** Step-up at a real OpenID provider (contract §5; RFC 9470), behind a proxy that changes the claims of its ID tokens. */
+/**
+ * Step-up at a real OpenID provider (docs/guides/step-up.md#from-the-provider; RFC 9470), behind a proxy that
+ * changes the claims of its ID tokens.
+ */
 describe('step-up', () => {
   let proxy: TamperingProxy;
   let issuer: OidcIssuer;

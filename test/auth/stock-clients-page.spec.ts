@@ -5,7 +5,10 @@ import { startTestService, type TestService } from '../support/service.js';
 import { REDIRECT_URI, StockClient } from '../support/stock-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** The page on which people choose a provider (contract §4), and the one that shows an error. */
+/**
+ * The page on which people choose a provider (docs/stock-clients.md#metadata), and the one that shows an
+ * error.
+ */
 inChromium('the pages for stock OAuth clients', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -20,7 +20,10 @@ const provided = (name: string, keys: Record<string, string>): Record<string, st
     Object.entries({ ...CLIENT, ...keys }).map(([key, value]) => [`PROVIDERS_${name}_${key}`, value]),
   );
 
-/** Sign-in for stock OAuth clients (contract §4), on two instances that share a database. */
+/**
+ * Sign-in for stock OAuth clients (docs/stock-clients.md#the-endpoints), on two instances that share a
+ * database.
+ */
 describe('a stock OAuth client', () => {
   const endings = new Endings();
   const key = makeSigningKey('first');
@@ -87,7 +90,7 @@ describe('a stock OAuth client', () => {
     );
   });
 
-  it('passes parameters on to the page of an OpenID provider (contract §4), and gets an error for bad ones', async () => {
+  it('passes parameters on to the page of an OpenID provider, and gets an error for bad ones', async () => {
     const begun = await client.authorize(here.url, { provider: 'corp', login_hint: 'ada' }).expect(302);
     expect(answerIn(begun)).toMatchObject({ login_hint: 'ada', response_type: 'code' });
     const bad = await client.authorize(here.url, { provider: 'corp', tenant: ['a', 'b'] }).expect(302);
@@ -371,7 +374,7 @@ describe('a stock OAuth client', () => {
       expect(corp.requests.filter(({ path }) => path === '/token')).toEqual([]);
     });
 
-    it('ends a sign-in that the provider logs out before the code is redeemed (contract §6)', async () => {
+    it('ends a sign-in that the provider logs out before the code is redeemed', async () => {
       const { code } = await told('c-4', { code: 'c-4', iss: corp.url });
       await logOut();
       const refused = await client.token(here.url, code!).expect(401);

@@ -7,7 +7,10 @@ import { until } from '../support/waiting.js';
 
 const KEPT = 5;
 
-/** CHANNEL_HISTORY (contract §2): each append removes what is too old. */
+/**
+ * CHANNEL_HISTORY (docs/realtime.md#offsets-nothing-missed-nothing-twice): each append removes what is too
+ * old.
+ */
 describe('the length of a history', () => {
   const channel = Channel.around({ CHANNEL_HISTORY: String(KEPT) });
   let user: string;

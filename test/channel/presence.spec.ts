@@ -5,7 +5,7 @@ import { Channel } from '../support/channel.js';
 import { signIn } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
 
-describe('presence (contract §7, `online`)', () => {
+describe('presence (`online`)', () => {
   const channel = Channel.around();
   const rowsOf = (table: string): Promise<object[]> => channel.sql(`SELECT FROM ${table}`);
 

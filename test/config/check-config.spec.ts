@@ -19,7 +19,7 @@ const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.
   format: 'pem',
 }) as string;
 
-/** `latchkey check-config` (contract §1): once as a process, else in this one. */
+/** `latchkey check-config` (docs/check.md#check-config): once as a process, else in this one. */
 describe('check-config', () => {
   let cwd: string;
   let DATA_DIR: string;

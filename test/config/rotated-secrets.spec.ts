@@ -13,8 +13,8 @@ import { until } from '../support/waiting.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 /**
- * `<NAME>_FILE` of secrets that are sent to others (contract §2): rotated while the service runs, without a restart. A file that is
- * missing or invalid: current-secret.spec.ts.
+ * `<NAME>_FILE` of secrets that are sent to others (docs/maintenance.md#rotating-secrets): rotated while the
+ * service runs, without a restart. A file that is missing or invalid: current-secret.spec.ts.
  */
 describe('a secret in a file', () => {
   let directory: string;

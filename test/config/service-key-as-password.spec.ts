@@ -12,7 +12,10 @@ const basic = (password: string, user = 'an-api'): string =>
 const encoded = (text: string): string =>
   Array.from(text, (character) => `%${character.charCodeAt(0).toString(16)}`).join('');
 
-/** Stock clients of introspection know no bearer token, but a client's name and password (RFC 7662 §2.1; contract §4). */
+/**
+ * Stock clients of introspection know no bearer token, but a client's name and password (RFC 7662 §2.1;
+ * docs/stock-clients.md#verifying-access-tokens).
+ */
 describe('a service key as the password of Basic', () => {
   let provider: StubProvider;
   let service: TestService;

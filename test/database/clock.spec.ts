@@ -11,7 +11,10 @@ import { until } from '../support/waiting.js';
 
 const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta.url));
 
-/** Instances with wrong clocks agree: all use the database's clock (contract §5). */
+/**
+ * Instances with wrong clocks agree: all use the database's clock
+ * (docs/security-model.md#protection-of-a-session).
+ */
 describe('an instance with a clock that is 90 s off', () => {
   let provider: StubProvider;
   let right: TestService;
@@ -99,7 +102,7 @@ describe('an instance with a clock that is 90 s off', () => {
     }
   });
 
-  it('takes proofs of the right time, wherever they arrive (contract §5)', async () => {
+  it('takes proofs of the right time, wherever they arrive', async () => {
     const issuer = 'http://localhost:3000';
     const key = new ClientKey();
     const { body } = await request(early.url)

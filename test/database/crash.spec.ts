@@ -12,7 +12,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
 const IN_FLIGHT = 20;
-/** For requests in flight after SIGTERM (contract §1). */
+/** For requests in flight after SIGTERM (docs/production.md#behind-a-proxy). */
 const STOP_MS = 10_000;
 
 /** Kills and stops a process of the compiled service (security.md, P4 and P11). */

@@ -32,7 +32,7 @@ it('time-outs of the database or the role do not apply to the distribution', asy
 });
 
 // test/install/service-package.spec.ts has its usage, and the lack of DATABASE_URL.
-describe('latchkey distribute (contract §1)', () => {
+describe('latchkey distribute', () => {
   it('without Citus: one line, no changes, exit code 2', async () => {
     const url = `${process.env['TEST_DATABASE_SERVER']}postgres`;
     expect(await distribute({ DATABASE_URL: url })).toEqual([

@@ -21,7 +21,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** DATABASE_POOLER=transaction (contract §2): state of a session would affect other clients. */
+/** DATABASE_POOLER=transaction (docs/database.md#poolers): state of a session would affect other clients. */
 needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: PgBouncer;

@@ -16,7 +16,10 @@ import { startTestService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-/** Contract §4: 503 while the database accepts no writes. Outages: outage.spec.ts, standby.spec.ts. */
+/**
+ * 503 while the database accepts no writes (docs/production.md#behind-a-proxy). Outages: outage.spec.ts,
+ * standby.spec.ts.
+ */
 describe('GET /health/ready', () => {
   let database: TestDatabase;
   let service: TestService;

@@ -23,7 +23,7 @@ interface DeviceView {
   signed_in: boolean;
 }
 
-/** `GET /me` and the devices (contract §4). */
+/** `GET /me` and the devices. */
 describe('users and their devices', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -10,7 +10,7 @@ const TIMES = ['created_at', 'last_seen_at'];
 const SEEN = ['user_agent', 'browser', 'os', 'address'];
 const DEVICE = ['device_id', 'device_name', ...SEEN, ...TIMES, 'signed_in', 'online', 'current'];
 
-/** The members of answers, in their order (contract §4). */
+/** The members of answers, in their order. */
 describe('answers', () => {
   const channel = Channel.around();
   let tokens: Tokens;

@@ -12,7 +12,10 @@ const CHALLENGE = 'a'.repeat(43);
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Each input gets the contract's error, changes nothing, and is not repeated in the answer (contract §3, spec §7.1). */
+/**
+ * Each input gets its error, changes nothing, and is not repeated in the answer
+ * (spec §7.1; docs/errors.md#codes-of-the-service).
+ */
 describe('bad input', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -100,7 +103,7 @@ describe('bad input', () => {
     });
 
     it.each(['/oauth2/token', '/providers/mock/oauth2/authorize', '/x/../providers/mock/callback'])(
-      'of the service itself is refused: %s (contract §4)',
+      'of the service itself is refused: %s',
       async (path) => expectError(await authorize(service, service.url + path), 400, 'invalid_request'),
     );
 
@@ -237,7 +240,7 @@ describe('bad input', () => {
     ['without a refresh token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
     ['with an unknown token', { grant_type: 'refresh_token', refresh_token: 'y' }, 401, 'invalid_grant'],
     ['ignored beside code and state', { ...own, grant_type: 'x' }, 401, 'invalid_grant'],
-  ])('grant_type at POST /oauth2/token: %s (contract §3)', async (_name, body, status, error) => {
+  ])('grant_type at POST /oauth2/token: %s', async (_name, body, status, error) => {
     expectError(await post('/oauth2/token', body), status, error);
     const isForm = Object.values(body).every((value) => typeof value === 'string');
     if (isForm) expectError(await post('/oauth2/token', body).type('form'), status, error);

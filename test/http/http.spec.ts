@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../support/service.js';
 const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];
 const PUBLIC_GETS = [...CACHED, '/health/live', '/health/ready', '/oauth2/authorize', '/nothing', '/'];
 
-describe('HTTP (contract §2, §3)', () => {
+describe('HTTP', () => {
   let service: TestService;
 
   beforeAll(async () => {

@@ -5,7 +5,10 @@ import { dump } from '../support/database.js';
 import { bearer, beginSignIn, type Tokens } from '../support/sign-in.js';
 import type { SocketClient } from '../support/socket-client.js';
 
-/** Contract §3, Input: the OAuth endpoints are lenient; all others take JSON as it was sent. */
+/**
+ * The OAuth endpoints are lenient; all others take JSON as it was sent
+ * (docs/endpoints.md#rules-for-all-calls).
+ */
 describe('input', () => {
   const channel = Channel.around();
   let tokens: Tokens;

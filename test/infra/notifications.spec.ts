@@ -50,7 +50,7 @@ async function redis(): Promise<Carrier> {
 const carriers: [string, (cluster: Cluster) => Promise<Carrier>][] = [['PostgreSQL', postgres]];
 if (hasRedis) carriers.push(['Redis', redis]);
 
-/** Notifications between instances, over both transports (contract §7). */
+/** Notifications between instances, over both transports (docs/scaling-out.md#do-you-need-redis). */
 needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints over %s', (name, make) => {
   let cluster: Cluster;
   let carrier: Carrier;

@@ -49,7 +49,7 @@ async function runHere(env: Record<string, string>, ...args: string[]): Promise<
   }
 }
 
-describe('latchkey keys (contract §1)', () => {
+describe('latchkey keys', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let env: Record<string, string>;
 

@@ -7,7 +7,7 @@ import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/pas
 import { freePort } from '../support/free-port.js';
 import { PackageProject } from '../support/package-project.js';
 
-/** The packed service (contract §1, §2), installed in an empty folder. */
+/** The packed service, installed in an empty folder. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(['latchkey']);

@@ -18,7 +18,10 @@ import { spawnService, type ServiceChild } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-/** The compiled service as a process: the start waits for the database, and ends at once after a signal (contract §1). */
+/**
+ * The compiled service as a process: the start waits for the database, and ends at once after a signal
+ * (docs/production.md#what-the-start-refuses).
+ */
 describe('the start', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let service: ServiceChild | undefined;

@@ -32,7 +32,10 @@ interface Report {
   }[];
 }
 
-/** `latchkey check-provider <name>` (contract §1), in this process unless it asks for a browser. */
+/**
+ * `latchkey check-provider <name>` (docs/check.md#check-provider-name), in this process unless it asks for a
+ * browser.
+ */
 describe('check-provider of a configured provider', () => {
   let cwd: string;
   let issuer: OpenIdStub;

@@ -14,7 +14,7 @@ import { until } from '../support/waiting.js';
 const TEMPLATE = fileURLToPath(new URL('../../examples/provider-adapter/adapter.js', import.meta.url));
 const SECRET = 'a client secret of the stub';
 
-/** Adapters of integrators in a running service (contract §2 `adapter`, §6). */
+/** Adapters of integrators in a running service (docs/provider-adapter.md#write-an-adapter). */
 describe('a custom adapter', () => {
   let directory: string;
   beforeAll(() => {

@@ -4,7 +4,7 @@ import { providersEnv } from '../support/stub-provider.js';
 
 const ORIGIN = 'https://app.example';
 
-/** Metadata and providers for clients (contract §4). */
+/** Metadata and providers for clients (docs/stock-clients.md#metadata). */
 describe('discovery', () => {
   let service: TestService;
 
@@ -72,7 +72,7 @@ describe('discovery', () => {
     });
   });
 
-  it('people read the labels where they choose (contract §4, stock OAuth clients)', async () => {
+  it('people read the labels where they choose', async () => {
     const { text } = await request(service.url)
       .get('/oauth2/authorize')
       .query({

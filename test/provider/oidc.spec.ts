@@ -18,7 +18,10 @@ const REDIRECT_URI = 'https://app.example/cb?a=1';
 // Every character that some server has decoded differently; RFC 6749 §A.1 allows visible ASCII and the blank.
 const ODD_CLIENT = { id: "lk-._:%+ ~!*'()&=", secret: "-._:%+ ~!*'()&= %41 of an odd secret" };
 
-/** Whole sign-ins with a real OpenID provider, behind a proxy that can tamper with what it says (contract §6). */
+/**
+ * Whole sign-ins with a real OpenID provider, behind a proxy that can tamper with what it says
+ * (docs/providers.md#openid-connect).
+ */
 describe('the adapter oidc', () => {
   let proxy: TamperingProxy;
   let issuer: OidcIssuer;
@@ -342,7 +345,7 @@ describe('the adapter oidc', () => {
     });
   });
 
-  // What is not used never fails a sign-in (contract §6); openid-client alone would refuse most of these.
+  // What is not used never fails a sign-in; openid-client alone would refuse most of these.
   describe('does not care for the type of members that are not used', () => {
     it.each<[string, unknown]>([
       ['null', null],

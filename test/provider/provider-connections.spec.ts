@@ -28,7 +28,9 @@ const FORM = {
   body: 'client_secret=s3cret&code=c0de',
 } as const;
 
-/** When connections to a provider are made, kept and closed, and through what (contract §3, §6; P12). */
+/**
+ * When connections to a provider are made, kept and closed, and through what (docs/security.md#providers).
+ */
 describe('connections to a provider', () => {
   let provider: RawProvider;
   let http: ProviderHttp;

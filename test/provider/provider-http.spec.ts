@@ -14,7 +14,7 @@ const FORM = {
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const JSON_BODY = '{"provider_user_id":"any"}';
 
-/** Requests to a provider, byte for byte, and its answers (spec §4.5.2; contract §3, §6; P12). */
+/** Requests to a provider, byte for byte, and its answers (spec §4.5.2; SECURITY.md#promises, P12). */
 describe('requests to a provider', () => {
   let provider: RawProvider;
   let http: ProviderHttp;

@@ -15,7 +15,10 @@ const SECRET = 'a client secret of the stub';
 const CODE = 'a code that nobody may read';
 const CHALLENGE = 'c'.repeat(43);
 
-/** What operators learn of a provider that refuses or cannot be asked, and clients do not (contract §6). */
+/**
+ * What operators learn of a provider that refuses or cannot be asked, and clients do not
+ * (docs/providers.md#if-it-does-not-work).
+ */
 describe('warnings of a provider', () => {
   let stub: StubProvider;
   let service: TestService;

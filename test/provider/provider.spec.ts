@@ -5,7 +5,7 @@ import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, watchLateness } from '../support/waiting.js';
 
-/** The default adapter and a scripted provider (spec §4.5.2, §7.3; contract §3, §6). */
+/** The default adapter and a scripted provider (spec §4.5.2, §7.3). */
 describe('a provider of the contract', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -32,7 +32,7 @@ describe('a provider of the contract', () => {
     return query(service.databaseUrl, 'SELECT * FROM users ORDER BY user_id');
   }
 
-  it('gets exactly the request of §4.5.2', async () => {
+  it('gets exactly the request of spec §4.5.2', async () => {
     await exchange('a code/with+signs&=ü');
     const [seen] = provider.requests;
     const pairs = Array.from({ length: seen!.rawHeaders.length / 2 }, (_, i) =>

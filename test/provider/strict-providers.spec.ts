@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
 
-/** Providers that refuse what they do not know, or that leave out what they should send (contract §2 `pkce`, `nonce`). */
+/** Providers that refuse what they do not know, or that leave out what they should send. */
 describe('a provider that is not as the standards say', () => {
   let stub: OpenIdStub;
   let service: TestService;

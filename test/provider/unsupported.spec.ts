@@ -9,7 +9,10 @@ import { startTestService, type TestService } from '../support/service.js';
 type Kind = keyof typeof UNSUPPORTED;
 const SECRET = 'a client secret of the issuer';
 
-/** What the documents call "not supported": each is found, and the log names what to change (contract §6). */
+/**
+ * What the documents call "not supported": each is found, and the log names what to change
+ * (docs/providers.md#not-supported).
+ */
 describe('what is not supported', () => {
   const AT = 'https://login.corp.example';
   const AUTH_METHODS = 'token_endpoint_auth_methods_supported';

@@ -68,7 +68,7 @@ function expectSlowDown(response: request.Response): void {
   expect(response.headers['cache-control']).toBe('no-store');
 }
 
-describe('limits per minute and address (contract §2)', () => {
+describe('limits per minute and address', () => {
   it.each([
     ['authorize', authorize, 5, 200],
     ['token', token, 4, 400],
@@ -145,7 +145,7 @@ function bearer(value: string, url = service.url): request.Test {
   return request(url).get('/me').set('Authorization', `Bearer ${value}`);
 }
 
-describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
+describe('refused bearer tokens (RATE_LIMIT_BAD_TOKEN)', () => {
   it('get slow_down beyond the limit, while a valid token is accepted', async () => {
     const { access_token: good } = await signIn(service.url);
     const from = newAddress();
@@ -212,7 +212,7 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
       expectSlowDown(await revoke('unknown', from));
     });
 
-    // Each rename is an event in the user's history (contract §2, RATE_LIMIT_WRITE).
+    // Each rename is an event in the user's history (RATE_LIMIT_WRITE).
     it('renames count for the user, from any session and address, and for nothing else', async () => {
       const device_id = randomUUID();
       const as = async (user: string, call: request.Test): Promise<request.Response> => {

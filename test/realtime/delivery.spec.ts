@@ -7,7 +7,7 @@ import type { SocketClient } from '../support/socket-client.js';
 const offsetsOf = ({ history }: SocketClient): unknown[] =>
   history.map(({ event, meta }) => [event, meta!.offset]);
 
-/** What a user's sockets on one instance are given (contract §7). */
+/** What a user's sockets on one instance are given. */
 describe('the user’s own channel', () => {
   const channel = Channel.around();
   const push = (body: object) => channel.push(body).expect(202);

@@ -16,7 +16,7 @@ import type { SocketClient } from '../support/socket-client.js';
 
 const POLLING = '/socket.io/?EIO=4&transport=polling';
 
-describe('the handshake (contract §7)', () => {
+describe('the handshake', () => {
   const channel = Channel.around({ CORS_ORIGINS: 'https://app.example' });
 
   it.each(['websocket', 'polling'])('takes auth.token over %s, and says who it is', async (transport) => {
@@ -146,7 +146,10 @@ const HEADERS_OF_ALL = {
   'x-content-type-options': 'nosniff',
 };
 
-/** RATE_LIMIT and sockets (contract §2): handshakes are refused with HTTP 429, and bad tokens count as everywhere else. */
+/**
+ * RATE_LIMIT and sockets (docs/realtime.md#limits): handshakes are refused with HTTP 429, and bad tokens
+ * count as everywhere else.
+ */
 describe('limits of handshakes', () => {
   const channel = Channel.around({
     RATE_LIMIT: 'on',
@@ -208,7 +211,7 @@ describe('limits of handshakes', () => {
     expect((await handshake(transport, newAddress())).status).toBe(expected);
   });
 
-  it('every answer below /socket.io/ carries the headers of all answers (contract §3)', async () => {
+  it('every answer below /socket.io/ carries the headers of all answers', async () => {
     const from = newAddress();
     const answers = [
       await handshake('polling', from),

@@ -13,7 +13,10 @@ import { until } from '../support/waiting.js';
 const HEARD_MS = 5000;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Several instances and nothing but the database (contract §7); in full size in infra/notifications.spec.ts. */
+/**
+ * Several instances and nothing but the database (docs/scaling-out.md#do-you-need-redis); in full size in
+ * infra/notifications.spec.ts.
+ */
 describe('hints over PostgreSQL', () => {
   let provider: StubProvider;
   let database: TestDatabase;

@@ -4,7 +4,7 @@ import { Channel, SERVICE_KEY } from '../support/channel.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
-/** Contract §4. */
+/** POST /push (docs/realtime.md#pushing). */
 describe('POST /push', () => {
   const channel = Channel.around({ SERVICE_KEYS: `${SERVICE_KEY},${OTHER_SERVICE_KEY}` });
   const stored = (userId: string): Promise<object[]> =>

@@ -9,7 +9,7 @@ import { until } from '../support/waiting.js';
 
 /** Packets that a client sends at once. */
 const FLOOD = 500;
-/** Durations of a push without load that are added to the contract's limits, for slow machines. */
+/** Durations of a push without load that are added to the limits, for slow machines. */
 const LENIENCY = 20;
 
 /** Clients that break the protocol (security.md): the service and its other users are not harmed. */
@@ -80,7 +80,7 @@ describe('abuse of the real-time channel', () => {
     throw new Error(`the witness was disconnected: ${await witness.client.closed()}`);
   }
 
-  /** What the contract promises, on this machine. */
+  /** The bound of a push, on this machine. */
   function expectWithin(ms: number, took: number): void {
     expect(took).toBeLessThan(ms + LENIENCY * atRest);
   }

@@ -19,7 +19,7 @@ const EXPIRING = 5;
 const LIFE = 8;
 const USERS = 12;
 const PUSHES_A_USER = 20;
-/** How many times the duration of similar work on this machine is added to the contract's limits. */
+/** How many times the duration of similar work on this machine is added to the limits. */
 const LENIENCY = 5;
 
 /** Three instances with one database and one Redis, which the third reaches through a proxy (P8 and P9 of security.md). */

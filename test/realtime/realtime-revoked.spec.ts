@@ -12,11 +12,14 @@ import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until, watchLateness } from '../support/waiting.js';
 
-/** Added to the contract's limit. */
+/** Added to the second in which sockets close. */
 const CLOSING_MS = 300;
 const REVOKED = { event: 'session.ended', data: { reason: 'revoked' } };
 
-/** A revoked key ends the sockets with its tokens, on every instance within a second (contract §5, §7). */
+/**
+ * A revoked key ends the sockets with its tokens, on every instance within a second
+ * (docs/realtime.md#what-the-service-sends).
+ */
 describe('sockets of a revoked key', () => {
   let provider: StubProvider;
   let database: TestDatabase;

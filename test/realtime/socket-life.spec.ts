@@ -15,7 +15,9 @@ import { watchLateness, waiting } from '../support/waiting.js';
 /** In which all sockets are looked at twice. */
 const TWO_TICKS_MS = 600;
 
-/** A socket lives exactly as long as its session's access token (contract §7). */
+/**
+ * A socket lives exactly as long as its session's access token (docs/realtime.md#the-life-of-a-connection).
+ */
 describe('the life of a socket', () => {
   const channel = Channel.around();
   const open: Channel['open'] = (...args) => channel.open(...args);

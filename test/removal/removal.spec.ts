@@ -121,7 +121,7 @@ describe('expired rows', () => {
   it.each([
     ['', () => removal],
     [', in slices of time, as on Citus', sliced],
-  ])('audit events are removed after 90 days, and not before%s (contract §2)', async (_how, which) => {
+  ])('audit events are removed after 90 days, and not before%s', async (_how, which) => {
     await sql('TRUNCATE audit_events');
     await sql(
       `INSERT INTO audit_events (user_id, at, id, event, result, actor_type)

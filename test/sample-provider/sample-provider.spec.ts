@@ -371,7 +371,7 @@ describe('the exchange (spec §4.5.2)', () => {
   });
 });
 
-describe('its accounts (contract §2)', () => {
+describe('its accounts', () => {
   it('are demo accounts without a file, with passwords on the page', async () => {
     const { text } = await page(good, demo.url);
     const shown = [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, word]) => word!);
@@ -389,7 +389,7 @@ describe('its accounts (contract §2)', () => {
     expect((await submit({ demo: 'nobody' }, good, demo.url)).status).toBe(422);
   });
 
-  it('have roles of the administration page as demo accounts: ada and grace (contract §9)', async () => {
+  it('have roles of the administration page as demo accounts: ada and grace', async () => {
     const claimsAs = async (login: string): Promise<unknown> =>
       (await exchange({ code: await codeFor({ demo: login }, demo.url) }, demo.url).expect(200)).body.claims;
     expect(await claimsAs('ada')).toEqual({ roles: ['latchkey-admin'] });

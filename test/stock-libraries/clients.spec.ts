@@ -25,7 +25,7 @@ const hasPython =
   process.env['CI'] !== undefined || // CI must have it
   spawnSync(PYTHON, ['-c', 'import requests_oauthlib, jwt, cryptography']).status === 0;
 
-/** Libraries for OAuth clients sign users in, as they are (contract §4, stock OAuth clients). */
+/** Libraries for OAuth clients sign users in, as they are (docs/stock-clients.md#with-others). */
 describe('stock clients', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -174,7 +174,7 @@ describe('stock clients', () => {
     },
   );
 
-  // Libraries that an application's API may already have (RFC 9068; contract §5).
+  // Libraries that an application's API may already have (RFC 9068).
   describe('verifiers of access tokens, as they are', () => {
     let tokens: Tokens;
     let forged: string;
@@ -231,7 +231,7 @@ describe('stock clients', () => {
 });
 
 /**
- * What the user's browser does in the flow of stock OAuth clients (contract §4): from the client's authorization URL to the
+ * What the user's browser does in the flow of stock OAuth clients: from the client's authorization URL to the
  * provider's page, from there, as `user`, to the service's callback, and back to the client.
  * @param answered what the provider adds to the callback: the stub makes the code's text the user's id
  * @returns the client's redirect URI, with what the service has added to it

@@ -106,7 +106,7 @@ export interface CommandResult {
 }
 
 /**
- * Runs a command of the compiled service (contract §1).
+ * Runs a command of the compiled service.
  * @param env the whole of its environment, beside PATH
  */
 export function latchkeyCommand(

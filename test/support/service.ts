@@ -27,7 +27,8 @@ export interface TestService {
 /**
  * Starts the real service in this process, on a free port and a fresh database. What it answers is compared with
  * docs/openapi.json.
- * @param env variables as in contract §2; a `DATABASE_URL` makes it another instance on a database that exists.
+ * @param env settings (docs/settings.md#settings); a `DATABASE_URL` makes it another instance on a database
+ *   that exists.
  * @param hasOwnLimits whether a statement and the wait for a connection may take 1 s, as in production: for tests of these limits. Else
  * they may take 30 s, also on other instances at `databaseUrl`, since a busy machine exceeds 1 s. A `DATABASE_URL` that is given keeps
  * its limits.

@@ -53,8 +53,8 @@ export async function until(
 const EVERY_MS = 20;
 
 /**
- * How busy this machine is while something happens that the contract limits: a limit is of the service, not of a machine that
- * runs three test files, browsers and databases at once.
+ * How busy this machine is while something with a limit happens: a limit is of the service, not of a machine
+ * that runs three test files, browsers and databases at once.
  *
  * @returns the milliseconds by which a timer was late at worst since then; ends the watch
  */

@@ -33,7 +33,7 @@ async function post(url: string, path: string, body: object, ...proofs: string[]
 }
 
 /** On two instances that share a database. */
-describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => {
+describe('sessions that are bound to a key (RFC 9449 §5)', () => {
   let provider: StubProvider;
   let service: TestService;
   let other: TestService;

@@ -24,7 +24,10 @@ async function publishedKids(url: string): Promise<string[]> {
   return (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 }
 
-/** Two instances on one database (contract §5; security.md P7). Tests move time by changing rows; their order matters. */
+/**
+ * Two instances on one database (SECURITY.md#promises, P7). Tests move time by changing rows; their order
+ * matters.
+ */
 describe('signing keys', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;

@@ -39,7 +39,7 @@ class FaultySql extends Sql {
   }
 }
 
-/** EndedSessions and its store on a database, without a service (contract §4, §8). */
+/** EndedSessions and its store on a database, without a service. */
 describe('ended sessions', () => {
   let database: TestDatabase;
   let dataSource: DataSource;

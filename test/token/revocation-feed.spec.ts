@@ -15,7 +15,7 @@ import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Session revocation feed (contract §8): three instances on one database. */
+/** Session revocation feed (docs/ended-sessions.md#a-reader): three instances on one database. */
 describe('GET /sessions/ended', () => {
   let provider: StubProvider;
   let proxy: TcpProxy;

@@ -39,7 +39,7 @@ class CountingSql extends Sql {
   }
 }
 
-/** KeyStore and KeyService on a database, without a service (contract §5). */
+/** KeyStore and KeyService on a database, without a service. */
 describe('stored signing keys', () => {
   let database: TestDatabase;
   let dataSource: DataSource;

@@ -22,7 +22,7 @@ const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Sett
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const header = encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'k' });
 
-/** Access tokens as the database knows them, without a service (contract §5). */
+/** Access tokens as the database knows them, without a service. */
 describe('stored access tokens', () => {
   let database: TestDatabase;
   let dataSource: DataSource;

@@ -18,7 +18,7 @@ type Claims = Record<string, unknown>;
 /** Statements of the session revocation feed: what has changed, and the claims. */
 const FEED = ['claims-changes', 'changed-claims'];
 
-/** Claims of users (contract §5, §9): two instances that share a database. */
+/** Claims of users (docs/guides/roles.md#a-change-is-live): two instances that share a database. */
 describe('claims', () => {
   let provider: StubProvider;
   let instances: TestService[];

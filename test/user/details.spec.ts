@@ -19,7 +19,7 @@ interface Detail {
   readonly online: boolean;
 }
 
-/** What the support sees of a user, and ends (contract §9). */
+/** What the support sees of a user, and ends. */
 describe('a user, by service key', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -46,7 +46,7 @@ class WatchedSql extends Sql {
 
 const BACKEND: Origin = { ...NOWHERE, actor: { type: 'service_key', name: 'backend' } };
 
-/** What an application's backend does about users (contract §4), on a database without a service. */
+/** What an application's backend does about users, on a database without a service. */
 describe.each([
   ['', false],
   [', as on Citus', true],

@@ -33,7 +33,7 @@ const INSERT = `
   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::float8[])
     AS n (user_id, provider, id, username, email, username_key, email_key, claims, suspended, at)`;
 
-/** `GET /users` (contract §9). */
+/** `GET /users` (docs/endpoints.md#for-your-backend). */
 describe('the search for users', () => {
   let service: TestService;
 

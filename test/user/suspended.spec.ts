@@ -9,7 +9,7 @@ import { until } from '../support/waiting.js';
 
 const HELPDESK = 'a-service-key-of-the-help-desk-of-us';
 
-/** `PATCH /users/:user_id` (contract §9), on two instances. */
+/** `PATCH /users/:user_id` (docs/support.md#suspend-or-remove-a-user), on two instances. */
 describe('suspended users', () => {
   let provider: StubProvider;
   let here: TestService;

@@ -12,7 +12,10 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** What an application's backend does about users (contract §4), on two instances that share a database. */
+/**
+ * What an application's backend does about users (docs/endpoints.md#for-your-backend), on two instances that
+ * share a database.
+ */
 describe('users, by service key', () => {
   let provider: StubProvider;
   let instances: TestService[];

@@ -4,7 +4,7 @@ import { latchkey } from '../client.js';
 /** Milliseconds after which a request without an answer fails. */
 const TIMEOUT = 20_000;
 
-/** An answer that is an error (contract §3), or none. `message` is a sentence for people. */
+/** An answer that is an error, or none. `message` is a sentence for people. */
 export class ApiError extends Error {
   constructor(
     readonly code: string,

@@ -1,4 +1,4 @@
-// What the service answers (contract §4, §9), as far as the page shows it. Times are RFC 3339.
+// What the service answers, as far as the page shows it. Times are RFC 3339.
 
 /** What the signed-in person may do: `users` includes `support`. */
 type Right = 'users' | 'support';

@@ -1,4 +1,4 @@
-/** Events of the audit trail (contract §9), for people. */
+/** Events of the audit trail (docs/audit.md#the-audit-trail), for people. */
 export const EVENT_NAMES: Readonly<Record<string, string>> = {
   sign_in: 'Signed in',
   sign_in_refused: 'Sign-in refused',

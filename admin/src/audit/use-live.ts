@@ -13,7 +13,7 @@ const KEPT = 1000;
 
 /**
  * Asks for events newer than the loaded ones while the page is visible. It polls: `GET /audit/stream` needs the right `read`, which
- * no role of a person grants (contract §9).
+ * no role of a person grants (docs/endpoints.md#for-your-backend).
  * @param query filters of the events
  * @param loaded events of the list, newest first
  * @returns all, newest first

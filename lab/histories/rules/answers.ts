@@ -6,7 +6,10 @@ import type { Judged, Violation } from '../violation.js';
 
 type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' }>['kind'];
 
-/** Contract §3: how each call may be refused, when its client does nothing but what these clients do. */
+/**
+ * How each call may be refused (docs/errors.md#codes-of-the-service), when its client does nothing but what
+ * these clients do.
+ */
 const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   authorize: [],
   'sign-in': ['401 invalid_grant'],
@@ -28,7 +31,7 @@ const BUSY_SHARE = 0.01;
 /** Milliseconds after a fault within which what it left behind may still fail (P10: first success within 3 s). */
 const RECOVERY_MS = 3000;
 
-/** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
+/** Answers that a call cannot have: wrong errors, and server errors that no fault explains. */
 export function unknownAnswers(
   entries: readonly HistoryEntry[],
   disturbances: Disturbances,
@@ -68,7 +71,7 @@ export function unknownAnswers(
     }
     if (status === undefined)
       return NO_FAILURES.has(error ?? '') || disturbances.overlap(entry, RECOVERY_MS, concerned(entry));
-    // Contract §3: the database is away, or on a busy machine too slow; then the answer says when to try again.
+    // The database is away, or on a busy machine too slow; then the answer says when to try again.
     return (
       status === 500 &&
       error === 'server_error' &&

@@ -4,8 +4,9 @@ import { BOUND_MS, tokenCall, type Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
 
 /**
- * Within how many milliseconds instances must have done what they do by a timer. The contract says 1000 for both; more is for
- * machines on which three instances, two databases and the clients share two processors with other tests.
+ * Within how many milliseconds instances must have done what they do by a timer. The documents say 1000 for
+ * both; more is for machines on which three instances, two databases and the clients share two processors
+ * with other tests.
  */
 export interface Patience {
   /** Sockets of a session that was signed out, or of a key that was withdrawn, are closed. */
@@ -15,8 +16,8 @@ export interface Patience {
 }
 
 /**
- * Contract §4, §5: after a sign-out, a removal or the revocation of a key was acknowledged, no call that began more than a second
- * later is accepted, and sockets are closed. `Disturbances` says what suspends the bound.
+ * After a sign-out, a removal or the revocation of a key was acknowledged, no call that began more than a
+ * second later is accepted, and sockets are closed. `Disturbances` says what suspends the bound.
  */
 export function acceptedAfterEnd(
   entries: readonly HistoryEntry[],

@@ -25,7 +25,8 @@ interface Rule {
 }
 
 /**
- * Lists the rules for adapters (contract §6), each as a test that needs nothing but Node.js.
+ * Lists the rules for adapters (docs/provider-adapter.md#write-an-adapter), each as a test that needs nothing
+ * but Node.js.
  *
  * @example for (const { name, run } of adapterChecks(adapter, play)) test(name, run);
  */

@@ -36,7 +36,7 @@ export function makeAccount(
     me,
     async devices() {
       const devices = await list();
-      // The service notices connections late (contract §7). This client knows its own, but another tab may have one, too.
+      // The service notices connections late. This client knows its own, but another tab may have one, too.
       return devices.map((device) => ({
         ...device,
         online: (device.current ? isConnected() : undefined) ?? device.online,

@@ -25,8 +25,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts a PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a private directory
- * (or else on loopback), with a generated password, durable, and with an unprivileged account if the service runs as root.
+ * Starts a PostgreSQL that belongs to this process (docs/database.md#embedded-database): on a Unix socket in
+ * a private directory (or else on loopback), with a generated password, durable, and with an unprivileged
+ * account if the service runs as root.
  *
  * @returns the URL of a role that is not a superuser
  * @throws an error with advice if it cannot run here, or if another running service owns `dataDir`

@@ -77,8 +77,9 @@ function check(requirement: requirements.Requirement): Hook {
 }
 
 /**
- * Makes Fastify answer in the service's format (contract §3): an error handler that sends the error sends its body, with the error's
- * status and headers unless it sets others. The reply of a hook that catches the error stays unchanged.
+ * Makes Fastify answer in the service's format: an error handler that sends the error sends its body, with
+ * the error's status and headers unless it sets others. The reply of a hook that catches the error stays
+ * unchanged.
  */
 function prepareAnswer(reply: FastifyReply, error: LatchkeyError): void {
   const send = reply.send.bind(reply);

@@ -171,7 +171,7 @@ function callerOfRequest(request: unknown): Caller | undefined {
   return hasHeaders(request) ? { request, target: request } : undefined;
 }
 
-/** Reads the token of the handshake: `auth.token`, else the header (contract §7). */
+/** Reads the token of the handshake: `auth.token`, else the header (docs/realtime.md#the-handshake). */
 function callerOfMessage(context: Context): Caller | undefined {
   const client = context.switchToWs?.().getClient() as Client | undefined;
   const opening = openingOf(client);

@@ -1,4 +1,4 @@
-/** Treatment of a token with a valid signature while sign-outs are not received (contract §8). */
+/** Treatment of a token with a valid signature while sign-outs are not received. */
 export type WhenAway = 'introspect' | 'accept' | 'refuse';
 
 /** Options of `createVerifier`: `issuer` is required. */

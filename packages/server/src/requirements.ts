@@ -45,7 +45,7 @@ export interface RecentAuth {
   readonly acr?: string | readonly string[];
 }
 
-/** Seconds, as the service has (contract §5, Step-up). */
+/** Seconds, as the service has (docs/guides/step-up.md#from-the-provider). */
 const TOLERANCE = 60;
 
 /**

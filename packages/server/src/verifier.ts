@@ -17,7 +17,7 @@ import { withUserClaims } from './token/user-claims.js';
 /** The part of a verifier that the middleware needs: a test may replace it. */
 export type Authenticator = Pick<Verifier, 'authenticate'>;
 
-/** An event for a user's channel (contract §4). */
+/** An event for a user's channel. */
 export interface PushedEvent {
   /** The user: `claims.sub`. */
   userId: string;

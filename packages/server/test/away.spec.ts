@@ -6,7 +6,7 @@ import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
 import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
 
-/** Verification while sign-outs are received, and while they are not (contract §8). */
+/** Verification while sign-outs are received, and while they are not (docs/ended-sessions.md#a-reader). */
 describe('with a service key', () => {
   let service: FakeService;
   let verifiers: Verifier[];

@@ -13,7 +13,7 @@ import {
 import { APIS, serve } from './support/apis.js';
 import { claimsChanged, FakeService, SERVICE_KEY } from './support/fake-service.js';
 
-/** The user's claims in `verify()`, and what an API requires of them (contract §5, §8). */
+/** The user's claims in `verify()`, and what an API requires of them (docs/guides/roles.md#in-your-api). */
 describe('claims', () => {
   let service: FakeService;
   let verifiers: Verifier[];

@@ -12,7 +12,7 @@ import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { SERVICE_KEY } from './support/fake-service.js';
 
-const BOUND_MS = 1000; // contract §8
+const BOUND_MS = 1000; // docs/ended-sessions.md#session-revocation-feed
 const PUBLIC_URL = 'http://latchkey.test';
 
 /** An API while the real service fails, with `introspect`; away.spec.ts has the faults of the network. */

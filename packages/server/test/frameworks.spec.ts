@@ -10,7 +10,7 @@ import { SERVICE_KEY } from './support/fake-service.js';
 
 const SIGN_OUTS = 5;
 
-/** An API in each framework, with the real service (contract §8). */
+/** An API in each framework, with the real service. */
 describe('an API', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -10,7 +10,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 const CHALLENGE =
   'Bearer error="insufficient_user_authentication", max_age="300", acr_values="gold platinum"';
 
-/** Step-up (contract §5; RFC 9470): an API asks for a recent sign-in. */
+/** Step-up (docs/guides/step-up.md#in-your-api; RFC 9470): an API asks for a recent sign-in. */
 describe('requireRecentAuth', () => {
   let service: FakeService;
   beforeAll(async () => void (service = await FakeService.start()));

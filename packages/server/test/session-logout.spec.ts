@@ -7,7 +7,10 @@ import { createSessions, type Sessions } from '../src/session.js';
 import { APP, CookieBrowser } from './support/cookie-browser.js';
 import { SERVICE_KEY } from './support/fake-service.js';
 
-/** Sign-out of pages and of an OpenID provider: each ends the other's session (contract §4, §6). */
+/**
+ * Sign-out of pages and of an OpenID provider: each ends the other's session
+ * (docs/providers.md#back-channel-logout).
+ */
 describe('sign-out and the provider', () => {
   let provider: OpenIdStub;
   let service: TestService;

@@ -10,7 +10,10 @@ const RENDERS = 50;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Refreshes by many renders at once, which cannot write a cookie (contract §8). The tests set the clock of the token's life. */
+/**
+ * Refreshes by many renders at once, which cannot write a cookie. The tests set the clock of the token's
+ * life.
+ */
 describe('a session whose access token expires', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -12,7 +12,7 @@ const DEVICE = '__Host-latchkey.device';
 
 const unknown = (options: object): Partial<SessionOptions> => options;
 
-/** Sign-in of an application with pages that a server renders (contract §8), with the real service. */
+/** Sign-in of an application with pages that a server renders, with the real service. */
 describe('sessions', () => {
   let provider: StubProvider;
   let service: TestService;

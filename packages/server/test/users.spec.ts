@@ -9,7 +9,7 @@ import { createVerifier, type AuditStreamEvent, type Verifier } from '../src/ind
 const KEY = 'a-key-of-the-team-for-users-of-32-characters';
 const SUPPORT_KEY = 'a-key-of-the-team-for-support-of-32-characters';
 
-/** `users` and `audit`, with the real service (contract §9). */
+/** `users` and `audit`, with the real service. */
 describe('users and audit', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -21,7 +21,10 @@ const FILTER = `
 const OF_USER = `(user_id, at, id) < ($4::uuid, ${BEFORE}) AND (user_id, at, id) >= ($4::uuid, ${SINCE}, '${NO_USER}')`;
 const OF_ALL = `$4::uuid IS NULL AND (at, id) < (${BEFORE}) AND at >= ${SINCE}`;
 
-/** Searches the audit trail, newest first (contract §9). The time of a search does not depend on the number of events that match. */
+/**
+ * Searches the audit trail, newest first (docs/audit.md#search). The time of a search does not depend on the
+ * number of events that match.
+ */
 @Injectable()
 export class AuditSearch {
   constructor(

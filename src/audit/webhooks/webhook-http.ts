@@ -5,7 +5,9 @@ import type * as Undici from 'undici';
 import { namesPrivateAddress } from '../../config/settings/webhook-settings.js';
 import { isPublicAddress } from '../../config/urls/urls.js';
 
-/** A delivery counts if its status arrives within this time (contract §9). */
+/**
+ * A delivery counts if its status arrives within this time (docs/webhooks.md#what-a-receiver-can-rely-on).
+ */
 export const TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5000;
 /** The body of an answer is not used. A connection with a longer one is closed. */

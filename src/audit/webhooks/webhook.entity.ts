@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../../database/citus.js';
 
-/** State of one address of WEBHOOK_URLS (contract §9). */
+/** State of one address of WEBHOOK_URLS. */
 @ReferenceTable()
 @Entity('webhooks')
 export class Webhook {

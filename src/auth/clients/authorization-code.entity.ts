@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
 
-/** Authorization code for a stock OAuth client (contract §4), with the identity that the provider verified. */
+/** Authorization code for a stock OAuth client, with the identity that the provider verified. */
 @Expires()
 @Entity('authorization_codes')
 export class AuthorizationCode {

@@ -20,7 +20,7 @@ import { addressOf, clientErrorOf, ErrorForClient, withQuery } from './client-re
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
-/** Callback of each provider in a sign-in for a stock OAuth client (contract §4). */
+/** Callback of each provider in a sign-in for a stock OAuth client (docs/stock-clients.md#the-endpoints). */
 @Public()
 @Controller('providers/:name')
 @UseFilters(new ClientErrorFilter(() => true))

@@ -8,7 +8,9 @@ import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './client-request.js';
 import { UNFRAMED } from './send-next.js';
 
-/** Redirects errors for the client to it, and shows all others in the browser (contract §4). */
+/**
+ * Redirects errors for the client to it, and shows all others in the browser (docs/stock-clients.md#errors).
+ */
 @Catch()
 export class ClientErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ClientErrorFilter.name);

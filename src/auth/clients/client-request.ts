@@ -4,7 +4,9 @@ import { isAway } from '../../provider/transport/provider-answer.js';
 
 /** Authorization request of a stock OAuth client (RFC 6749 §4.1.1). */
 export interface ClientRequest {
-  /** Clients are not registered (contract §4): the id binds the code and proves nothing. */
+  /**
+   * Clients are not registered (docs/stock-clients.md#settings): the id binds the code and proves nothing.
+   */
   readonly clientId: string;
   readonly redirectUri: string;
   /** Returned unchanged; null: the client sent none. */
@@ -46,7 +48,7 @@ export class ErrorForClient extends Error {
   /**
    * @param issuer PUBLIC_URL (RFC 9207)
    * @param options.cause is logged, never sent
-   * @param options.description fixed text in printable ASCII, for developers; never a provider's (contract §4)
+   * @param options.description fixed text in printable ASCII, for developers; never a provider's
    * @param options.reason for the audit trail; default: that of the cause, or the description
    */
   constructor(

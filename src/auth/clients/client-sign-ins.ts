@@ -33,7 +33,10 @@ export type Next = { readonly address: string; readonly cookie?: string } | { re
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
 
-/** The authorization code flow of stock OAuth clients (RFC 6749 §4.1; contract §4), as AuthService is that of the specification's. */
+/**
+ * The authorization code flow of stock OAuth clients (RFC 6749 §4.1), as AuthService is that of the
+ * specification's.
+ */
 @Injectable()
 export class ClientSignIns {
   constructor(
@@ -47,7 +50,7 @@ export class ClientSignIns {
   ) {}
 
   /**
-   * Begins a sign-in (§4.1.1).
+   * Begins a sign-in (RFC 6749 §4.1.1).
    * @param last the provider that the browser used last, if it has said so
    * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
@@ -56,7 +59,8 @@ export class ClientSignIns {
     return this.refusals.report(origin, async (attempt) => {
       const all = this.providers.list();
       const { client_id: clientId, redirect_uri: redirectUri, state = null } = request;
-      // REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4).
+      // REDIRECT_URIS alone applies: a provider's own list is for the specification's flow
+      // (docs/stock-clients.md#settings).
       checkAllowed(this.settings, {}, redirectUri);
       const client = { clientId, redirectUri, state };
       const codeChallenge = this.codeChallengeOf(client, request);
@@ -75,7 +79,8 @@ export class ClientSignIns {
   }
 
   /**
-   * Finishes a sign-in (§4.1.3): redeems its code. Headers are validated first, so that a fault in them spends no code (contract §3).
+   * Finishes a sign-in (RFC 6749 §4.1.3): redeems its code. Headers are validated first, so that a fault in
+   * them spends no code.
    * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
    */
   exchange(

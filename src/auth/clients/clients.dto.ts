@@ -2,12 +2,12 @@ import { OAuthParameters, OptionalText, RequiredText } from '../../http/paramete
 import { ProviderParamsDto } from '../provider-params.dto.js';
 import { STATE } from '../states/state.service.js';
 
-/** Distinguishes codes of the service from a provider's at POST /oauth2/token (contract §4). */
+/** Distinguishes codes of the service from a provider's at POST /oauth2/token. */
 export const CODE_PREFIX = 'lkc_';
 
 /**
- * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). Errors found by these rules are shown
- * in the browser; ClientSignIns validates the rest and can send errors to the client.
+ * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1). Errors found by these rules are
+ * shown in the browser; ClientSignIns validates the rest and can send errors to the client.
  */
 @OAuthParameters()
 export class ClientAuthorizeDto extends ProviderParamsDto {

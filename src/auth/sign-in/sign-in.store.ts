@@ -16,14 +16,14 @@ export interface SignIn {
   readonly session: Session;
   readonly provider: string;
   readonly identity: Identity;
-  /** Hashes of the provider's subject and session, by which the provider may end the session (contract §6). */
+  /** Hashes of the provider's subject and session, by which the provider may end the session. */
   readonly providerSubject: Buffer | null;
   readonly providerSession: Buffer | null;
   /** Encrypted (IdTokens); null: not kept. */
   readonly idToken: Buffer | null;
   readonly deviceName: string | null;
   readonly userAgent: string | null;
-  /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound (contract §5). */
+  /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound. */
   readonly jkt: Buffer | null;
   readonly refreshTokenHash: Buffer;
   /** Seconds. */
@@ -53,8 +53,8 @@ export interface SignedInRow {
 }
 
 /**
- * Why nothing was written: the bound of the user that the sign-in exceeds (contract §4, POST /oauth2/token), the user is suspended,
- * or the claims of the user are not those of the token.
+ * Why nothing was written: the bound of the user that the sign-in exceeds (docs/security.md#database), the
+ * user is suspended, or the claims of the user are not those of the token.
  */
 export type Refused = 'session' | 'device' | 'suspended' | 'claims';
 
@@ -84,7 +84,7 @@ export class SignInStore {
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
    * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is suspended; `slow_down` if the
-   *   user has too many sessions or devices (contract §4)
+   *   user has too many sessions or devices
    * @returns false if nothing was written, because the user has other claims than the token
    */
   async record(signIn: SignIn): Promise<boolean> {

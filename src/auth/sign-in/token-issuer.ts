@@ -31,7 +31,7 @@ export interface Verified {
 
 /** Request, besides its parameters. */
 export interface Call {
-  /** Validated; the session is bound to its key (contract §5). */
+  /** Validated; the session is bound to its key. */
   readonly proof: DpopProof | undefined;
   readonly origin: Origin;
   /** For its refusal: receives who signs in. */

@@ -12,7 +12,7 @@ export class BackchannelLogoutDto {
   logout_token!: string;
 }
 
-/** Returns a controller for one provider: the path exists for OpenID providers only (contract §6). */
+/** Returns a controller for one provider: the path exists for OpenID providers only. */
 export function backchannelLogoutOf(provider: string): Type {
   @Controller(`providers/${provider}`)
   class BackchannelLogoutController {

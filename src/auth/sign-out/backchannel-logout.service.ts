@@ -17,7 +17,10 @@ import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/session
 
 type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
-/** Ends sessions on a provider's request (OpenID Connect Back-Channel Logout 1.0; contract §6). */
+/**
+ * Ends sessions on a provider's request (OpenID Connect Back-Channel Logout 1.0;
+ * docs/providers.md#back-channel-logout).
+ */
 @Injectable()
 export class BackchannelLogout {
   private readonly logger = new Logger(BackchannelLogout.name);
@@ -31,7 +34,7 @@ export class BackchannelLogout {
   ) {}
 
   /**
-   * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused (contract §2).
+   * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused.
    * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent again
    */
   async obey(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
@@ -74,7 +77,7 @@ export class BackchannelLogout {
 
   /**
    * Ends one slice in a transaction. The `jti` is stored first, so that two requests with one token wait for each other, and deleted
-   * if sessions are left: a token can be repeated after a failure (contract §6).
+   * if sessions are left: a token can be repeated after a failure.
    */
   private async endSlice(
     within: ChannelTransaction,

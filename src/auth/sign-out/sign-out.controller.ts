@@ -18,7 +18,7 @@ export class SignedOut {
   redirect_url!: string;
 }
 
-/** To sign out at the provider as well (contract §4). */
+/** To sign out at the provider as well (docs/providers.md#signing-out-at-the-provider). */
 export class ProviderLogoutDto {
   /**
    * Address to which the provider redirects the browser afterwards. Only the caller’s browser is affected, so REDIRECT_URIS does

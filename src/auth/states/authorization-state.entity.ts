@@ -20,11 +20,11 @@ export class AuthorizationState {
   @Column('text', { name: 'code_challenge', nullable: true })
   codeChallenge!: string | null;
 
-  /** What the provider's adapter keeps with the state (contract §6). */
+  /** What the provider's adapter keeps with the state. */
   @Column('jsonb', { nullable: true })
   memory!: Record<string, unknown> | null;
 
-  /** What a stock client asked for (contract §4); null: a sign-in of the specification. Each flow refuses the other's. */
+  /** What a stock client asked for; null: a sign-in of the specification. Each flow refuses the other's. */
   @Column('jsonb', { name: 'client_request', nullable: true })
   clientRequest!: ClientRequest | null;
 

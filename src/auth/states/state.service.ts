@@ -5,10 +5,13 @@ import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { AuthorizationState } from './authorization-state.entity.js';
 
-/** A state of ours (contract §4): 256 bits as hex. */
+/** A state of ours: 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
 
-/** State of a test sign-in (contract §9), as StateService knows it: so the other flows cannot spend it, and it cannot spend theirs. */
+/**
+ * State of a test sign-in, as StateService knows it: so the other flows cannot spend it, and it cannot spend
+ * theirs.
+ */
 export function testState(state: string): string {
   return `test ${state}`;
 }
@@ -72,12 +75,12 @@ export class StateService {
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    // After a timeout a state may still be saved or spent: the sign-in begins anew (contract §3).
+    // After a timeout a state may still be saved or spent: the sign-in begins anew.
     this.saveBatched = sql.together('state-save', (rows: unknown[][]) => this.saveEach(rows));
     this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
-  /** A new state: 256 random bits as 64 hex characters (contract §4). */
+  /** A new state: 256 random bits as 64 hex characters. */
   make(): string {
     return randomBytes(32).toString('hex');
   }

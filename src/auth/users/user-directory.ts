@@ -25,7 +25,7 @@ const USERS = {
 // One node of a Citus cluster has all of one user.
 const USER_OF_LIST = { name: 'user-of-list', text: describeUsers('user_id = $1', liveState(MOST_COUNTED)) };
 
-/** Users as the support sees them (contract §9). */
+/** Users as the support sees them. */
 @Injectable()
 export class UserDirectory {
   constructor(

@@ -33,7 +33,7 @@ import { UsersService } from './users.service.js';
 
 const PAGE = 50;
 
-/** Users, as the support sees and changes them (contract §9). */
+/** Users, as the support sees and changes them (docs/endpoints.md#for-your-backend). */
 @Requires('support')
 @Controller('users')
 export class UsersController {

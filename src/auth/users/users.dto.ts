@@ -51,7 +51,7 @@ export class SuspensionDto {
   suspended!: boolean;
 }
 
-/** A user (contract §9). */
+/** A user. */
 export class UserView extends Me {
   /** Name of the provider, which need not be configured any more. */
   provider!: string;
@@ -65,7 +65,7 @@ export class UserView extends Me {
   /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
   last_seen_at!: Date;
 
-  /** Whether the user has an open socket on some instance; advisory (contract §7). */
+  /** Whether the user has an open socket on some instance; advisory. */
   online!: boolean;
 
   /** Sessions that are neither signed out nor expired; in a list at most 1,000 are counted. */
@@ -122,7 +122,7 @@ export class UserSignOutDto {
   session_id?: string;
 }
 
-/** Body of POST /users/sign-out: the identity at the provider (contract §6), or an e-mail address that one user has. */
+/** Body of POST /users/sign-out: the identity at the provider, or an e-mail address that one user has. */
 export class FoundUserDto {
   /** Name of the provider, which need not be configured any more. */
   @OptionalText({ max: 63, matches: { pattern: /\S/, as: 'the name of a provider' } })
@@ -150,7 +150,7 @@ export class SetClaimsDto {
   claims!: Record<string, unknown>;
 }
 
-/** Claims of a user (contract §5). */
+/** Claims of a user. */
 export class ClaimsOfUser {
   /** Claims that the application has set. */
   claims!: Record<string, unknown>;

@@ -39,7 +39,7 @@ interface Part {
   readonly sessionId?: string | undefined;
 }
 
-/** Sign-out, claims and removal of users, by an application's backend (contract §4, §9). */
+/** Sign-out, claims and removal of users, by an application's backend. */
 @Injectable()
 export class UsersService {
   constructor(

@@ -1,6 +1,6 @@
 import { parser, Refused, text as line, type Parser } from '../settings/parsers.js';
 
-/** Names that the access token uses itself, or its introspection (contract §5; RFC 9068 §2.2). */
+/** Names that the access token uses itself, or its introspection (RFC 9068 §2.2). */
 const OF_THE_TOKEN: ReadonlySet<string> = new Set(
   `iss sub aud exp iat nbf jti sid client_id device_id auth_time acr amr cnf scope token_type typ active claims`.split(
     ' ',

@@ -12,7 +12,7 @@ import { isOpenId } from './presets.js';
 import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 
-/** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
+/** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other. */
 export const SAMPLE_PROVIDER = 'mock';
 
 /** Of the demo accounts. */
@@ -56,7 +56,7 @@ export function enabledProviders(
     if (provider) providers.set(name, provider);
   }
   const mock: Given = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
-  // In production, the built-in provider must be enabled by name (contract §2).
+  // In production, the built-in provider must be enabled by name.
   const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
   if (!isBuiltIn(mock) || !isOn) return { providers };
   return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
@@ -70,13 +70,13 @@ function isEnabled(given: Given): boolean {
   return readKey(given, 'enabled') ?? given.variables.has(defaultsToOn(given.variables));
 }
 
-/** Returns the key that enables a provider: its `url`, or its `client_id` if the adapter needs no `url` (contract §2). */
+/** Returns the key that enables a provider: its `url`, or its `client_id` if the adapter needs no `url`. */
 export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' {
   const adapter = variables.get('adapter')?.text ?? providerKeys.adapter.default;
   return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
 }
 
-/** In production, the built-in provider needs accounts (contract §2). */
+/** In production, the built-in provider needs accounts. */
 function parseSampleProvider(given: Given, { production, cwd }: Surroundings): SampleProviderSettings {
   const { accounts, ...set } = options(given);
   const others = { claims: SAMPLE_CLAIMS, ...set };
@@ -135,7 +135,7 @@ function parseProvider(given: Given, surroundings: Surroundings): ProviderSettin
   };
 }
 
-/** How the client authenticates (contract §2): a key without another setting replaces the secret. */
+/** How the client authenticates: a key without another setting replaces the secret. */
 function methodOf({ variables }: Given, adapter: string): 'client_secret' | 'private_key_jwt' | 'none' {
   if (adapter === 'contract') return 'client_secret';
   const set = variables.get('token_endpoint_auth_method')?.text;
@@ -144,7 +144,7 @@ function methodOf({ variables }: Given, adapter: string): 'client_secret' | 'pri
   return set === undefined && variables.has('client_key') ? 'private_key_jwt' : 'client_secret';
 }
 
-/** An issuer of many tenants signs for users of any company (contract §6). */
+/** An issuer of many tenants signs for users of any company (docs/providers.md#not-supported). */
 function requireTenants(given: Given, url: string | undefined): void {
   const isShared = url === undefined || /\/(?:common|organizations)(?:\/|$)/i.test(url);
   if (!isShared || given.variables.has('tenants')) return;
@@ -192,7 +192,7 @@ function addUnset(given: Given, key: string, use: string): void {
   given.errors.add(variableOf(given, key), 'is not set', use);
 }
 
-/** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error (contract §2). */
+/** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error. */
 function checkAdapterKeys(given: Given, adapter: string): void {
   const keys = keysOf(adapter);
   for (const key of keys) readKey(given, key);
@@ -238,7 +238,7 @@ const strongSecret = parser('at least 16 characters in production', (secret) =>
   isStrong(secret) ? providerKeys.client_secret.parser.parse(secret) : undefined,
 );
 
-// contract §2: what production refuses in the settings of a provider
+// What production refuses in the settings of a provider.
 function refuseWeak(given: Given, adapter: string, clientSecret: string | undefined): void {
   const { variables, errors } = given;
   const named = isOpenId(adapter) ? ['issuer'] : []; // browsers are sent there

@@ -1,7 +1,10 @@
 import type { Settings } from '../settings/settings.js';
 import type { ProviderSettings } from './provider-settings.js';
 
-/** Addresses and peculiarities of a known product; only credentials are missing (contract §6). */
+/**
+ * Addresses and peculiarities of a known product; only credentials are missing
+ * (docs/providers.md#known-products).
+ */
 interface Preset {
   readonly adapter: 'oidc' | 'oauth2';
   readonly label: string;
@@ -144,7 +147,7 @@ export function isOpenId(adapter: string): boolean {
   return (PRESETS.get(adapter)?.adapter ?? adapter) === 'oidc';
 }
 
-/** Names of the providers that can send logout tokens (contract §6). */
+/** Names of the providers that can send logout tokens. */
 export function openIdProviders({ providers }: Pick<Settings, 'providers'>): string[] {
   return [...providers.values()].filter(({ adapter }) => isOpenId(adapter)).map(({ name }) => name);
 }

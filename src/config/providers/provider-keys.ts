@@ -6,7 +6,7 @@ import { PRESETS } from './presets.js';
 import type { SettingRow } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
-/** The keys that an adapter needs beside the credentials (contract §2, `adapter`); `presets.ts` has the keys of presets. */
+/** The keys that an adapter needs beside the credentials; `presets.ts` has the keys of presets. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
   ['oidc', ['url']],
@@ -49,7 +49,7 @@ const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
 );
 
-/** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6; contract §2). */
+/** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6). */
 export const providerKeys = {
   enabled: {
     parser: parsers.boolean,
@@ -107,7 +107,7 @@ export const PROVIDER_SECRETS = Object.entries<SettingRow<unknown>>(providerKeys
   ([key, { secret }]) => (secret ? key : []),
 );
 
-/** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options (contract §2). */
+/** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options. */
 export const adapterKeys = {
   scope: {
     parser: parsers.text,

@@ -24,7 +24,10 @@ export interface ProviderSettings {
   readonly redirectUris?: readonly string[] | undefined;
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
   readonly issuer?: string | undefined;
-  /** `sign_in`: a sign-in counts as the authentication if the provider reports no time of it (contract §5, Step-up). */
+  /**
+   * `sign_in`: a sign-in counts as the authentication if the provider reports no time of it
+   * (docs/guides/step-up.md#from-the-provider).
+   */
   readonly authTime?: 'provider' | 'sign_in' | undefined;
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
   readonly mode?: ProviderMode | undefined;

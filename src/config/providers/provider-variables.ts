@@ -15,8 +15,9 @@ const NAMES =
   'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
 
 /**
- * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
- * unchanged, and `PROVIDERS_<NAME>_<KEY>`, in lower case. The first underscore ends NAME.
+ * Sorts the variables of both spellings by provider and key (docs/settings.md#providers):
+ * `providers.<name>.<key>` unchanged, and `PROVIDERS_<NAME>_<KEY>`, in lower case. The first underscore ends
+ * NAME.
  */
 export function providerVariables(env: Environment, errors: SettingErrors): Map<string, ProviderVariables> {
   const providers = new Map<string, Map<string, Given>>();

@@ -5,7 +5,10 @@ import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
 
-/** A secret, which may be in a file that is replaced while the service runs (contract §2). */
+/**
+ * A secret, which may be in a file that is replaced while the service runs
+ * (docs/maintenance.md#rotating-secrets).
+ */
 export class CurrentSecret<T> {
   private readAt = performance.now();
   private warned: string | undefined;

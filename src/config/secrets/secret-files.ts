@@ -52,7 +52,10 @@ export function decodeText(bytes: Buffer): string {
   throw Object.assign(new Error(message), { code: message });
 }
 
-/** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content (contract §2); for providers in both spellings. */
+/**
+ * Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content; for providers in both
+ * spellings.
+ */
 export function readSecretFiles(
   env: Environment,
   cwd: string,

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { parser } from '../settings/parsers.js';
 
-/** A `SECRET_KEY` (contract §2). Its bytes are private, so no log shows them; each use has a derived key. */
+/** A `SECRET_KEY`. Its bytes are private, so no log shows them; each use has a derived key. */
 export class SecretKey {
   readonly #bytes: Buffer;
 
@@ -46,7 +46,10 @@ export class SecretBox {
   }
 }
 
-/** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
+/**
+ * `SECRET_KEY` (docs/settings.md#secrets): hex when all characters are hex and their number is even, else
+ * base64(url).
+ */
 export const secretKey = parser('at least 32 bytes, written as hex or base64', (text) => {
   const isHex = text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
   const key = isHex ? Buffer.from(text, 'hex') : fromBase64(text);

@@ -1,6 +1,6 @@
 import { list, Refused, type Parser } from '../settings/parsers.js';
 
-/** What the holder of a service key may do (contract §2, SERVICE_KEYS). */
+/** What the holder of a service key may do (docs/production.md#service-keys). */
 export type ServiceRight = 'push' | 'read' | 'support' | 'users';
 
 const RIGHTS: readonly ServiceRight[] = ['push', 'read', 'support', 'users'];

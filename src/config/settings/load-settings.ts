@@ -32,7 +32,8 @@ export function oldSecretKey(): SecretKey {
 }
 
 /**
- * Loads the settings of this process (contract §2): the environment, `.env`, the files of `<NAME>_FILE`, the key in `DATA_DIR`.
+ * Loads the settings of this process (docs/settings.md#settings): the environment, `.env`, the files of
+ * `<NAME>_FILE`, the key in `DATA_DIR`.
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(

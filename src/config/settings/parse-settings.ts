@@ -90,7 +90,10 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-/** Refuses combinations of settings, and in production weak settings (contract §2). For providers see enabled-providers.ts. */
+/**
+ * Refuses combinations of settings, and in production weak settings
+ * (docs/production.md#what-the-start-refuses). For providers see enabled-providers.ts.
+ */
 function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
@@ -144,7 +147,10 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
 const OTLP_ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 const EXPORTERS = ['otlp', 'zipkin', 'console'];
 
-/** Whether OpenTelemetry's variables ask for traces (contract §2): by an exporter, or else by an endpoint. */
+/**
+ * Whether OpenTelemetry's variables ask for traces (docs/metrics.md#traces): by an exporter, or else by an
+ * endpoint.
+ */
 function wantsTraces(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false;
   const exporters = (env['OTEL_TRACES_EXPORTER'] ?? '').split(',').map((name) => name.trim());

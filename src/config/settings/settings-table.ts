@@ -18,9 +18,9 @@ const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
 const outsideProduction = { parser: parsers.boolean, default: 'true', productionDefault: 'false' };
 
 /**
- * Every setting of the service, declared once (contract §2); its key is its variable in another case. Providers: provider-keys.ts.
- * An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs` writes it into .env.example and
- * docs/settings.md, below the last `section` that was named.
+ * Every setting of the service, declared once; its key is its variable in another case. Providers:
+ * provider-keys.ts. An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs`
+ * writes it into .env.example and docs/settings.md, below the last `section` that was named.
  */
 export const settingsTable = named({
   nodeEnv: {

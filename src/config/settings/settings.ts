@@ -26,7 +26,7 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly dataDir: string;
   readonly secretKey: SecretKey;
   readonly serviceKeys: readonly ServiceKey[];
-  /** Outside production without SERVICE_KEYS: the key in `DATA_DIR`, which the start prints (contract §2). */
+  /** Outside production without SERVICE_KEYS: the key in `DATA_DIR`, which the start prints. */
   readonly generatedServiceKey: string | undefined;
   /** By the variable of the secret (`DATABASE_URL`); see current-secret.ts. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;

@@ -22,7 +22,7 @@ const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts
 /** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
-/** Returns a sentence if a variable resembles a setting and is none (contract §2); without its value. */
+/** Returns a sentence if a variable resembles a setting and is none; without its value. */
 function unknownOfService(variable: string): readonly string[] {
   if (isProviderVariable(variable) || SERVICE_NAMES.includes(variable)) return [];
   const suggestion = suggestionFor(variable, SUGGESTED_NAMES);

@@ -19,7 +19,7 @@ describe('the pool of connections', () => {
     jest.spyOn(pool, 'waitingCount', 'get').mockReturnValue(MOST_WAITING);
     const error = await call().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DatabaseBusy);
-    expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After (contract §3)
+    expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After
   });
 
   it('closes a connection that ends, or is refused, while it sets what the service relies on', async () => {

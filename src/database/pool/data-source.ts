@@ -4,7 +4,7 @@ import { boundedPg, type BoundedPool } from './bounded-pool.js';
 import { targetOf, type ConnectionTarget } from './connection-target.js';
 import { Init1700000000000 } from '../migrations/1700000000000-init.js';
 
-// Together below 2 s, within which a database that hangs is an error (contract §3).
+// Together below 2 s, within which a database that hangs is an error (SECURITY.md#promises, P10).
 const CONNECT_TIMEOUT_MS = 900;
 const QUERY_TIMEOUT_MS = 1000;
 

@@ -15,7 +15,8 @@ export interface RetryOptions {
 }
 
 /**
- * Retries work at the start while the database is unreachable, slow or read-only, or a table of a migration is locked (contract §1).
+ * Retries work at the start while the database is unreachable, slow or read-only, or a table of a migration
+ * is locked (docs/production.md#what-the-start-refuses).
  * @throws at once an error that waiting does not change; after the time-out one with the reason of the last failure
  */
 export async function retry<Result>(

@@ -4,7 +4,10 @@ import { errorCode } from './error-facts.js';
 /** Statements of one kind at a time; later calls wait for the next batch. */
 const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
-/** From the call to its result: contract §3 says 2 s, and sending thousands of answers takes a while. */
+/**
+ * From the call to its result: an answer takes 2 s at most (SECURITY.md#promises, P10), and sending thousands
+ * of answers takes a while.
+ */
 const TIMEOUT_MS = 1600;
 /** Precision of the time-out. */
 const PRECISION_MS = 50;

@@ -1,7 +1,7 @@
 import { DatabaseBusy } from '../database-busy.js';
 import { ConcurrencyLimit } from './concurrency-limit.js';
 
-/** Longest wait for a turn (contract §3). */
+/** Longest wait for a turn. */
 const LONGEST_WAIT_MS = 1000;
 
 /** Runs one work for each key at a time: each that waits for a lock holds a connection. */

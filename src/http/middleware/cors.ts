@@ -6,7 +6,7 @@ import { allowedMethods } from '../server/route-table.js';
 
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/** Returns whether pages of an origin may call the service, over HTTP and sockets (contract §2 `CORS_ORIGINS`). */
+/** Returns whether pages of an origin may call the service, over HTTP and sockets (`CORS_ORIGINS`). */
 export function allowsOrigin(
   settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
   origin: string,
@@ -16,7 +16,7 @@ export function allowsOrigin(
   return !settings.production && /^https?:/.test(origin) && isOrigin(origin) && isThisMachine(origin);
 }
 
-/** Sets CORS headers for allowed origins. Another origin gets none, and never an error (contract §2). */
+/** Sets CORS headers for allowed origins. Another origin gets none, and never an error. */
 export function corsFor(settings: Settings): RequestHandler {
   const handle = cors({
     origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),

@@ -20,7 +20,7 @@ const LONGEST_PATH = 200; // more than any route's path
 /**
  * Gives each request an id, and logs its answer: 5xx as `error`, 4xx as `info`, the rest as `debug`. Never the query, headers
  * or body, which hold codes, states and tokens.
- * 503 is `info`: readiness answers a probe with it each second (contract §4); its reason has a line of its own.
+ * 503 is `info`: readiness answers a probe with it each second; its reason has a line of its own.
  * Emits `request.ended`, except for event streams: their duration would distort the metrics.
  */
 export function requestLog(logger: Logger, events: Events): RequestHandler {

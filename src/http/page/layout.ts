@@ -49,7 +49,10 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** Sets the headers of a page (contract §3). @param more directives: without `frame-ancestors`, any site may frame the page */
+/**
+ * Sets the headers of a page.
+ * @param more directives: without `frame-ancestors`, any site may frame the page
+ */
 export function setPageHeaders(response: Response, ...more: readonly string[]): void {
   response.setHeader('Content-Security-Policy', [...POLICY, ...more].join('; '));
   response.setHeader('Content-Type', 'text/html; charset=utf-8'); // spec §4.5.1, 5

@@ -40,7 +40,7 @@ export function timeAt(place: string): string {
   return `('epoch'::timestamptz + ${place}::bigint * interval '1 microsecond')`;
 }
 
-/** Rows of a user that one call lists (contract §4, GET /devices; §9). */
+/** Rows of a user that one call lists. */
 const PAGE = 100;
 
 /**

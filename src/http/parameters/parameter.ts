@@ -15,7 +15,9 @@ const ANY_OBJECT = 'anyObject';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
-/** Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1; contract §3). */
+/**
+ * Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1).
+ */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
@@ -54,7 +56,7 @@ export interface TextRule {
 /** A rule as openapi/ reads it. */
 export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & { readonly required: boolean };
 
-/** Requires text: not blank, and storable (contract §3, Input). */
+/** Requires text: not blank, and storable. */
 export function RequiredText(rule: TextRule = {}): PropertyDecorator {
   return text(rule, true);
 }

@@ -11,7 +11,10 @@ let clock: { now(): number } = Date;
 let second = NaN;
 let text = '';
 
-/** Sets the clock of the `Date` header of all answers: clients correct their own clocks by it (contract §5). */
+/**
+ * Sets the clock of the `Date` header of all answers: clients correct their own clocks by it
+ * (docs/browser-sessions.md#proofs-without-the-sdk).
+ */
 export function setAnswerClock(shared: { now(): number }): void {
   clock = shared;
 }

@@ -3,7 +3,7 @@ import type { OAuthError } from '../../errors/oauth-error.js';
 import { ANSWER_HEADERS } from '../middleware/security-headers.js';
 import { answerDate } from './express.adapter.js';
 
-/** Answers with an error if a request does not reach Express (contract §3). */
+/** Answers with an error if a request does not reach Express. */
 export function refuse(response: ServerResponse, refusal: OAuthError): void {
   const { headers, body } = answerOf(refusal);
   response.writeHead(refusal.status, headers).end(body);

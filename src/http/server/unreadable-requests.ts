@@ -12,8 +12,8 @@ const UNREADABLE = new OAuthError('invalid_request', 'the request could not be r
 const LINGER_MS = 1000;
 
 /**
- * Answers requests that Node.js rejects (a malformed or large head, a timeout, an unknown `Expect`) with the contract's error
- * (contract §3). A connection without a request gets no answer.
+ * Answers requests that Node.js rejects (a malformed or large head, a timeout, an unknown `Expect`) with an
+ * error in the service's format. A connection without a request gets no answer.
  */
 export function refuseUnreadableRequests(server: Server, onRefusal?: () => void): void {
   const ending = new WeakSet<Socket>();

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as promClient from 'prom-client';
 
-// The index of prom-client loads OpenTelemetry's API, which must not be loaded unless traces are on (contract §2).
+// The index of prom-client loads OpenTelemetry's API, which must not be loaded unless traces are on.
 // Its parts may move, so package.json names one exact version.
 export const part = createRequire(import.meta.url);
 

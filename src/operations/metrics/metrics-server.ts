@@ -12,7 +12,7 @@ import { Metrics } from './metrics.js';
 const MAX_CONNECTIONS = 100;
 const TIMEOUT_MS = 10_000;
 
-/** Serves `/metrics` on METRICS_PORT (contract §2), until the last request of the main port has ended. */
+/** Serves `/metrics` on METRICS_PORT, until the last request of the main port has ended. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private readonly logger = new Logger(MetricsServer.name);

@@ -2,7 +2,10 @@ import { Controller, Get, Header, type Type } from '@nestjs/common';
 import { Public, ServiceKeyOnly } from '../../token/guard/access.js';
 import { Metrics } from './metrics.js';
 
-/** Creates the controller of `GET /metrics` on the main port: public, or for service keys with the right `read` (contract §2). */
+/**
+ * Creates the controller of `GET /metrics` on the main port: public, or for service keys with the right
+ * `read` (docs/metrics.md#scraping).
+ */
 export function metricsController(isPublic: boolean): Type {
   const access = isPublic ? Public() : ServiceKeyOnly('read');
 

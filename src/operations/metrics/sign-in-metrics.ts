@@ -4,7 +4,7 @@ import { ERROR_STATUS } from '../../errors/oauth-error.js';
 import type { Events } from '../../events.js';
 import type { Meter } from './meter.js';
 
-/** Seconds; a provider has 5 in all (contract §3). */
+/** Seconds; a provider has 5 in all (docs/security.md#providers). */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Label of an unknown provider, or of one that is no longer configured. */

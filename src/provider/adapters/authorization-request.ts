@@ -4,12 +4,15 @@ import type { AdapterMemory } from '../provider-adapter.js';
 
 type Options = ProviderSettings['options'];
 
-/** Parameters of every authorization request (contract §2, `authorize_params`); parameters of the flow override them. */
+/**
+ * Parameters of every authorization request (docs/settings.md#providers); parameters of the flow override
+ * them.
+ */
 export function staticParams({ authorize_params: given = '' }: Options): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(given));
 }
 
-/** Whether the service uses PKCE with the provider (contract §2, `pkce`). @param usual without the setting */
+/** Whether the service uses PKCE with the provider. @param usual without the setting */
 export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';
 }

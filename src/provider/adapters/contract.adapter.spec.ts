@@ -33,7 +33,7 @@ describe('the adapter contract', () => {
       signal: new AbortController().signal,
     });
 
-  it('sends the browser to the fixed path with three parameters (§4.5.1)', () => {
+  it('sends the browser to the fixed path with three parameters (spec §4.5.1)', () => {
     const url = adapter.authorizationUrl(settings({ url: 'https://id.example/base' }), {
       state: 's',
       redirectUri: REDIRECT_URI,

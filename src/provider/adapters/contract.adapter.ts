@@ -12,7 +12,7 @@ import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './authorization-request.js';
 
-const CHECK_MS = 4000; // milliseconds for the discovery document; less than the whole check has (contract §6)
+const CHECK_MS = 4000; // milliseconds for the discovery document; less than the whole check has
 
 /** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
 export class ContractAdapter implements ProviderAdapter {

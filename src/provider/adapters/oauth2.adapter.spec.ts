@@ -7,7 +7,7 @@ import { OAuth2Adapter } from './oauth2.adapter.js';
 
 const REDIRECT_URI = 'https://app.example/cb?a=1';
 
-/** A provider of plain OAuth 2.0 without a service around it (contract §6). */
+/** A provider of plain OAuth 2.0 without a service around it. */
 describe('the adapter oauth2', () => {
   let stub: StubProvider;
   let http: ProviderHttp;

@@ -13,7 +13,7 @@ import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
 
-/** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
+/** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (docs/providers.md#plain-oauth-20). */
 export class OAuth2Adapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 

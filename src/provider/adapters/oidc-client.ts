@@ -34,14 +34,17 @@ export async function discover(
   const answer = await fetchDocument(http, `${provider.url}/.well-known/openid-configuration`);
   if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
-  // Some issuers end with a slash; the setting has none (contract §2).
+  // Some issuers end with a slash; the setting has none.
   if (metadata.issuer.replace(/\/$/, '') !== nameOf(provider) && !isOfTenants(provider, metadata)) {
     throw new Unsupported(provider.name, [badAnswer(issuerAdvice(metadata.issuer, provider), answer)]);
   }
   return reachable(provider, metadata);
 }
 
-/** Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one (contract §6). */
+/**
+ * Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one
+ * (docs/providers.md#not-supported).
+ */
 function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
   const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
   return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
@@ -108,12 +111,12 @@ export async function configure(
   if (isHttp(provider.url) || isHttp(metadata.issuer)) client.allowInsecureRequests(configuration);
   return configuration;
 }
-/** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
+/** The form if the provider lists it, else Basic, the default of OpenID Connect (Discovery §3). */
 function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** Sends the library's requests within the limits of every adapter (contract §6), and passes on the used members, as JSON. */
+/** Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON. */
 function libraryFetch(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -134,7 +137,8 @@ function libraryFetch(
       const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
       return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
     }
-    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES), provider.clientId));
+    if (method === 'POST')
+      return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES), provider.clientId));
     // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return Response.json(usedKeys(readObject(answer)));

@@ -17,7 +17,7 @@ const REDIRECT_URI = 'https://app.example/cb?a=1';
 const MEMORY = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
 const DOCUMENT = '/.well-known/openid-configuration';
 
-/** An OpenID provider without a service around it (contract §6); test/provider/oidc.spec.ts has whole sign-ins. */
+/** An OpenID provider without a service around it; test/provider/oidc.spec.ts has whole sign-ins. */
 describe('the adapter oidc', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;
@@ -400,7 +400,7 @@ describe('the adapter oidc', () => {
     const payload = (claims: object): string => encoded({ ...usual(), ...claims });
   });
 
-  // The form if the provider lists it (contract §6); Basic is the default of OpenID Connect Discovery §3.
+  // The form if the provider lists it; Basic is the default of OpenID Connect Discovery §3.
   it.each<[unknown, string | undefined, boolean]>([
     [undefined, undefined, false],
     [['client_secret_post'], undefined, true],
@@ -583,7 +583,7 @@ describe('the adapter oidc', () => {
     const userinfo = (jwt: string): unknown =>
       (stub.said = { '/me': [200, jwt, { 'Content-Type': 'application/jwt' }] });
 
-    // contract §3: an error is known by its code, not by status and type.
+    // An error is known by its code, not by status and type.
     it.each<[number, Record<string, string>]>([
       [403, { 'Content-Type': 'application/json' }],
       [200, { 'Content-Type': 'application/json' }],

@@ -31,7 +31,10 @@ export interface LogoutRequest {
 
 const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is used
 
-/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
+/**
+ * Any OpenID Connect provider, by its issuer (docs/providers.md#openid-connect): authorization code flow with
+ * PKCE and nonce.
+ */
 export class OidcAdapter implements ProviderAdapter {
   private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 

@@ -6,7 +6,10 @@ import { usesPkce } from './authorization-request.js';
 
 type Options = ProviderSettings['options'];
 
-/** Unsupported behaviour of OpenID providers (contract §6): finding and advice. A test compares docs/providers.md with it. */
+/**
+ * Unsupported behaviour of OpenID providers (docs/providers.md#not-supported): finding and advice. A test
+ * compares docs/providers.md with it.
+ */
 export const UNSUPPORTED = {
   issuer: [
     'its discovery document names another issuer',

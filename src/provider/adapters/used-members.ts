@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client';
 import { usableIdToken } from './id-token.js';
 
-// openid-client rejects an answer if an unused member has a wrong type, which contract §6 forbids. So it receives the used
+// openid-client rejects an answer if an unused member has a wrong type. So it receives the used
 // members only; a used member of a wrong type counts as absent. The library verifies issuer, algorithms, signatures and claims.
 
 type Members = Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ const METHODS = 'authorizationUrl() {}, exchange() {}';
 const ACCEPTED =
   'contract, oidc, oauth2, github, discord, google, microsoft, okta, auth0, keycloak, gitlab, apple, linkedin, slack, facebook, a file that begins with ./ or /, or the name of an installed package';
 
-/** Adapters of integrators, before the service starts (contract §2, §6). */
+/** Adapters of integrators, before the service starts. */
 describe('custom adapters', () => {
   let folder: string;
   let files = 0;

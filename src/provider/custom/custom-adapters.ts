@@ -8,12 +8,13 @@ import { oneLine } from '../log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 import { within } from '../transport/provider-http.js';
 
-const TIMES = { load: 30_000, check: 5000 }; // milliseconds; `check` by contract §6
+const TIMES = { load: 30_000, check: 5000 }; // milliseconds (docs/security.md#providers)
 
 const MAX_LINES = 20;
 
 /**
- * Loads and checks the adapters of integrators, concurrently, before anything is started (contract §2, §6).
+ * Loads and checks the adapters of integrators, concurrently, before anything is started
+ * (docs/provider-adapter.md#write-an-adapter).
  * @param warn receives a line for each provider that could not be checked
  * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
  */
@@ -90,7 +91,7 @@ export async function checkAdapter(
 }
 
 /**
- * Loads an integrator's adapter: the default export of a package, or of a file by its absolute path (contract §2, `adapter`).
+ * Loads an integrator's adapter: the default export of a package, or of a file by its absolute path.
  * @throws an error; its message completes "The adapter …"
  */
 export async function loadAdapter(name: string): Promise<ProviderAdapter> {

@@ -32,7 +32,11 @@ const FIELDS: readonly (readonly [option: string, name: string, field: Field, ru
 
 const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
 
-/** Returns for each claim its place in the identity, or why it was dropped (contract §6). @param found null: the answer was refused */
+/**
+ * Returns for each claim its place in the identity, or why it was dropped
+ * (docs/check.md#check-provider-name).
+ * @param found null: the answer was refused
+ */
 export function findingsOf(
   received: Claims,
   { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,
@@ -67,7 +71,7 @@ export function findingsOf(
   }
   if (!mapped && received['claims']) reasons.set('claims', 'the setting claims names none of it');
 
-  // Tokens carry them (contract §5, Step-up).
+  // Tokens carry them.
   const { authTime: auth_time, acr, amr } = identity;
   for (const [name, value] of Object.entries({ auth_time, acr, amr })) if (value !== null) keep(name, name);
 

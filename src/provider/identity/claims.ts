@@ -117,7 +117,7 @@ function mayBeOfAnyTenant({ tenants, [TENANTS_DECIDE]: decide }: Options): boole
 
 const PROVEN: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
 
-/** Returns the text at the first of several paths or templates (contract §2, `claim_user_id`) that has a value. */
+/** Returns the text at the first of several paths or templates (`claim_user_id`) that has a value. */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   const all = pathsOf(paths);
   // The start refuses such a setting of a built-in adapter: a user without the first claim could choose the id.

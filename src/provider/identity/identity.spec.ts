@@ -14,7 +14,7 @@ const NONE = {
   claims: {},
 };
 
-describe('parseIdentity (spec §2.5, contract §6)', () => {
+describe('parseIdentity (spec §2.5)', () => {
   it('takes all fields', () => {
     const body = {
       provider_user_id: '1',
@@ -112,7 +112,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     expect(identity.claims).toEqual({ plan: 'gold', ...(kept && { email }) }); // APIs read it as they read the field
   });
 
-  it('drops a claim beyond the limits (contract §5) with a warning that has no value', () => {
+  it('drops a claim beyond the limits with a warning that has no value', () => {
     const warn = jest.fn();
     const claims = { roles: ['admin'], sub: 's3cret' };
     expect(parseIdentity({ provider_user_id: '1', claims }, warn).claims).toEqual({ roles: ['admin'] });

@@ -11,7 +11,7 @@ export interface Identity {
   readonly username: string | null;
   readonly email: string | null;
   readonly avatarUrl: string | null;
-  /** Names of user and session in the provider's logout tokens (contract §6). */
+  /** Names of user and session in the provider's logout tokens. */
   readonly subject: string | null;
   readonly session: string | null;
   /** When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported. */
@@ -19,9 +19,9 @@ export interface Identity {
   /** Class and methods of the authentication (OpenID Connect Core §2: `acr`, `amr`); null: not reported. */
   readonly acr: string | null;
   readonly amr: string[] | null;
-  /** ID token for `id_token_hint` (contract §2, `keep_id_token`). */
+  /** ID token for `id_token_hint`. */
   readonly idToken: string | null;
-  /** Claims of the user from the provider (contract §5); empty if there are none. */
+  /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
 }
 
@@ -33,7 +33,7 @@ const MOST_METHODS = 10;
 const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 
 /**
- * Validates a provider's answer (contract §6). Unusable optional fields are dropped.
+ * Validates a provider's answer. Unusable optional fields are dropped.
  * @param warn receives a line for claims that are dropped, cut, or not understood, and the id of the user
  * @throws OAuthError `server_error` without a usable `provider_user_id`
  */

@@ -5,7 +5,10 @@ import { staticParams } from '../adapters/authorization-request.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 import type { Identity } from './identity.js';
 
-/** Seconds by which the provider's clock may differ, and for the way back to the client (contract §5, Step-up). */
+/**
+ * Seconds by which the provider's clock may differ, and for the way back to the client
+ * (docs/guides/step-up.md#from-the-provider).
+ */
 const TOLERANCE = 60;
 
 /** Requirements on the authentication of a sign-in (RFC 9470 §5; OpenID Connect Core §3.1.2.1). */
@@ -43,7 +46,7 @@ export function splitRequired(memory: AdapterMemory | undefined): {
 }
 
 /**
- * Returns the identity with a usable `authTime` (contract §5, Step-up). @param seconds now, by the database's clock
+ * Returns the identity with a usable `authTime`. @param seconds now, by the database's clock
  * @throws OAuthError `invalid_grant` if the authentication does not meet the requirements
  */
 export function authenticated(

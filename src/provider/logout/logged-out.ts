@@ -63,7 +63,10 @@ export class LoggedOut {
   }
 }
 
-/** Names that a logout ends (contract §6). With a session alone, the subject is unknown. */
+/**
+ * Names that a logout ends (docs/providers.md#back-channel-logout). With a session alone, the subject is
+ * unknown.
+ */
 function meant(provider: string, { subject, session }: Names): Buffer[] {
   if (session === null) return subject === null ? [] : [ofSubject(provider, subject)];
   return [ofSession(provider, session), ...(subject === null ? [] : [ofUnnamed(provider, subject)])];

@@ -17,7 +17,7 @@ import { LogoutTokens } from './logout-tokens.js';
 const SECRET = 'a client secret';
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Logout tokens of an OpenID provider (OpenID Connect Back-Channel Logout 1.0 §2.6; contract §6). */
+/** Logout tokens of an OpenID provider (OpenID Connect Back-Channel Logout 1.0 §2.6). */
 describe('logout tokens', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;
@@ -121,7 +121,7 @@ describe('logout tokens', () => {
     expect(Object.keys(cause as Error)).toEqual([]); // the library's own error has the claims
   });
 
-  it('are judged by the database’s clock (contract §5)', async () => {
+  it('are judged by the database’s clock', async () => {
     const token = make({ exp: now() + 60 });
     ahead = 50;
     expect(await verify(token)).toMatchObject({ subject: 'ada' });

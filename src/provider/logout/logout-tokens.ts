@@ -53,7 +53,10 @@ class ProviderKeys {
     return Math.max(0, this.refetchedAt + PAUSE_MS - performance.now());
   }
 
-  /** Finds the key of a token; the keys are fetched again for an unknown one, at most once in 30 s (contract §6). */
+  /**
+   * Finds the key of a token; the keys are fetched again for an unknown one, at most once in 30 s
+   * (docs/security.md#providers).
+   */
   readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
     const since = performance.now();
     try {
@@ -116,7 +119,8 @@ export class LogoutTokens {
       return await this.validate(token, settings, keys);
     } catch (error) {
       if (error instanceof KeysUnavailable) throw unavailable(error.cause);
-      // The provider may have made the key since the last fetch, so it may send this token again (contract §6).
+      // The provider may have made the key since the last fetch, so it may send this token again
+      // (docs/providers.md#back-channel-logout).
       if (error instanceof errors.JWKSNoMatchingKey && keys.beganAt < since && isUsual(token, keys))
         throw unavailable(withoutClaims(error), keys.pause);
       throw new OAuthError('invalid_request', 'the logout token is not valid', {

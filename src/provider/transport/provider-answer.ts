@@ -3,7 +3,7 @@ import type { ProviderResponse } from './provider-http.js';
 type Answer = Readonly<Record<string, unknown>>;
 type Response = Pick<ProviderResponse, 'url' | 'status' | 'body'>;
 
-/** Request to a provider, as the log describes it (contract §6). */
+/** Request to a provider, as the log describes it. */
 export interface Asked {
   /** Without user info, query and fragment. */
   readonly url: string;
@@ -31,7 +31,8 @@ export const PRODUCT_CODES: ReadonlyMap<unknown, string> = new Map<unknown, stri
 ]);
 
 /**
- * Parses a provider's answer to a code. An error is recognised by its code, not by content type or status (contract §3).
+ * Parses a provider's answer to a code. An error is recognised by its code, not by content type or status
+ * (docs/provider-contract.md#implement-the-contract).
  * @throws ProviderRefusal if the answer has an `error`; another error if its status is not 200
  */
 export function readAnswer(response: Response, codes: ReadonlyMap<unknown, string> = new Map()): Answer {
@@ -63,7 +64,7 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** Refusal by the provider; `Provider` maps `error` (contract §3). */
+/** Refusal by the provider; `Provider` maps `error`. */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal';
 

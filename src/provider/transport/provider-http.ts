@@ -28,7 +28,10 @@ export interface ProviderResponse {
   readonly body: Uint8Array;
 }
 
-/** HTTP client for providers, with the limits of contract §3 and §6: no redirects, 64 KiB, no proxy for loopback. */
+/**
+ * HTTP client for providers, with the limits of docs/security.md#providers: no redirects, 64 KiB, no proxy
+ * for loopback.
+ */
 @Injectable()
 export class ProviderHttp implements OnApplicationShutdown {
   private readonly proxied = namesProxy() ? axiosThroughProxy() : undefined;

@@ -205,7 +205,7 @@ function isStopping(): OAuthError {
   return new OAuthError('server_error', 'the service is stopping', { headers: { 'Retry-After': '1' } });
 }
 
-/** `id` without `offset` is ignored (contract §7). */
+/** `id` without `offset` is ignored (docs/realtime.md#the-handshake). */
 function readResumePoint({ offset, id }: Readonly<Record<string, unknown>>): ResumePoint | undefined {
   if (offset === undefined || offset === null) return undefined;
   if (!Number.isSafeInteger(offset) || (offset as number) < 0) {

@@ -15,7 +15,7 @@ const USERS_A_STATEMENT = 1000;
 /** Undeliverable events that are remembered, so that each is logged once. */
 const MOST_LOGGED = 1000;
 
-/** The channels of the users who are connected to this instance. Undeliverable events are skipped (contract §7). */
+/** The channels of the users who are connected to this instance. Undeliverable events are skipped. */
 @Injectable()
 export class ChannelHub implements OnApplicationShutdown {
   private readonly logger = new Logger(ChannelHub.name);

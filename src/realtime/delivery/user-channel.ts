@@ -13,8 +13,9 @@ const RETRY_MS = 500;
 const LATEST_MS = 10_000;
 
 /**
- * Channel of one user on this instance. The order on a socket is the order of the offsets (contract §7): the next event is delivered
- * directly, and the history is read after any other notification.
+ * Channel of one user on this instance. The order on a socket is the order of the offsets
+ * (docs/realtime.md#offsets-nothing-missed-nothing-twice): the next event is delivered directly, and the
+ * history is read after any other notification.
  */
 export class UserChannel {
   readonly connections = new Set<Connection>();
@@ -73,7 +74,7 @@ export class UserChannel {
 
   /**
    * Delivers an event with `ttl` 0 to connections that were ready when it was sent. A client that connected later may have received it
-   * from another instance (contract §7).
+   * from another instance.
    */
   private deliverUnkept(event: ChannelEvent): void {
     const sentAt = Date.parse(event.sentAt);

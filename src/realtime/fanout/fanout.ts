@@ -13,12 +13,12 @@ export interface FanoutListener {
 
 /** Carries notifications between instances: Redis or PostgreSQL. It may lose them; the history is authoritative. */
 export interface FanoutTransport {
-  /** Bytes of JSON data that an event with `ttl` 0 may have (contract §7). */
+  /** Bytes of JSON data that an event with `ttl` 0 may have (docs/realtime.md#pushing). */
   readonly largestUnkept: number;
   listen(listener: FanoutListener): void;
   /** Whether notifications can be sent and arrive, as far as this instance knows. */
   readonly isConnected: boolean;
-  /** Whether pushes may be accepted (contract §7). */
+  /** Whether pushes may be accepted. */
   isUp(): Promise<boolean>;
   /** Resolves when notifications of a user arrive, or the transport is down. Undefined for a transport of all users' notifications. */
   subscribe?(userId: string): Promise<void>;
@@ -66,13 +66,16 @@ export class Fanout {
     });
   }
 
-  /** @throws OAuthError `server_error` while Redis is away: a push would not reach all instances (contract §7) */
+  /**
+   * @throws OAuthError `server_error` while Redis is away: a push would not reach all instances
+   *   (docs/scaling-out.md#if-redis-is-unreachable)
+   */
   async assertUp(): Promise<void> {
     if (await this.transport.isUp()) return;
     throw new OAuthError('server_error', 'Redis is unavailable', { headers: { 'Retry-After': '1' } });
   }
 
-  /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport (contract §7) */
+  /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport */
   assertCarries(data: unknown): void {
     const { largestUnkept } = this.transport;
     if (largestUnkept === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestUnkept) return;

@@ -1,7 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChannelEvent } from '../../events.js';
 
-/** The latest offset of a user's history, from which receivers read the event (contract §7). */
+/**
+ * The latest offset of a user's history, from which receivers read the event
+ * (docs/scaling-out.md#do-you-need-redis).
+ */
 export interface LatestOffset {
   readonly userId: string;
   readonly offset: number;

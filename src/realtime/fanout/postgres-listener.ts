@@ -26,7 +26,7 @@ interface ListenerEvents {
 }
 
 /**
- * A connection that listens and notifies. It reconnects, and counts as up after a self-test (contract §7). It is never in a
+ * A connection that listens and notifies. It reconnects, and counts as up after a self-test. It is never in a
  * transaction, so PostgreSQL need not keep messages for it.
  */
 export class PostgresListener extends EventEmitter<ListenerEvents> {
@@ -37,7 +37,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   private warned: string | undefined;
   private running: Promise<void> = Promise.resolve();
 
-  /** @param DirectClient bypasses a pooler (contract §2 `DATABASE_DIRECT_URL`) */
+  /** @param DirectClient bypasses a pooler (`DATABASE_DIRECT_URL`) */
   constructor(private readonly DirectClient: ConnectionTarget['Client']) {
     super();
   }

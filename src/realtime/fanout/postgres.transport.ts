@@ -5,9 +5,9 @@ import type { FanoutListener, FanoutTransport } from './fanout.js';
 import { decodeMessage, encodeMessage, isFrom, type Notification } from './notification.js';
 import type { PostgresListener } from './postgres-listener.js';
 
-/** UTF-8 bytes of a message (contract §7). PostgreSQL accepts less than 8,000. */
+/** UTF-8 bytes of a message (docs/security.md#sockets). PostgreSQL accepts less than 8,000. */
 const LONGEST_MESSAGE = 7900;
-/** A hundred messages a second (contract §7): each takes a lock of the whole server, and wakes every instance. */
+/** A hundred messages a second: each takes a lock of the whole server, and wakes every instance. */
 const PAUSE_MS = 10;
 /** Beyond, other instances find the event within 15 s (channel-hub.ts). */
 const MOST_WAITING = 10_000;
@@ -52,7 +52,7 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
     return this.postgres.isUp;
   }
 
-  /** Pushes continue while the listening connection is down (contract §7). */
+  /** Pushes continue while the listening connection is down (docs/scaling-out.md#if-redis-is-unreachable). */
   async isUp(): Promise<boolean> {
     return true;
   }

@@ -8,11 +8,11 @@ import {
 } from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
 
-// Contract §7: names of the service's own events, and of Socket.IO's.
+// Names of the service's own events, and of Socket.IO's (docs/realtime.md#pushing).
 const RESERVED =
   /device\..*|session\..*|token\..*|claims\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 
-/** Answer of POST /push (contract §4). */
+/** Answer of POST /push (docs/realtime.md#pushing). */
 export class Pushed {
   /** The event's own id: a UUID. */
   @Expose()
@@ -35,7 +35,7 @@ const EVENT = {
 /** A year, in seconds. */
 const LONGEST_TTL = 31_536_000;
 
-/** Body of POST /push (contract §4). */
+/** Body of POST /push. */
 @MayBeCompressed()
 export class PushDto {
   /** The user who receives the event. */

@@ -19,7 +19,10 @@ const WARN_AGAIN_MS = 5000;
 /** Requests are answered between the batches. */
 const ENDED_A_TURN = 50;
 
-/** The open sockets of this instance. Each lives exactly as long as its session's access token (contract §7). */
+/**
+ * The open sockets of this instance. Each lives exactly as long as its session's access token
+ * (docs/realtime.md#the-life-of-a-connection).
+ */
 @Injectable()
 export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly logger = new Logger(ConnectionRegistry.name);
@@ -182,7 +185,10 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     );
   }
 
-  /** A token that expires sooner changes nothing (contract §7): responses may arrive in another order. */
+  /**
+   * A token that expires sooner changes nothing (docs/realtime.md#what-a-client-may-send): responses may
+   * arrive in another order.
+   */
   private renew(connection: Connection, { claims, kid }: VerifiedToken): void {
     const expiresAt = claims.exp * 1000;
     if (!connection.isOpen || expiresAt < connection.expiresAt) return;

@@ -5,7 +5,7 @@ import type { VerifiedToken } from '../../token/access-tokens/access-token.verif
 import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
 
-/** Why the service closes a socket (contract §7). */
+/** Why the service closes a socket (docs/realtime.md#what-the-service-sends). */
 export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'revoked';
 
 /** Unread packets, and bytes, in memory; further events wait in the history. */

@@ -4,7 +4,7 @@ import type { Server } from 'socket.io';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { rawSockets, type Transport } from './transport.js';
 
-/** Messages a second that a client may send, and how many at once (contract §7). */
+/** Messages a second that a client may send, and how many at once (docs/realtime.md#limits). */
 const PER_SECOND = 20;
 const BURST = 50;
 
@@ -60,7 +60,7 @@ function pong(webSocket: WebSocket, data: Buffer): void {
 /** Unread packets of a client. Events stop long before (connection.ts); the others answer its messages. */
 const MOST_UNREAD = 1000;
 
-/** Limits what clients send: packets of Engine.IO, and control frames of WebSockets (contract §7). */
+/** Limits what clients send: packets of Engine.IO, and control frames of WebSockets. */
 export function limitMessages(server: Server, onExceeded: (transport: Transport) => void): void {
   server.engine.on('connection', (transport: Transport) => {
     const bucket = new MessageBucket();

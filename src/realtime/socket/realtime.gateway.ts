@@ -18,7 +18,9 @@ interface EngineRequest extends IncomingMessage {
   readonly _query: { readonly sid?: string };
 }
 
-/** The sockets (contract §7). Nest calls no guards when a socket connects, so a middleware of Socket.IO calls the JwtGuard. */
+/**
+ * The sockets. Nest calls no guards when a socket connects, so a middleware of Socket.IO calls the JwtGuard.
+ */
 @WebSocketGateway()
 export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(RealtimeGateway.name);

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings/settings.js';
 import { allowsOrigin } from '../../http/middleware/cors.js';
 import { LimitedWebSocketServer } from './message-limits.js';
 
-const LARGEST_FRAME = 64 * 1024; // contract §7
+const LARGEST_FRAME = 64 * 1024; // docs/realtime.md#limits
 
 export class SocketServerAdapter extends IoAdapter {
   constructor(

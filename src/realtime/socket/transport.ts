@@ -4,7 +4,10 @@ import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
 import type { WebSocket } from 'ws';
 
-/** How long a client may take to read its last packets: the end of a session closes its sockets within 1 s (contract §5). */
+/**
+ * How long a client may take to read its last packets: the end of a session closes its sockets within 1 s
+ * (docs/realtime.md#what-the-service-sends).
+ */
 const CLOSE_TIMEOUT_MS = 400;
 
 /** The part of Engine.IO's socket that we use; its typings leave some of it private. */

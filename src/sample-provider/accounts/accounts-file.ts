@@ -14,7 +14,7 @@ interface FieldRule {
 
 const TEXT = { accepts: 'text of 1 to 255 characters, without NUL', isValid: isName };
 
-// The bounds are the service's own for identities (contract §6).
+// The bounds are the service's own for identities.
 const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
   provider_user_id: TEXT,
   login: TEXT,
@@ -28,12 +28,15 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
 };
 const REQUIRED = ['provider_user_id', 'login', 'password_hash'];
 
-/** Reads the accounts file before anything is started (contract §2). @throws as `readAccountsFile` */
+/** Reads the accounts file before anything is started. @throws as `readAccountsFile` */
 export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
   if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
 }
 
-/** Reads the accounts file (contract §2). @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value */
+/**
+ * Reads the accounts file (docs/providers.md#accounts-of-the-sample-provider).
+ * @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value
+ */
 export function readAccountsFile({ path, variable }: SecretFile): Account[] {
   let content: string;
   try {

@@ -1,6 +1,6 @@
 import { parsePasswordHash, unmatchableHash, type PasswordHash } from '../passwords/password-hash.js';
 
-/** Account of the sample provider; field names as in the accounts file (contract §2). */
+/** Account of the sample provider; field names as in the accounts file. */
 export interface Account {
   /** Never changes, and is never given to another account (spec §2.5). */
   readonly provider_user_id: string;
@@ -14,11 +14,11 @@ export interface Account {
 
 export interface DemoAccount extends Account {
   readonly password: string;
-  /** Roles on the administration page (contract §9). */
+  /** Roles on the administration page. */
   readonly claims?: { readonly roles: readonly string[] };
 }
 
-/** Accounts with public passwords, never used in production (contract §2). */
+/** Accounts with public passwords, never used in production. */
 export const demoAccounts: readonly DemoAccount[] = [
   {
     provider_user_id: 'demo-ada',

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { hashPassword } from './password-hash.js';
 
-/** `latchkey hash-password` (contract §1). @returns the exit code: 0 printed, 1 no password */
+/** `latchkey hash-password`. @returns the exit code: 0 printed, 1 no password */
 export async function runHashPassword(): Promise<number> {
   const password = await readPassword();
   if (!password) {

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
 
 /** Access token in plaintext (spec §2.1): in this column only, which is never selected. */
-@Expires({ first: true }) // removed within a minute (contract §5)
+@Expires({ first: true }) // removed within a minute
 @Entity('access_tokens')
 export class AccessToken {
   @PrimaryColumn('uuid', { name: 'user_id' })

@@ -34,7 +34,7 @@ describe('an access token', () => {
       exp: number;
       client_id: string;
     };
-    expect(client_id).toBe('latchkey'); // contract §5
+    expect(client_id).toBe('latchkey'); // clients are not registered
     expect([iat, exp, expiresAt, expiresIn]).toEqual([NOW, NOW + ttl, NOW + kept, ttl]);
   });
 

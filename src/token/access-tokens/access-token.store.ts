@@ -21,9 +21,9 @@ export interface Refresh {
 
 type RefreshWithClaims = Refresh & { readonly claims: UserClaims };
 
-// Checks the session and the version of the claims, and stores the token atomically. The `jti` of a token for a proof is derived
-// from the proof, so its second use on any instance conflicts and stores nothing (contract §5). Citus needs the alias `t`. It uses
-// tables of several modules (`user.sql.ts`).
+// Checks the session and the version of the claims, and stores the token atomically. The `jti` of a token for
+// a proof is derived from the proof, so its second use on any instance conflicts and stores nothing. Citus
+// needs the alias `t`. It uses tables of several modules (`user.sql.ts`).
 const STORE_ONE = {
   name: 'refresh-one',
   text: `

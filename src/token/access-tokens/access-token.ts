@@ -10,10 +10,10 @@ import { KeyRing } from '../keys/key-ring.js';
 import { signJwt } from '../keys/sign-jwt.js';
 import { tokenMembers, type Claims } from '../../user/claims.js';
 
-/** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered (contract §5). */
+/** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered. */
 const CLIENT_ID = 'latchkey';
 
-/** Claims of an access token (contract §5, RFC 9068 §2.2). Times are seconds since the epoch. */
+/** Claims of an access token (RFC 9068 §2.2). Times are seconds since the epoch. */
 export interface AccessTokenClaims extends Authentication {
   readonly iss: string;
   readonly aud: string;
@@ -70,7 +70,7 @@ export class AccessTokens {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5). */
+  /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068. */
   issue(
     { userId, sessionId, deviceId }: Session,
     { authentication, proof, claims }: TokenContent,
@@ -103,7 +103,7 @@ export class AccessTokens {
   }
 }
 
-/** Derives the `jti` from a proof: SHA-256(thumbprint, `jti` of the proof), equal on all instances (contract §5). */
+/** Derives the `jti` from a proof: SHA-256(thumbprint, `jti` of the proof), equal on all instances. */
 function jtiFor({ jkt, jti }: DpopProof): string {
   return uuidOfHash(createHash('sha256').update(jkt).update(jti).digest());
 }

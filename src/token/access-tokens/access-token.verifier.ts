@@ -48,7 +48,7 @@ interface Presented {
   readonly claims: AccessTokenClaims;
 }
 
-/** Verifies access tokens, for HTTP and sockets (contract §5). */
+/** Verifies access tokens, for HTTP and sockets. */
 @Injectable()
 export class AccessTokenVerifier {
   /** Resolves to the version of the user's claims, or to undefined for a token that is not live. */
@@ -125,7 +125,7 @@ export class AccessTokenVerifier {
         algorithms: ['ES256'],
         issuer: publicUrl,
         audience: publicUrl,
-        clockTimestamp: this.clock.now() / 1000, // no leeway (contract §5)
+        clockTimestamp: this.clock.now() / 1000, // no leeway
       });
       const claims = readClaims(payload);
       return claims && { claims, kid: header.kid };

@@ -58,7 +58,10 @@ export class Introspection {
   /** Authentication methods, as the provider reports them. */
   amr?: string[] | undefined;
 
-  /** Current claims of the user, as in an access token: six at the top level, all others in `claims` (contract §5). */
+  /**
+   * Current claims of the user, as in an access token: six at the top level, all others in `claims`
+   * (docs/guides/roles.md#in-the-token).
+   */
   roles?: string[];
 
   groups?: string[];

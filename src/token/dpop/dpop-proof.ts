@@ -20,7 +20,10 @@ export type ProofError = 'malformed' | 'forged' | 'call' | 'time';
 
 const LONGEST = 4096;
 const LONGEST_JTI = 256;
-/** Maximum age of a proof, and maximum lead of the client's clock (contract §5). */
+/**
+ * Maximum age of a proof, and maximum lead of the client's clock
+ * (docs/browser-sessions.md#proofs-without-the-sdk).
+ */
 const WINDOW_MS = 60_000;
 
 const FIELD_BYTES = 32; // of P-256 (RFC 7518 §6.2.1.2)

@@ -8,18 +8,26 @@ export type Access = 'public' | 'user' | RightsNeeded;
 export interface RightsNeeded {
   /** One of them is enough. */
   readonly rights: readonly ServiceRight[];
-  /** Whether a user with a role that grants a right may call the route (contract §9), as well as a service key. */
+  /**
+   * Whether a user with a role that grants a right may call the route (docs/administration.md#turn-it-on), as
+   * well as a service key.
+   */
   readonly orPerson: boolean;
-  /** Whether the service key may also be the password of Basic, as introspecting clients send it (contract §4, RFC 7662 §2.1). */
+  /**
+   * Whether the service key may also be the password of Basic, as introspecting clients send it (RFC 7662
+   * §2.1).
+   */
   readonly asPassword?: boolean;
 }
 
 export const ACCESS = 'latchkey:access';
 
-/** The route needs no token (spec §5.5). */
+/** The route needs no token (spec §5, 5). */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS, 'public' satisfies Access);
 
-/** The route needs `Authorization: Bearer <service key>` (contract §4) with this right (§2, SERVICE_KEYS). */
+/**
+ * The route needs `Authorization: Bearer <service key>` with this right (docs/production.md#service-keys).
+ */
 export const ServiceKeyOnly = (
   right: ServiceRight,
   { asPassword = false } = {},
@@ -28,7 +36,7 @@ export const ServiceKeyOnly = (
 
 /**
  * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE`
- * grants `support` (contract §9).
+ * grants `support`.
  */
 export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);

@@ -26,7 +26,7 @@ const away = new Error('the database is away');
 const basic = (password: string, user = 'client'): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-describe('authentication (contract §4)', () => {
+describe('authentication', () => {
   let guard: JwtGuard;
   let used: Session[];
   let counted: [limit: string, address: string | undefined][];
@@ -115,7 +115,7 @@ describe('authentication (contract §4)', () => {
   const BAD_TOKEN = '401 invalid_token Bearer error="invalid_token"';
   const TOO_LITTLE = '403 insufficient_scope Bearer error="insufficient_scope"';
 
-  // An invalid token or key counts as a failure (contract §2, RATE_LIMIT_BAD_TOKEN), a missing header does not.
+  // An invalid token or key counts as a failure (RATE_LIMIT_BAD_TOKEN), a missing header does not.
   it.each<[Route, string | undefined, answer: string, counts: boolean]>([
     ['open', undefined, 'in', false],
     ['open', 'Bearer bad', 'in', false],
@@ -253,7 +253,7 @@ describe('authentication (contract §4)', () => {
     expect(counted).toEqual([]);
   });
 
-  describe('by socket (contract §7)', () => {
+  describe('by socket', () => {
     const admit = (auth: Record<string, unknown>, authorization?: string): Promise<VerifiedToken> =>
       guard.admitHandshake(
         { auth, headers: authorization === undefined ? {} : { authorization } } as Socket['handshake'],

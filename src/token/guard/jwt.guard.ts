@@ -28,8 +28,9 @@ function readBearerToken(header = ''): string | undefined {
 }
 
 /**
- * Authenticates HTTP requests and sockets (spec §5.6). As a Nest guard it runs before every route; a route without a declaration
- * (access.ts) needs a user's access token. Nest calls no guards when a socket connects, so the gateway calls `admitHandshake`.
+ * Authenticates HTTP requests and sockets (spec §5, 6). As a Nest guard it runs before every route; a route
+ * without a declaration (access.ts) needs a user's access token. Nest calls no guards when a socket connects,
+ * so the gateway calls `admitHandshake`.
  */
 @Injectable()
 export class JwtGuard implements CanActivate {
@@ -74,7 +75,7 @@ export class JwtGuard implements CanActivate {
       // A request without the header presented no credential.
       if (error instanceof OAuthError && request.headers.authorization !== undefined) {
         if (needed) this.report(request, error, needed);
-        // Only failures count, so a limit rejects no valid token (contract §2, RATE_LIMIT).
+        // Only failures count, so a limit rejects no valid token (RATE_LIMIT_BAD_TOKEN).
         if (error.error === 'invalid_token') await this.limits.count('bad_token', request.ip);
       }
       throw error;
@@ -121,12 +122,12 @@ export class JwtGuard implements CanActivate {
   private keyOf(password: string): KeyHolder {
     const key = this.serviceKeys.find(password) ?? this.serviceKeys.find(percentDecoded(password));
     if (key) return key;
-    // No challenge for Basic (contract §4): browsers would open a password dialog.
+    // No challenge for Basic: browsers would open a password dialog.
     throw invalidToken('the password is no service key', 'Bearer');
   }
 }
 
-/** Reads the header, over HTTP the only source of a token (contract §4). */
+/** Reads the header, over HTTP the only source of a token. */
 function tokenOfRequest({ headers }: Request): string {
   const token = readBearerToken(headers.authorization);
   if (token !== undefined) return token;
@@ -136,7 +137,10 @@ function tokenOfRequest({ headers }: Request): string {
   throw invalidToken('an access token is needed, as a bearer token', 'Bearer');
 }
 
-/** Reads `auth.token`, else the header; never the query, which is logged by proxies (contract §7). */
+/**
+ * Reads `auth.token`, else the header; never the query, which is logged by proxies
+ * (docs/realtime.md#the-handshake).
+ */
 function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | undefined {
   const token = auth['token'] as unknown;
   if (token === undefined || token === null) return readBearerToken(headers.authorization);

@@ -8,7 +8,7 @@ export interface KeyHolder {
   readonly rights: ReadonlySet<ServiceRight>;
 }
 
-/** Service keys (contract §2, SERVICE_KEYS). */
+/** Service keys (docs/production.md#service-keys). */
 @Injectable()
 export class ServiceKeys {
   private readonly keys: readonly { readonly hash: Buffer; readonly holder: KeyHolder }[];

@@ -10,13 +10,13 @@ import { KeyRing, type KeyChanges } from './key-ring.js';
 import { KeyStore, readKeys, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
-/** Every instance applies a new or revoked key within a second (contract §5). */
+/** Every instance applies a new or revoked key within a second (docs/keys.md#the-life-of-a-key). */
 const READ_EVERY_MS = 500;
 const CHECK_AGE_EVERY_MS = 60_000;
 /** Tokens with an unknown key cause ten readings a second at most. */
 const KNOWN_FOR_MS = 100;
 
-/** Keys that sign access tokens. They are stored in the database, so all instances share them (contract §5). */
+/** Keys that sign access tokens. They are stored in the database, so all instances share them. */
 @Injectable()
 export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(KeyService.name);

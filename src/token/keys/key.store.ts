@@ -30,13 +30,17 @@ export function readKeys(sql: Sql): Promise<StoredKey[]> {
 /** Advisory lock; all versions of the service use the same number. */
 const LOCK = 0x6c6b_0002;
 
-/** Seconds from publication to first use (contract §5): twice the time for which clients may cache the JWKS. */
+/**
+ * Seconds from publication to first use (docs/keys.md#the-life-of-a-key): twice the time for which clients
+ * may cache the JWKS.
+ */
 const LEAD_S = 600;
-/** Seconds: 90 days (contract §5). */
+/** Seconds: 90 days. */
 const ROTATE_AFTER_S = 90 * 86_400;
 
-// Seconds after which a revocation of the signing key takes effect, within the second of contract §5. All instances, which read
-// twice a second, know both keys by then; otherwise some would reject tokens of the new key.
+// Seconds after which a revocation of the signing key takes effect, within the second of
+// docs/keys.md#the-command. All instances, which read twice a second, know both keys by then; otherwise some
+// would reject tokens of the new key.
 const SUCCESSION_S = 0.7;
 const WITHDRAWAL_S = 0.85;
 
@@ -77,7 +81,7 @@ export class KeyStore {
   }
 
   /**
-   * Makes the next key: published at once, in use ten minutes later (contract §5).
+   * Makes the next key: published at once, in use ten minutes later.
    * @returns the next key; `made` is false if it existed already
    * @throws UnreadableKey if the keys were stored with another SECRET_KEY: the service could not use the new one
    */
@@ -103,7 +107,7 @@ export class KeyStore {
   }
 
   /**
-   * Revokes a key: its tokens are rejected everywhere within a second (contract §5).
+   * Revokes a key: its tokens are rejected everywhere within a second (docs/keys.md#the-command).
    * @returns the successor, if one had to be made
    * @throws an error for an unknown key, and UnreadableKey as `rotate` does; nothing has changed then
    */

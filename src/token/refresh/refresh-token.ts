@@ -5,7 +5,7 @@ import { uuidIn } from '../../http/parameters/uuid.js';
 const PREFIX = 'lkr_'; // lets secret scanners recognise a leaked token
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
-/** Last byte of the token of a bound session (contract §5). */
+/** Last byte of the token of a bound session. */
 const BOUND = 1;
 /** Added to the last byte of a token with an authentication, if the session has a device. */
 const DEVICE = 2;
@@ -90,7 +90,10 @@ function readAuthentication(json: Buffer): Authentication | undefined {
   }
 }
 
-/** Hashes a token for the database (spec §2.2): SHA-256 of its text or, for a bound session, of thumbprint and text (contract §5). */
+/**
+ * Hashes a token for the database (spec §2.2): SHA-256 of its text or, for a bound session, of thumbprint and
+ * text.
+ */
 export function hashRefreshToken(token: string, jkt: Buffer | null = null): Buffer {
   return hash('sha256', jkt === null ? token : Buffer.concat([jkt, Buffer.from(token)]), 'buffer');
 }

@@ -31,7 +31,7 @@ export class TokenService {
 
   /**
    * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
-   * @param call is used if the session is bound to a key (contract §5)
+   * @param call is used if the session is bound to a key
    * @param originOf is called for a refusal only
    * @throws OAuthError `invalid_grant` if the token is unknown or expired, `invalid_dpop_proof` if only the proof is invalid
    */
@@ -69,7 +69,9 @@ export class TokenService {
     };
   }
 
-  /** Finds the reason of a failed refresh of a bound session, so that a successful one needs one statement (contract §5). */
+  /**
+   * Finds the reason of a failed refresh of a bound session, so that a successful one needs one statement.
+   */
   private async refusal(refreshToken: string): Promise<OAuthError> {
     if (!(await this.inspector.inspect(refreshToken))) return unknown();
     return new OAuthError(

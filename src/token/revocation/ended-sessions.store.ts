@@ -13,8 +13,9 @@ const PAGE = 1000;
 const CLAIMS_PAGE = 200;
 
 /**
- * Longest time between a sign-out, or a change of claims, and its commit: transactions of more than ten minutes are rolled back
- * (ChannelHistory.transaction). So a cursor stands for all of them up to this long before it (contract §8).
+ * Longest time between a sign-out, or a change of claims, and its commit: transactions of more than ten
+ * minutes are rolled back (ChannelHistory.transaction). So a cursor stands for all of them up to this long
+ * before it (docs/ended-sessions.md#a-reader).
  */
 const LATEST_MS = 15 * 60_000;
 

@@ -73,7 +73,7 @@ const endedText = (name: string, device: string | null = null): string =>
 const withdrawn = (kid: string): string => `event: key_revoked\ndata: {"kid":"${kid}"}\n\n`;
 const READY = 'event: ready\nid: 7-7\ndata: {}\n\n';
 
-/** Contract §8, docs/ended-sessions.md. */
+/** docs/ended-sessions.md#a-reader */
 describe('a stream of ended sessions', () => {
   let events: Events;
   let past: PastPage[];

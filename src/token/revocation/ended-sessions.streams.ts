@@ -23,8 +23,9 @@ const PIECE = 16 * 1024;
 const MOST_WAITING = 8 * 1024 * 1024;
 
 /**
- * Session revocation feed (contract §8): the streams of this instance. A new stream gets the past from the database. After that, each
- * reading of EndedSessions, twice a second, is sent to all streams, with its cursor.
+ * Session revocation feed (docs/ended-sessions.md#session-revocation-feed): the streams of this instance. A
+ * new stream gets the past from the database. After that, each reading of EndedSessions, twice a second, is
+ * sent to all streams, with its cursor.
  */
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
@@ -119,7 +120,7 @@ export class EndedSessionsController {
   }
 }
 
-/** Queue of one reader: the next piece is sent after the reader has read the one before (contract §8). */
+/** Queue of one reader: the next piece is sent after the reader has read the one before. */
 class Waiting {
   /** Whether the past was sent. */
   isReady = false;

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Events } from '../../events.js';
 import { EndedSessionStore, timeOf, type Change } from './ended-sessions.store.js';
 
-/** Every instance knows of a sign-out within a second (contract §4), without Redis. */
+/** Every instance knows of a sign-out within a second, without Redis. */
 const READ_EVERY_MS = 500;
 /** Every reading covers this time, every second one twice as much, every fourth one four times, … */
 const NARROW_MS = 5000;

@@ -9,7 +9,10 @@ const FIND = {
   text: `SELECT id_token AS "idToken" FROM refresh_tokens WHERE user_id = $1 AND session_id = $2`,
 };
 
-/** ID tokens that are kept for `id_token_hint` (contract §2, `keep_id_token`), encrypted; they end with the session. */
+/**
+ * ID tokens that are kept for `id_token_hint` (docs/providers.md#signing-out-at-the-provider), encrypted;
+ * they end with the session.
+ */
 @Injectable()
 export class IdTokens {
   private readonly logger = new Logger(IdTokens.name);

@@ -14,7 +14,7 @@ export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'session_id' })
   sessionId!: string;
 
-  /** Null: session without a device (contract §4). */
+  /** Null: session without a device. */
   @Column('uuid', { name: 'device_id', nullable: true })
   deviceId!: string | null;
 
@@ -22,16 +22,16 @@ export class RefreshToken {
   @Column('bytea', { name: 'token_hash' })
   tokenHash!: Buffer;
 
-  /** SHA-256 thumbprint (RFC 7638) of the session's key (contract §5); null: not bound. */
+  /** SHA-256 thumbprint (RFC 7638) of the session's key; null: not bound. */
   @Column('bytea', { nullable: true })
   jkt!: Buffer | null;
 
-  /** Hash of the provider and its subject, by which the provider may end the session (contract §6). */
+  /** Hash of the provider and its subject, by which the provider may end the session. */
   @Index('refresh_tokens_provider_subject', { where: 'provider_subject IS NOT NULL' })
   @Column('bytea', { name: 'provider_subject', nullable: true })
   providerSubject!: Buffer | null;
 
-  /** Hash of the provider and its session, by which the provider may end the session (contract §6). */
+  /** Hash of the provider and its session, by which the provider may end the session. */
   @Index('refresh_tokens_provider_session', { where: 'provider_session IS NOT NULL' })
   @Column('bytea', { name: 'provider_session', nullable: true })
   providerSession!: Buffer | null;
@@ -48,7 +48,7 @@ export class RefreshToken {
   @Column('timestamptz', { name: 'auth_time', nullable: true })
   authTime!: Date | null;
 
-  /** Address of the sign-in, as `AUDIT_ADDRESSES` allows (contract §9). */
+  /** Address of the sign-in, as `AUDIT_ADDRESSES` allows. */
   @Column('text', { nullable: true })
   address!: string | null;
 

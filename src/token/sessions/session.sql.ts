@@ -72,7 +72,7 @@ export function selectLivingDevices(userId: string): string {
     WHERE user_id = ${userId} AND device_id IS NOT NULL AND ${LIVING} ${BY_OPEN}`;
 }
 
-/** Live sessions that a user may have (contract §4, POST /oauth2/token). */
+/** Live sessions that a user may have (docs/security.md#database). */
 const MOST_SESSIONS = 10_000;
 
 /** Condition, made from an SQL expression: the user has MOST_SESSIONS live sessions. */
@@ -100,8 +100,9 @@ export function selectEndedSessions(userId: string): string {
 }
 
 /**
- * A signed-out session is kept until every instance has read it (contract §4), and until its last token has expired, for the feed
- * (§8): by the lifetimes of the keys, since a dump may lack the tokens (docs/production.md), and a minute for clocks.
+ * A signed-out session is kept until every instance has read it, and until its last token has expired, for
+ * the feed: by the lifetimes of the keys, since a dump may lack the tokens
+ * (docs/maintenance.md#backup-and-restore), and a minute for clocks.
  */
 const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - greatest(interval '10 minutes',
       make_interval(secs => 60 + (SELECT coalesce(max(token_ttl), 0) FROM signing_keys WHERE revoked_at IS NULL))))`;

@@ -124,7 +124,9 @@ export interface NamesAtProvider {
 /** Users that one name may have: a provider with one name for all sessions must not end all of them. */
 const MOST_USERS = 100;
 
-/** Condition on a row, from the parameters for session and subjects (contract §6, provider logout). */
+/**
+ * Condition on a row, from the parameters for session and subjects (docs/providers.md#back-channel-logout).
+ */
 const isMeant = (session: string, subjects: string): string => `
     provider_session = ${session}
     OR provider_subject = ANY (${subjects}::bytea[]) AND (${session}::bytea IS NULL OR provider_session IS NULL)`;

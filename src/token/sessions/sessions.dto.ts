@@ -1,5 +1,5 @@
 import { Expose } from 'class-transformer';
-/** A live session (contract §9). */
+/** A live session. */
 export class SessionView {
   /** UUID. */
   @Expose()
@@ -49,7 +49,7 @@ export class SessionView {
   @Expose()
   os!: string | null;
 
-  /** Whether its device has an open socket on some instance; advisory (contract §7). */
+  /** Whether its device has an open socket on some instance; advisory. */
   @Expose()
   online!: boolean;
 }

@@ -18,7 +18,10 @@ import { bundle, Pages } from '../bundle.js';
 const KEY = 'k'.repeat(32);
 const ago = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
 
-/** Application, API of another origin, service, and a real OpenID provider with people who choose who they are (contract §5, Step-up). */
+/**
+ * Application, API of another origin, service, and a real OpenID provider with people who choose who they are
+ * (docs/guides/step-up.md#in-the-page).
+ */
 inChromium('step-up', () => {
   let proxy: TamperingProxy;
   let issuer: OidcIssuer;

@@ -11,7 +11,7 @@ const RENEWAL_RETRY = 5;
 const RENEWAL_POLL = 1;
 /** A wake-up causes several events, and frames that arrived before the sleep are delivered first: they prove nothing. */
 const PROBE_DELAY = 0.5;
-/** Allows a round trip of 1 s and a slow answer (2 s, contract §3): a dead connection is replaced 4 s after a wake-up. */
+/** Allows a round trip of 1 s and a slow answer (2 s): a dead connection is replaced 4 s after a wake-up. */
 const PROBE_TIMEOUT = 3.5;
 
 /** What the main file passes. This file, which `connect()` loads, imports nothing: shared code would become a third file. */
@@ -21,7 +21,8 @@ type Given = readonly [
 ];
 
 /**
- * Keeps a connection to the user's channel (contract §7). Each connection has a fresh token, and resumes at the last offset.
+ * Keeps a connection to the user's channel. Each connection has a fresh token, and resumes at the last
+ * offset.
  * @param offset of the last event that the application has
  * @param id of that event
  */
@@ -163,7 +164,7 @@ export function openChannel(
     cancelProbe ??= after(PROBE_DELAY, () => {
       isProbed = true;
       cancelProbe = after(PROBE_TIMEOUT, () => later(0));
-      // Without a token it is rejected at no cost; an error is an answer, too (contract §7).
+      // Without a token it is rejected at no cost; an error is an answer, too.
       socket!.emit('authenticate', {}, answered);
     });
   };

@@ -234,7 +234,7 @@ it("rejects with an error of its own; what was aborted by the caller, with the c
   await expect(fetch('/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });
 
-// contract §5, Step-up (RFC 9470)
+// Step-up (RFC 9470; docs/guides/step-up.md#in-the-page)
 describe('an API that asks for a newer sign-in', () => {
   const challenge = (parameters: string): Record<string, string> => ({
     'WWW-Authenticate': `Bearer error="insufficient_user_authentication"${parameters}`,

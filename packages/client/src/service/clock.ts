@@ -1,7 +1,10 @@
 /** Milliseconds: the resolution of a `Date` header. */
 const SECOND = 1000;
 
-/** The service's time: the device's clock may be minutes off, but a proof is accepted for 60 s only (contract §5). */
+/**
+ * The service's time: the device's clock may be minutes off, but a proof is accepted for 60 s only
+ * (docs/browser-sessions.md#proofs-without-the-sdk).
+ */
 export type Clock = ReturnType<typeof makeClock>;
 
 export function makeClock() {

@@ -6,7 +6,7 @@ import type { Call } from './service.js';
 
 /** The key that a session is bound to. */
 export interface Binding {
-  /** The service's own name, the base of the address in a proof (contract §5). */
+  /** The service's own name, the base of the address in a proof. */
   readonly issuer: string;
   /** The name of the key in IndexedDB. */
   readonly key: string;
@@ -34,7 +34,8 @@ export function makePost(call: Call, keys: Keys, clock: Clock): Post {
     try {
       return await send();
     } catch (error) {
-      // The clock was wrong, which the answer has corrected, or the browser repeated the request. Retried once (contract §5).
+      // The clock was wrong, which the answer has corrected, or the browser repeated the request. Retried
+      // once (docs/browser-sessions.md#proofs-without-the-sdk).
       if ((error as LatchkeyError).code !== 'invalid_dpop_proof') throw error;
       return send();
     }

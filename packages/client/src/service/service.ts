@@ -2,7 +2,7 @@ import { LatchkeyError, noAnswer } from '../latchkey-error.js';
 import type { ServiceCall } from '../session.js';
 import { after } from './timer.js';
 
-/** Seconds; the service allows its provider 5 (contract §3). */
+/** Seconds; the service allows its provider 5. */
 const TIMEOUT = 10;
 
 /**

@@ -14,7 +14,7 @@ export type CallbackQuery = {
 
 /** Options of a sign-in. */
 export interface Asked extends SignInOptions {
-  /** Id of the only user that may sign in (contract §5, Step-up). */
+  /** Id of the only user that may sign in. */
   readonly user?: string;
 }
 
@@ -56,7 +56,7 @@ export const isBareError = (query: CallbackQuery): boolean => !!query.error && !
 /** Reports to the service, in the background: the user does not wait for it. */
 export type Report = (path: string, body: object) => void;
 
-/** Reports that a sign-in has ended in the browser, where the service does not notice it (contract §4). */
+/** Reports that a sign-in has ended in the browser, where the service does not notice it. */
 export function reportError(
   report: Report,
   state: string | undefined,

@@ -7,7 +7,7 @@ import { STYLE } from './dialog-style.js';
 const SLOW = 4000;
 /** Bounds of the height that a provider's page may ask for; CSS pixels. */
 const [MIN_HEIGHT, MAX_HEIGHT] = [160, 1600];
-/** Seconds to wait without `Retry-After`: limits are per minute (contract §2 `RATE_LIMIT`). */
+/** Seconds to wait without `Retry-After`: limits are per minute (`RATE_LIMIT`). */
 const A_MINUTE = 60;
 const RIGHT_TO_LEFT = /^(ar|he)\b/;
 /** Hosts of a page in development. */

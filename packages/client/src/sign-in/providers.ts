@@ -12,7 +12,7 @@ export type Providers = ReturnType<typeof makeProviders>;
 export function makeProviders(call: Call) {
   let known: Provider[] = [];
   let loading: Promise<Provider[]> | undefined;
-  /** The browser caches the answer for 300 s (contract §4). */
+  /** The browser caches the answer for 300 s. */
   const load = async (): Promise<Provider[]> => {
     try {
       const { providers } = await call<{ providers: Provider[] }>('GET', '/oauth2/providers');

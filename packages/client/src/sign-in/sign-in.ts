@@ -18,7 +18,7 @@ import type { SignInDialog } from './dialog.js';
 import type { Providers } from './providers.js';
 import type { SignInRequests } from './requests.js';
 
-/** Seconds for which another window may send its callback: the life of a state (contract §2 `STATE_TTL`). */
+/** Seconds for which another window may send its callback: the life of a state (`STATE_TTL`). */
 const STATE_LIFE = 600;
 
 /** A promise that the callers of `start` share. */

@@ -5,7 +5,7 @@ import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
 import type { Report } from './callback.js';
 import type { SignIn } from './sign-in.js';
 
-// After a 401 of an API: another token, or a new sign-in (contract §5, Step-up; RFC 9470). This file imports nothing: shared code
+// After a 401 of an API: another token, or a new sign-in (RFC 9470). This file imports nothing: shared code
 // would become a third file.
 
 /** Seconds. A younger token is not replaced after a 401: the API may be rejecting every token. */
@@ -36,8 +36,8 @@ export async function renew(
     if (!canAsk) throw new Error('the application asks');
     return stepUp(client, readChallenge(challenge), used);
   }
-  // A token may be withdrawn early, with the key that signed it (contract §5). An older one may have been replaced by another request
-  // or tab: then the new one is tried.
+  // A token may be withdrawn early, with the key that signed it. An older one may have been replaced by
+  // another request or tab: then the new one is tried.
   if (keeper.get()?.access_token === used && keeper.age() < YOUNG) throw new Error('the token is new');
   return refresh(used);
 }

@@ -9,7 +9,7 @@ export interface UserClaims {
   readonly [name: string]: unknown;
 }
 
-/** An access token has all others as members of `claims` (contract §5). */
+/** An access token has all others as members of `claims` (docs/guides/roles.md#in-the-token). */
 const TOP_LEVEL = /^(roles|groups|entitlements|name|email|preferred_username)$/;
 
 /** The members of an access token that the client reads. */

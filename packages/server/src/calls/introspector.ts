@@ -3,9 +3,9 @@ import type { UserClaims } from '../token/user-claims.js';
 import { InTurn } from './in-turn.js';
 import type { ServiceCalls } from './service-calls.js';
 
-/** Lifetime of an answer (contract §8), from the request. */
+/** Lifetime of an answer, from the request. */
 const COUNTS_MS = 1000;
-/** A later answer is outdated (contract §8: 3 s if network or database stall). */
+/** A later answer is outdated (3 s if network or database stall). */
 const TIMEOUT_MS = 2500;
 const MOST_ANSWERS = 10_000;
 /** Errors that say nothing about the token. */

@@ -1,6 +1,6 @@
 import { LatchkeyError } from '../latchkey-error.js';
 
-/** The right that a call needs (contract §2, `SERVICE_KEYS`). */
+/** The right that a call needs (docs/production.md#service-keys). */
 export type Right = 'read' | 'push' | 'support' | 'users';
 
 /** The service key, and the reports of its refusals. */

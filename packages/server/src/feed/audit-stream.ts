@@ -7,7 +7,7 @@ import { EventStreamParser } from './event-stream-parser.js';
 import { pauseAfter, reasonOf } from './outage.js';
 
 const PATH = '/audit/stream';
-/** The service sends something every second (contract §8). */
+/** The service sends something every second. */
 const SILENCE_MS = 10_000;
 
 /** An event of the stream. */
@@ -17,7 +17,10 @@ export interface AuditStreamEvent {
   readonly lastEventId: string;
 }
 
-/** Follows `GET /audit/stream` (contract §9), over one connection after another. The next chunk is read if the reader asks for it. */
+/**
+ * Follows `GET /audit/stream` (docs/audit.md#stream), over one connection after another. The next chunk is
+ * read if the reader asks for it.
+ */
 export class AuditStream {
   /** `Last-Event-ID` of the next connection. */
   private cursor = '';

@@ -16,7 +16,9 @@ interface Options {
   readonly warn: (message: string) => void;
 }
 
-/** Follows the session revocation feed (contract §8), over one connection after another. */
+/**
+ * Follows the session revocation feed (docs/ended-sessions.md#a-reader), over one connection after another.
+ */
 export class RevocationFeed {
   private connection = new StreamConnection();
   /** `Last-Event-ID` of the next connection; opaque. */

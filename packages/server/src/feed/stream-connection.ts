@@ -16,7 +16,7 @@ function since({ monotonic, wall }: Moment): number {
   return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
-/** The service sends something every second (contract §8). */
+/** The service sends something every second. */
 const SILENCE_MS = 2000;
 /** To connect, and between two chunks before `ready`. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -13,7 +13,7 @@ import type { TokenCalls } from './token-calls.js';
 
 const DEVICE_AGE = 400 * 86_400; // seconds; browsers keep no cookie longer (RFC 6265bis §5.5)
 
-/** Parameters of `sign-in` that the service gets (contract §4). */
+/** Parameters of `sign-in` that the service gets. */
 const PASSED = ['provider', 'login_hint', 'prompt', 'max_age', 'acr_values', 'ui_locales'];
 /** As the service has them (RFC 6749 §4.1.2.1), and those below. */
 const ERROR = /^[a-z_]{1,64}$/;

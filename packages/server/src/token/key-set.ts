@@ -3,7 +3,7 @@ import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { readText } from '../calls/service-calls.js';
 import { temporarilyUnavailable } from '../latchkey-error.js';
 
-/** The answer's cache time (contract §4). Older keys are used while new ones are fetched. */
+/** The answer's cache time. Older keys are used while new ones are fetched. */
 const FRESH_MS = 300_000;
 /** How long known keys are used while the service is unavailable. */
 const USABLE_MS = 3_600_000;

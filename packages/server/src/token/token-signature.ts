@@ -7,7 +7,7 @@ import type { UserClaims } from './user-claims.js';
 /** Characters; the service's tokens have about 600, and about 12,000 with the most claims. Node.js reads headers of 16 KiB. */
 const MAX_TOKEN = 16_384;
 
-/** Claims of a verified access token (contract §5; RFC 9068). Ids are UUIDs, times are seconds since the epoch. */
+/** Claims of a verified access token (RFC 9068). Ids are UUIDs, times are seconds since the epoch. */
 export interface Claims extends UserClaims {
   /** The user's id. */
   readonly sub: string;
@@ -38,7 +38,7 @@ export interface SignedToken {
   readonly kid: string;
 }
 
-/** Verifies everything about a token but its session (contract §5; RFC 9068 §4). */
+/** Verifies everything about a token but its session (RFC 9068 §4). */
 export class TokenSignature {
   constructor(
     private readonly keys: KeySet,
