@@ -43,7 +43,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
   method_not_allowed: { when: 'The path has other methods.', example: 'this path has other methods' },
   payload_too_large: {
-    when: 'The body is larger than 64 KiB, at public endpoints than 20 KiB.',
+    when: 'The body is larger than 64 KiB, under `/oauth2/` and for logout tokens 20 KiB.',
     example: 'the body must not be larger than 64 KiB',
   },
   unsupported_media_type: {

@@ -51,12 +51,13 @@ describe('bodies that are long to read', () => {
     ['names of numbers that collide', JSON_TYPE, `{${names((i) => `"${i << 10}":1`)}`.slice(0, SIZE)],
     ['depth', JSON_TYPE, '['.repeat(SIZE)],
     ['depth of objects', JSON_TYPE, '{"a":'.repeat(SIZE / 5)],
+    ['objects of different names', JSON_TYPE, `[${names((i) => `{"${i}":1}`)}`.slice(0, SIZE)],
     ['blanks', JSON_TYPE, ' '.repeat(SIZE)],
     [
       'one name 100 times',
       FORM_TYPE,
       Array(100)
-        .fill(`a=${'x'.repeat(640)}`)
+        .fill(`a=${'x'.repeat(190)}`)
         .join('&')
         .slice(0, SIZE),
     ],

@@ -8,7 +8,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import type { Session } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';
 import { claimsVersion } from '../../user/user.sql.js';
-import { verifyJwt } from '../keys/sign-jwt.js';
+import { readHeader, verifyJwt } from '../keys/sign-jwt.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 
 export interface VerifiedToken {
@@ -118,6 +118,7 @@ export class AccessTokenVerifier {
 
   /** @returns undefined unless one of our keys signed the token and it has not expired */
   private checkSignature(token: string): Signed | undefined {
+    if (!readHeader(token)) return undefined; // jsonwebtoken parses all of it before it looks for the key
     try {
       const { publicUrl } = this.settings;
       const { header, payload } = this.jwt.verify<{ header: { kid: string }; payload: object }>(token, {

@@ -34,12 +34,17 @@ export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
+/** Characters of an encoded header; ours have about 130. A longer one is not parsed: it may have 16 KiB of objects. */
+const LONGEST_HEADER = 256;
+
 /**
  * Returns the header of an access token, or undefined unless it has exactly `alg`, `typ` and `kid` as ours have: no `jwk`, `jku`,
  * `x5u` or `crit` (RFC 8725 §3.10), no other algorithm (§3.1), no other type of JWT (§3.11).
  */
 export function readHeader(token: string): { readonly kid: string } | undefined {
-  const encoded = token.slice(0, token.indexOf('.'));
+  const end = token.indexOf('.');
+  if (end > LONGEST_HEADER) return undefined;
+  const encoded = token.slice(0, end);
   try {
     const header = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Record<string, unknown>;
     const { alg, typ, kid } = header;
