@@ -1,6 +1,4 @@
-/**
- * The user's claims, as an access token carries them (docs/guides/roles.md#in-the-token; RFC 9068 §2.2.3).
- */
+/** The user's claims, as an access token carries them (RFC 9068 §2.2.3). */
 export interface UserClaims {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
