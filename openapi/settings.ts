@@ -51,7 +51,7 @@ function settingsPage(): string {
   const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, table('Variable', rows)]);
   const parts = [
     '# Settings',
-    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example); a value with `#` needs quotation marks). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
     'In development nothing is required. [Production](production.md#what-the-start-refuses) requires some.',
     ...sections,
     '## Providers',

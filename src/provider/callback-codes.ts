@@ -1,4 +1,4 @@
-/** Errors of a callback with which the provider works as it should, so that no setting is to blame (docs/stock-clients.md#errors). */
+/** Errors of a callback that no setting causes; clients get them (docs/stock-clients.md#errors). */
 const CODES = [
   'access_denied',
   'temporarily_unavailable', // RFC 6749 §4.1.2.1

@@ -28,7 +28,7 @@ export function refusalLine(
   return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? asked?.error, provider);
 }
 
-/** LinkedIn answers a `code_verifier` as it answers a wrong client secret (docs/errors.md#signing-in-fails-at-the-provider). */
+/** LinkedIn refuses a `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider). */
 function pkceAdvice(code: unknown, { adapter, options, variables }: ProviderSettings): string {
   const isUsed = ADAPTERS.has(adapter) && usesPkce(options, adapter === 'contract' ? 'off' : 'on');
   if (!isUsed || !CREDENTIALS.has(code)) return '';

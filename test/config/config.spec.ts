@@ -111,6 +111,40 @@ describe('.env', () => {
     expect(loadSettings({}, cwd)).toMatchObject({ port: 4000, logLevel: 'warn' });
   });
 
+  const SECRET_NAME = 'PROVIDERS_CORP_CLIENT_SECRET';
+  const CUT = 'is cut at #';
+  const OPEN = 'begins with a quotation mark that is not closed';
+  it.each<[string, string, readonly string[]]>([
+    ['a # in the value', `${SECRET_NAME}=abcdefghijklmnop#qrst`, [CUT]],
+    ['a # in a name with dots', 'providers.corp.client_secret=hunter2#x', [CUT]],
+    ['a # at its begin', `export ${SECRET_NAME}=#hunter2`, [CUT]],
+    ['a # behind a quotation mark', `${SECRET_NAME}="hunter2"#x`, [CUT]],
+    ['a # behind a colon', `${SECRET_NAME}: hunter2#x`, [CUT]],
+    ['a # in an open quotation', `${SECRET_NAME}="hunter2#x`, [CUT, OPEN]],
+    ['an open quotation', `${SECRET_NAME}='hunter2`, [OPEN]],
+    ['a setting in a quotation', `${SECRET_NAME}='hunter2\nPORT=4000\nHOST='`, ['contains another setting']],
+    ['two values', `${SECRET_NAME}=hunter2\n${SECRET_NAME}=hunter3`, ['is set twice']],
+    ['another variable', `${SECRET_NAME}=hunter2\${HOME}`, ['names another variable']],
+    ['a key of several lines', `${SECRET_NAME}="-----BEGIN\nhunter2=\nA=="`, []],
+    ['a comment', `${SECRET_NAME}=hunter2 # one`, []],
+    ['a comment instead of a value', `${SECRET_NAME}= # none`, []],
+    ['a # in a quotation', `${SECRET_NAME}='hunter2#x\${A}' # one`, []],
+    ['one value twice', `${SECRET_NAME}=hunter2\n${SECRET_NAME}="hunter2"`, []],
+    ['spaces', `${SECRET_NAME} = hunter 2 $5`, []],
+    ['a variable of another program', 'OTHER_SECRET=hunter2#x', []],
+  ])('warns of what is read otherwise than it looks: %s', (_name, text, expected) => {
+    write('.env', `${text.replaceAll('\\n', '\n')}\n`);
+    const warnings = loadSettings({}, cwd).warnings.filter((line) => line.includes('.env'));
+    expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part) as unknown));
+    for (const line of warnings) expect(line).toMatch(/^(?:PROVIDERS_CORP_|providers\.corp\.)\S+ in \.env /);
+    expect(warnings.join()).not.toMatch(/hunter|abc|qrst/);
+  });
+
+  it('has no warnings about a value that the environment replaces', () => {
+    write('.env', `${SECRET_NAME}=hunter2#x\n`);
+    expect(loadSettings({ [SECRET_NAME]: 'x' }, cwd).warnings.join()).not.toContain('.env');
+  });
+
   // `docker --env-file` keeps quotation marks; some editors replace them by typographic ones.
   it.each(['"hunter2"', '„hunter2“'])(
     'warns of a value in quotation marks, without the value: %s',

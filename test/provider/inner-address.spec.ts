@@ -11,7 +11,7 @@ const NAME = 'https://sso.example/r';
 const REDIRECT_URI = 'https://app.example/cb?a=1';
 const SERVICE = ['token_endpoint', 'userinfo_endpoint', 'jwks_uri', 'pushed_authorization_request_endpoint'];
 
-/** A provider behind a proxy with a public name that only browsers can reach (docs/providers.md#a-public-name-and-an-inner-address). */
+/** A provider with a public name that only browsers reach (docs/providers.md#a-public-name-and-an-inner-address). */
 describe('a provider with a public name and an inner address', () => {
   const proxies: Record<string, TamperingProxy> = {};
   let issuer: OidcIssuer;
@@ -113,7 +113,7 @@ describe('a provider with a public name and an inner address', () => {
     await registry
       .get(name)
       .check((line) => lines.push(line))
-      .finally(close);
+      .finally(() => void close());
     expect(lines).toEqual(expected.map((text) => expect.stringContaining(text) as unknown));
   });
 });

@@ -14,9 +14,9 @@ import type { Binaries } from './binaries.js';
 import type { SystemAccount } from './system-account.js';
 
 /**
- * Calls `use` with the programs that make a cluster here. Copies replace the installed ones in two cases: initdb passes its directory to
- * a shell in double quotes, so special characters break it; and without a server, PostgreSQL refuses an account without a name
- * (`docker run --user 12345`).
+ * Calls `use` with the programs that make a cluster here. Copies replace the installed ones in two cases:
+ * - initdb passes its directory to a shell in double quotes, so special characters break it
+ * - initdb and single-user mode refuse an account without a name (`docker run --user 12345`)
  */
 export function withInitdb(
   binaries: Binaries,
@@ -54,8 +54,8 @@ function hasName(): boolean {
 }
 
 /**
- * Lets a program take the first entry of the list instead of its account's. Both functions of the C library have the same type and
- * length of name. The name found is unused, since `-U` is given and single-user mode needs no role; a server needs none.
+ * Lets a program read the first entry of the account list instead of its own. Both functions of the C library
+ * have one type, and names of one length. The name is unused: `-U` is given, and single-user mode needs no role.
  */
 function replaceLookup(program: string): void {
   const code = readFileSync(program, 'latin1');

@@ -63,7 +63,7 @@ export class ErrorForClient extends Error {
   }
 }
 
-/** @param failure of a call of the provider; its token endpoint may answer with the codes of its callback (Entra ID) */
+/** @param failure of a call of the provider; Entra ID's token endpoint has codes of the callback as well */
 export function clientErrorOf(failure: unknown): ClientError {
   if (!(failure instanceof OAuthError)) return 'server_error';
   if (isAway(failure.cause)) return 'temporarily_unavailable';

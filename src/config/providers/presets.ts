@@ -22,6 +22,9 @@ const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 /** Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the setting `tenants`. */
 export const TENANTS_DECIDE = 'tenants_decide';
 
+/** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */
+const A_YEAR = '31536000';
+
 const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
   github: {
@@ -62,9 +65,10 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
     options: { client_assertion_audience: 'token_endpoint', claim_avatar_url: '', [TENANTS_DECIDE]: 'on' },
   },
   // https://developer.okta.com/docs/reference/api/oidc/
-  okta: { label: 'Okta', adapter: 'oidc', required: ['url'], options: {} },
+  okta: { label: 'Okta', adapter: 'oidc', required: ['url'], options: { usual_max_age: A_YEAR } },
   // https://auth0.com/docs/get-started/applications/configure-applications-with-oidc-discovery
-  auth0: { label: 'Auth0', adapter: 'oidc', required: ['url'], options: {} },
+  // https://auth0.com/docs/authenticate/login/max-age-reauthentication (auth_time)
+  auth0: { label: 'Auth0', adapter: 'oidc', required: ['url'], options: { usual_max_age: A_YEAR } },
   // https://www.keycloak.org/securing-apps/oidc-layers
   keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
   // https://docs.gitlab.com/integration/openid_connect_provider/

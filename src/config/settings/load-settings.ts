@@ -1,9 +1,8 @@
-import { parse } from 'dotenv';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { SettingErrors, fileErrorCode, quote, unreadable } from './invalid-settings.js';
+import { resolve } from 'node:path';
+import { readDotEnv } from './dot-env.js';
+import { SettingErrors, quote, unreadable } from './invalid-settings.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
-import { readSecretFiles, decodeText, readSecretFile } from '../secrets/secret-files.js';
+import { readSecretFiles, readSecretFile } from '../secrets/secret-files.js';
 import type { Settings } from './settings.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment } from './setting-row.js';
@@ -42,9 +41,10 @@ export function loadSettings(
   keptSecrets: Surroundings['keptSecrets'] = 'generated',
 ): Settings {
   const errors = new SettingErrors();
-  const fromFile = readDotEnv(cwd, errors);
+  const { variables: fromFile, warnings } = readDotEnv(cwd, env, errors);
   const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, errors);
-  const settings = parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+  const parsed = parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+  const settings = { ...parsed, warnings: [...parsed.warnings, ...warnings] };
   if (!settings.traces || env !== process.env) return settings;
   // OpenTelemetry's SDK reads its variables from the environment.
   for (const [name, value] of Object.entries(fromFile)) {
@@ -56,29 +56,4 @@ export function loadSettings(
 /** Loads the settings for a command, which generates no key. @throws as `loadSettings` */
 export function loadCommandSettings(keptSecrets: 'checked' | 'existing' | 'none'): Settings {
   return loadSettings(process.env, process.cwd(), keptSecrets);
-}
-
-function readDotEnv(cwd: string, errors: SettingErrors): Environment {
-  try {
-    const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
-    const line = lineOutside(text);
-    const problem = `has a line ${line} that is no setting (not shown, it may hold a secret)`;
-    if (line > 0) errors.add('.env', problem, 'NAME=value');
-    return parse(text);
-  } catch (error) {
-    if (fileErrorCode(error) !== 'ENOENT') errors.add('.env', unreadable(error), 'a file in UTF-8, or none');
-    return {};
-  }
-}
-
-/** An assignment as dotenv reads it. */
-const ASSIGNMENT =
-  /^\s*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
-/** A comment, or a name alone, which sets nothing. */
-const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
-
-/** Number of the first line that is neither an assignment nor a comment, or 0. dotenv skips such a line without a word. */
-function lineOutside(text: string): number {
-  const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
-  return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;
 }

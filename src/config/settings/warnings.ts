@@ -13,7 +13,10 @@ import type { Values } from './settings.js';
 type Providers = ReadonlyMap<string, ProviderVariables>;
 
 const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
-const SERVICE_NAMES = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
+/** Names of all settings but those of providers. */
+export const SERVICE_NAMES: readonly string[] = SETTINGS.flatMap(({ name, secret }) =>
+  secret ? [name, `${name}_FILE`] : [name],
+);
 // Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.
 const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
 const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];

@@ -11,8 +11,8 @@ export function namesProxy(): boolean {
 }
 
 /**
- * Whether NO_PROXY names a domain above the host of a URL. As in curl and Go, `corp.test` and `corp.test:443` cover `sso.corp.test`;
- * axios, which supports all other forms, compares such names as a whole.
+ * Whether NO_PROXY names a domain above the host of a URL. As in curl and Go, `corp.test` covers `sso.corp.test`.
+ * axios supports all other forms, but compares such names as a whole.
  */
 export function isBelowNoProxy(url: string): boolean {
   const { hostname, port, protocol } = new URL(url);

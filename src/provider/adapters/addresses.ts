@@ -12,14 +12,14 @@ const OF_THE_SERVICE = [
   'pushed_authorization_request_endpoint',
 ];
 
-/** Returns the issuer that tokens and the discovery document must name: `issuer`, or `url` if it is also the name. */
+/** Returns the issuer that tokens and the discovery document must name. */
 export function nameOf({ url = '', issuer = url }: Settings): string {
   return withoutSlash(issuer);
 }
 
 /**
- * Separates name and address (docs/providers.md#a-public-name-and-an-inner-address). Browsers are sent to the public name, the service
- * asks the inner address. An address of another host stays as announced.
+ * Separates name and address (docs/providers.md#a-public-name-and-an-inner-address). Browsers are sent to the
+ * public name, the service asks the inner address. An address of another host stays as announced.
  */
 export function reachable(provider: Settings, metadata: ServerMetadata): ServerMetadata {
   const { url = '', issuer } = provider;
@@ -37,7 +37,7 @@ export function reachable(provider: Settings, metadata: ServerMetadata): ServerM
   };
 }
 
-/** Whether the service may send secrets to an address: https, or http as the settings allow it for this issuer or this host. */
+/** Whether secrets may be sent to an address: https, or http if the issuer or `url` with this host is http. */
 export function isSafe(address: string, { url }: Settings, issuer: string): boolean {
   const { protocol, origin } = parseUrl(address) ?? {};
   if (protocol === 'https:') return true;

@@ -4,6 +4,7 @@ import { jwtVerify } from 'jose';
 import type { ServerMetadata } from 'openid-client';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
 import { makeSigningKey, reissue } from '../../../test/support/signing-key.js';
+import { withPreset } from '../../config/providers/presets.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity, UserRequest } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
@@ -177,6 +178,19 @@ describe('the adapter oidc', () => {
       scope: 'openid profile email',
     });
     expect(url.searchParams.getAll('prompt')).toHaveLength(1);
+  });
+
+  // Auth0 and Okta: an ID token has auth_time if max_age is sent (docs/guides/step-up.md#from-the-provider).
+  it.each<[string, Record<string, string>, Record<string, string>, string | null]>([
+    ['of the preset', {}, {}, '31536000'],
+    ['of the settings', { authorize_params: 'max_age=60' }, {}, '60'],
+    ['of the client', { authorize_params: 'max_age=60' }, { max_age: '0' }, '0'],
+    ['none without a preset', { adapter: 'oidc' }, {}, null],
+  ])('sends the max_age %s', async (_name, { adapter: product = 'auth0', ...options }, params, expected) => {
+    const settings = withPreset({ ...stub.settings({ options }), adapter: product });
+    const request = { state: 's', redirectUri: REDIRECT_URI, params };
+    const { url } = (await adapter.authorizationUrl(settings, request)) as { url: URL };
+    expect(url.searchParams.get('max_age')).toBe(expected);
   });
 
   it.each([

@@ -55,7 +55,9 @@ export class OidcAdapter implements ProviderAdapter {
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
     const { response_mode: responseMode = 'query', scope = 'openid profile email' } = provider.options;
+    const { usual_max_age: usualAge } = provider.options; // of a preset; not required of the ID token
     const parameters = {
+      ...(usualAge !== undefined && { max_age: usualAge }),
       ...staticParams(provider.options),
       ...params,
       redirect_uri: redirectUri,

@@ -74,7 +74,7 @@ export class ProviderHttp implements OnApplicationShutdown {
   }
 }
 
-/** axios with its own adapter, which supports ports, wildcards and networks of NO_PROXY (undici does not, docs/benchmark.md). */
+/** axios with its own adapter, which supports ports, wildcards and networks of NO_PROXY; undici does not. */
 function axiosThroughProxy(): { http: Axios; close: () => void } {
   const keepAlive = { keepAlive: true, timeout: 4000 }; // less than a usual server, as in undici-adapter.ts
   const [httpAgent, httpsAgent] = [new HttpAgent(keepAlive), new HttpsAgent(keepAlive)];
