@@ -5,6 +5,7 @@
 //   providers.corp.url=https://login.corp.example           # the issuer
 //   providers.corp.client_id=latchkey
 //   providers.corp.client_secret=…
+//   providers.corp.claims=groups=groups
 //   providers.corp.groups_url=https://directory.corp.example/me/groups    # answers {"groups": [{"name": "staff"}]}
 import { OidcAdapter } from 'latchkey/adapter';
 

@@ -20,7 +20,7 @@ describe('sign-ins in the audit trail', () => {
     [provider, openId] = await Promise.all([StubProvider.start(), OpenIdStub.start()]);
     service = await startTestService({
       ...providersEnv({
-        stub: { url: provider.url },
+        stub: { url: provider.url, claims: 'roles=claims.roles' },
         corp: { url: openId.url, adapter: 'oidc', nonce: 'off' },
       }),
       REDIRECT_URIS: REDIRECT_URI,

@@ -81,7 +81,7 @@ describe('check-provider of a configured provider', () => {
       email_verified: false,
       picture: 'ftp://corp.example/ada.png',
       groups: ['staff'],
-      realm: { roles: { admin: true } },
+      realm: { roles: { admin: 'yes' } },
       locale: 'en',
     };
     const { code, stdout } = await check(
@@ -106,7 +106,7 @@ describe('check-provider of a configured provider', () => {
       line('kept', 'groups', '\\["staff"\\]: as claim groups'),
       line('dropped', 'email', '"ada@corp\\.example": the provider calls it unverified'),
       line('dropped', 'picture', '.*: is not an http\\(s\\) URL of at most 2048 characters'),
-      line('dropped', 'realm', '.*: is not a list of texts'),
+      line('dropped', 'realm', '.*: is no list of texts, but an object: .*'),
       line('dropped', 'plan', 'the provider did not send it'),
       line('dropped', 'locale', '"en": no setting names it'),
       line('dropped', 'exp', '\\d+: of the protocol: validated, not kept'),
@@ -164,7 +164,7 @@ describe('check-provider of a configured provider', () => {
   });
 
   it('uses an adapter of an integrator: the example that adds the groups of a directory', async () => {
-    const example = corp({ adapter: EXAMPLE, groups_url: `${issuer.url}/groups`, claims: 'name=name' });
+    const example = corp({ adapter: EXAMPLE, groups_url: `${issuer.url}/groups`, claims: 'name=name,groups=groups' });
     issuer.claims = { name: 'Ada' };
     issuer.said = { '/groups': [200, '{"groups":[{"name":"staff"},{"name":"board"}]}'] };
     const { code, stdout } = await check(example, 'corp');

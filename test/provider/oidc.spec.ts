@@ -229,7 +229,7 @@ describe('the adapter oidc', () => {
       [
         'a key that the provider does not have',
         () => inIdToken({}, { kid: 'x' }, makeSigningKey('x')),
-        'no applicable keys',
+        'no applicable key found',
       ],
       [
         'alg none',
@@ -239,7 +239,7 @@ describe('the adapter oidc', () => {
       ['alg HS256', () => inIdToken({}, { alg: 'HS256' }), 'it signs ID tokens in a way'],
       ['an ID token that is not a JWT', () => idToken(() => 'x.y.z'), 'failed to parse JWT'],
       ['no ID token', () => idToken(() => undefined), 'no ID token'],
-      ['no keys', () => (path) => (path === '/jwks' ? { keys: [] } : undefined), 'no applicable keys'],
+      ['no keys', () => (path) => (path === '/jwks' ? { keys: [] } : undefined), 'no applicable key found'],
       ['a user id that is too long', () => inIdToken({ sub: 'x'.repeat(256) }), 'no usable provider_user_id'],
     ])('%s', async (name, tamper, reason) => {
       const posted = await callback('mallory');
