@@ -18,8 +18,6 @@ const SPECS: Readonly<Record<string, string>> = {
   'kill-points': 'lab/kill-points',
   model: 'lab/model/',
   storm: 'lab/storm/',
-  soak: 'lab/soak',
-  claims: 'lab/claims/',
 };
 const USAGE = `npm run lab -- <experiment> [options]
   bench        speed beside floors; takes the options of npm run bench

@@ -17,12 +17,6 @@ export interface Options {
   readonly only: readonly Only[] | undefined;
   /** Whether the users of W1 have claims. */
   readonly claims: boolean;
-  /** How many instances on one database, in place of floors. */
-  readonly instances: readonly number[] | undefined;
-  /** A grown database beside a small one, in place of floors. */
-  readonly growth: boolean;
-  /** Events of the grown database. */
-  readonly auditRows: number;
   /** Refresh tokens in the table. */
   readonly sessions: number;
   readonly rounds: number;
@@ -36,9 +30,6 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench:peers -- [options]   against other services
-npm run bench -- --instances 1,2,4 several instances on one database
-npm run bench -- --growth          a grown database beside a small one
-  --audit-rows 1000000     of the grown database, which has a user for ten sessions
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
@@ -60,9 +51,6 @@ export function parseOptions(args: readonly string[]): Options {
     options: {
       peers: { type: 'boolean', default: false },
       claims: { type: 'boolean', default: false },
-      instances: { type: 'string' },
-      growth: { type: 'boolean', default: false },
-      'audit-rows': { type: 'string', default: '1000000' },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -75,9 +63,6 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     peers: values.peers,
     claims: values.claims,
-    instances: values.instances?.split(',').map((one) => positive('--instances', one)),
-    growth: values.growth,
-    auditRows: positive('--audit-rows', values['audit-rows']),
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

@@ -12,7 +12,7 @@ import { printSockets, socketSpeedsOf } from './report.js';
 import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-export const SOCKETS_A_USER = 20;
+const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 
 interface SocketTarget extends Measured {
@@ -74,7 +74,7 @@ async function turn(
 }
 
 /** The first users of the stub provider, each on a device. */
-export function signInUsers(port: number, count: number): Promise<User[]> {
+function signInUsers(port: number, count: number): Promise<User[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
 }
 

@@ -1,4 +1,6 @@
 import type { Answered, Calls } from './calls.js';
+import { LatchkeyError, type Verifier } from '../../packages/server/src/index.js';
+import { claimsWith, numberOf, verifiedNumberOf } from './claims.js';
 import { claimsOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
 import type { Issued, Push, SignOut } from './operation.js';
 import type { Recorder } from './recorder.js';
@@ -9,6 +11,8 @@ export interface Shared {
   readonly recorder: Recorder;
   readonly ledger: Ledger;
   readonly serviceKey: string;
+  /** Of two APIs: one calls the first instance, the other the second. */
+  readonly verifiers: readonly Verifier[];
 }
 
 export class Client {
@@ -43,7 +47,7 @@ export class Client {
     const [token, issued] = issuedBy(answer);
     this.record({ ...call, user, issued });
     const refreshToken = answer.body['refresh_token'] as string;
-    const session = { id: issued.session, user, device, refreshToken, token };
+    const session = { id: issued.session, user, device, refreshToken, first: token, token };
     this.shared.ledger.add(session);
     return session;
   }
@@ -65,9 +69,55 @@ export class Client {
 
   async use(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
     const answer = await this.shared.calls.ask(instance, '/me', { bearer: text });
-    const user = answer.outcome === 'ok' ? { user: answer.body['user_id'] as string } : {};
-    this.record({ kind: 'use', ...this.of(answer), token: name, ...user });
+    const seen =
+      answer.outcome === 'ok'
+        ? { user: answer.body['user_id'] as string, claims: numberOf(answer.body) }
+        : {};
+    this.record({ kind: 'use', ...this.of(answer), token: name, ...seen });
     return answer.outcome;
+  }
+
+  async introspect(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
+    const { calls, serviceKey: bearer } = this.shared;
+    const asked = { method: 'POST', bearer, body: { token: text } } as const;
+    const answer = await calls.ask(instance, '/oauth2/introspect', asked);
+    const call = { kind: 'introspect', ...this.of(answer), token: name } as const;
+    const { active, sub } = answer.body as { active?: boolean; sub?: string };
+    if (active === true) this.record({ ...call, user: sub!, claims: numberOf(answer.body) });
+    else if (answer.outcome !== 'ok') this.record(call);
+    else this.record({ ...call, outcome: 'refused', error: 'inactive' });
+    return active === false ? 'refused' : answer.outcome;
+  }
+
+  /** What an API does with the token of a request. @param api place of its verifier */
+  async verify(api: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
+    const call = {
+      kind: 'verify',
+      client: this.name,
+      instance: api,
+      token: name,
+      begun: performance.now(),
+    } as const;
+    try {
+      const claims = await this.shared.verifiers[api]!.verify(text);
+      const seen = { user: claims.sub, claims: verifiedNumberOf(claims) };
+      this.record({ ...call, ended: performance.now(), outcome: 'ok', ...seen });
+      return 'ok';
+    } catch (error) {
+      if (!(error instanceof LatchkeyError)) throw error;
+      const { status, code } = error;
+      const outcome = status === 401 ? 'refused' : 'unknown';
+      this.record({ ...call, ended: performance.now(), outcome, status, error: code });
+      return outcome;
+    }
+  }
+
+  async setClaims(instance: number, user: string): Promise<void> {
+    const { calls, serviceKey: bearer, ledger } = this.shared;
+    const claims = ledger.number();
+    const asked = { method: 'PUT', bearer, body: { claims: claimsWith(claims) } } as const;
+    const answer = await calls.ask(instance, `/users/${user}/claims`, asked);
+    this.record({ kind: 'claims', ...this.of(answer), user, claims });
   }
 
   /** `POST /sign-out`. */
@@ -159,10 +209,10 @@ export class Client {
 
 function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   const text = body['access_token'] as string;
-  const { name, holder } = claimsOf(text);
+  const { name, holder, claims } = claimsOf(text);
   return [
     { name, text },
-    { ...name, ...holder, expiresIn: body['expires_in'] as number },
+    { ...name, ...holder, claims, expiresIn: body['expires_in'] as number },
   ];
 }
 

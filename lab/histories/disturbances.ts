@@ -6,8 +6,15 @@ const OF_ALL = new Set(['postgres-killed', 'postgres-frozen', 'failover']);
 const OF_ONE = /^(database|service)-/;
 /** While these last, clients of the instance that they name do not see what it does. */
 const OF_CLIENTS = /^clients-/;
-/** These befall the instance that they name, and no other. */
-const OF_TARGET = /^(database|service|clients)-|^redis-cut$/;
+/** These concern the instance that they name, and no other; `feed-cut` concerns a verifier, and no instance. */
+const OF_TARGET = /^(database|service|clients|feed)-|^redis-cut$/;
+
+/** Milliseconds within which all instances and readers know of a sign-out, a revoked key or new claims (docs/how-it-works.md). */
+export const CALM_MS = 1000;
+/** The same if network or database stall. */
+export const STALLED_MS = 3000;
+/** Milliseconds after a fault within which its consequences may last: the first success, notifications that a look replaces. */
+export const RECOVERY_MS = 3000;
 
 type Span = Pick<FaultEntry, 'begun' | 'ended'>;
 
@@ -22,17 +29,40 @@ export class Disturbances {
     this.stalls = entries.filter((entry) => entry.kind === 'stall');
   }
 
+  /** By when an end or a change is known to a reader that notices a stall itself, whatever the fault: the verifier in an API. */
+  knownAt(since: number): number {
+    return this.isCalm(since)
+      ? since + CALM_MS
+      : since + STALLED_MS + this.stalled(since, since + STALLED_MS);
+  }
+
+  /** By when it is known to those that wait until the fault is over: @param instance undefined: any fault counts */
+  knownAfterFaultsAt(since: number, instance?: number): number {
+    if (this.isCalm(since, instance)) return since + CALM_MS;
+    return instance === undefined
+      ? after(this.seenAt(undefined), since, STALLED_MS)
+      : this.dueAt(instance, since, STALLED_MS, 'clients');
+  }
+
+  /** Whether no fault and no pause is within the second after a moment, or shortly before it. */
+  isCalm(since: number, instance?: number): boolean {
+    return !this.overlap({ begun: since, ended: since + CALM_MS }, RECOVERY_MS, instance);
+  }
+
+  /** Milliseconds of a time in which the machine stood still. */
+  private stalled(from: number, to: number): number {
+    return this.stalls.reduce(
+      (sum, { begun, ended }) => sum + Math.max(0, Math.min(ended, to) - Math.max(begun, from)),
+      0,
+    );
+  }
+
   /**
    * When an instance has had so many milliseconds undisturbed since a moment.
    * @param seenBy whether what counts is what clients see, or what the instance does
    */
   dueAt(instance: number, since: number, ms: number, seenBy: 'instance' | 'clients' = 'instance'): number {
-    let start = since;
-    for (const { begun, ended } of this.spansOf(instance, seenBy)) {
-      if (begun > start + ms) break;
-      start = Math.max(start, ended);
-    }
-    return start + ms;
+    return after(this.spansOf(instance, seenBy), since, ms);
   }
 
   /**
@@ -55,7 +85,7 @@ export class Disturbances {
     if (known) return known;
     const concerns = ({ fault, target }: FaultEntry): boolean =>
       instance === undefined || !OF_TARGET.test(fault) || isTarget(target, instance);
-    const spans = [...this.faults.filter(concerns), ...this.stalls];
+    const spans = [...this.faults.filter(concerns), ...this.stalls].toSorted((a, b) => a.begun - b.begun);
     this.seen.set(instance, spans);
     return spans;
   }
@@ -74,6 +104,16 @@ export class Disturbances {
     this.spans.set(key, spans);
     return spans;
   }
+}
+
+/** When so many milliseconds have passed since a moment without one of the spans, which are in order. */
+function after(spans: readonly Span[], since: number, ms: number): number {
+  let start = since;
+  for (const { begun, ended } of spans) {
+    if (begun > start + ms) break;
+    start = Math.max(start, ended);
+  }
+  return start + ms;
 }
 
 /** Instances are called `instance 1`, `instance 2`, … (World). */

@@ -2,7 +2,7 @@ import type { FaultName } from '../world/faults.js';
 import type { Random } from '../../test/support/random.js';
 
 const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
-  'service-killed': 100, // another 100 are at points inside an exchange (kill-points.spec.ts)
+  'service-killed': 100, // those at points inside an exchange: kill-points.spec.ts
   'service-frozen': 8,
   'service-stopped': 8,
   'postgres-killed': 50,
@@ -15,6 +15,7 @@ const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
   'database-delayed': 8,
   'database-dropped-one-way': 8,
   'clients-cut': 8,
+  'feed-cut': 20,
   'redis-killed': 6,
   'redis-frozen': 6,
   'redis-cut': 30,

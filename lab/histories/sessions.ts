@@ -1,11 +1,8 @@
-import type { Disturbances } from './disturbances.js';
+import { CALM_MS, type Disturbances } from './disturbances.js';
 import { addTo, placeAfter } from './groups.js';
 import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
 
 const LATE_MS = 30_000;
-
-/** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
-export const BOUND_MS = 1000;
 
 /** The last moment at which a call can have taken effect. */
 export function latestEffect(call: SignOut | SignIn, disturbances: Disturbances): number {
@@ -63,7 +60,7 @@ export class Sessions {
       // One that is not certain has not, if the session was alive after the last moment at which it could have taken effect.
       (ender) =>
         ender.begun <= by &&
-        (ender === life.ended || life.lastAlive <= latestEffect(ender, this.disturbances) + BOUND_MS),
+        (ender === life.ended || life.lastAlive <= latestEffect(ender, this.disturbances) + CALM_MS),
     );
   }
 
@@ -126,6 +123,7 @@ function covers({ scope, user, session, device }: SignOut, signIn: SignIn): bool
 /** The session for which a call was accepted, if it was. */
 function acceptedSession(entry: HistoryEntry): string | undefined {
   if (entry.kind === 'refresh') return entry.outcome === 'ok' ? entry.session : undefined;
+  if (entry.kind === 'verify') return undefined; // an API may not know of the end yet
   const call = tokenCall(entry);
   return call?.outcome === 'ok' ? call.token.session : undefined;
 }
@@ -137,9 +135,9 @@ export type TokenCall = (
   readonly token: NonNullable<SignOut['token']>;
 };
 
+const WITH_TOKEN = new Set<string>(['use', 'introspect', 'verify', 'connect', 'rename', 'sign-out']);
+
 /** The entry, if it is a call with an access token. */
 export function tokenCall(entry: HistoryEntry): TokenCall | undefined {
-  const isOne =
-    entry.kind === 'use' || entry.kind === 'connect' || entry.kind === 'rename' || entry.kind === 'sign-out';
-  return isOne && entry.token ? (entry as TokenCall) : undefined;
+  return WITH_TOKEN.has(entry.kind) && 'token' in entry ? (entry as TokenCall) : undefined;
 }

@@ -12,9 +12,8 @@ export interface Call {
   isOver(): boolean;
 }
 
-/** @param more headers */
-export function post(url: string, body: object, more: Record<string, string> = {}): Call {
-  const headers = { 'Content-Type': 'application/json', ...more };
+export function post(url: string, body: object): Call {
+  const headers = { 'Content-Type': 'application/json' };
   const call = request(url, { method: 'POST', agent: false, headers });
   let over = false;
   const answer = new Promise<CallAnswer | undefined>((resolve) => {

@@ -23,15 +23,10 @@ export function inRounds(points: readonly KillPoint[]): KillPoint[][] {
 /**
  * Brings a request to each of some points, one after the other, and kills the service there. A request that was answered or given
  * up meanwhile shows nothing: on a busy machine those that stand at their points may stand there for longer than a second.
- * @param killed is called when the service is dead, and has been started again when it resolves
  * @returns the points that were missed
  * @throws what was found that is not allowed, with the name of the point
  */
-export async function killAt(
-  points: readonly KillPoint[],
-  scene: Scene,
-  killed: () => Promise<void> = async () => undefined,
-): Promise<KillPoint[]> {
+export async function killAt(points: readonly KillPoint[], scene: Scene): Promise<KillPoint[]> {
   const { victim, world } = scene;
   const attempts: (Attempt & { readonly point: KillPoint; readonly isThere: boolean })[] = [];
   const prepared: [KillPoint, () => Attempt][] = [];
@@ -48,7 +43,6 @@ export async function killAt(
   await victim.end('SIGKILL');
   for (const attempt of standing) await named(attempt.point, attempt.settle());
   await Promise.all([victim.clients.restore(), victim.database.restore()]);
-  await killed();
   await victim.start();
   for (const attempt of standing) await named(attempt.point, attempt.judge());
   world.provider.reset();
