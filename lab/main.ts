@@ -16,20 +16,16 @@ const JEST = [
 const SPECS: Readonly<Record<string, string>> = {
   histories: 'lab/histories/',
   'kill-points': 'lab/kill-points',
-  model: 'lab/model/',
-  storm: 'lab/storm/',
+  time: 'lab/time/',
 };
 const USAGE = `npm run lab -- <experiment> [options]
+  histories    recorded histories of three instances under faults, checked; in the short form also planted faults
+  kill-points  the service is killed at named points inside a sign-in
+  time         random calls around each moment at which something expires, compared with a model
   bench        speed beside floors; takes the options of npm run bench
-  histories    recorded histories of three instances under faults, checked
-  claims       changes of claims under faults, and how late each is seen; planted faults
-  kill-points  the service is killed at named points inside its requests
-  model        random sequences on two instances, compared with a model
-  storm        the browser SDK in three tabs under random trouble
-  soak         two instances under load; memory, rows and files at the end
-  --minutes N  a long run; without it the short form, two minutes at most
+  --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
-  --out FILE   histories, claims: JSON lines {client, op, key, value, start, end, ok}`;
+  --out FILE   histories: JSON lines {client, op, key, scope, value, start, end, ok}`;
 
 const [experiment = '', ...rest] = process.argv.slice(2);
 const args = argumentsOf(experiment, rest);

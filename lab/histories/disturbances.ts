@@ -49,10 +49,11 @@ export class Disturbances {
     return !this.overlap({ begun: since, ended: since + CALM_MS }, RECOVERY_MS, instance);
   }
 
-  /** Milliseconds of a time in which the machine stood still. */
+  /** Milliseconds of a time in which processes paused, and the verifiers with them. */
   private stalled(from: number, to: number): number {
     return this.stalls.reduce(
-      (sum, { begun, ended }) => sum + Math.max(0, Math.min(ended, to) - Math.max(begun, from)),
+      (sum, { of, begun, ended }) =>
+        of === 'a commit' ? sum : sum + Math.max(0, Math.min(ended, to) - Math.max(begun, from)),
       0,
     );
   }
