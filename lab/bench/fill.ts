@@ -60,16 +60,6 @@ export async function fillUsers(admin: Client): Promise<void> {
   await admin.query('VACUUM (ANALYZE) users');
 }
 
-/** Gives claims to the users of all sessions. */
-export async function fillClaims(admin: Client): Promise<void> {
-  await admin.query(
-    `INSERT INTO users (user_id, provider, provider_user_id, application_claims, claims, claims_version)
-     SELECT user_id, $1, user_id::text, $2, $2, 1 FROM refresh_tokens`,
-    [PROVIDER, JSON.stringify({ roles: ['admin'], groups: ['staff'], plan: 'pro' })],
-  );
-  await admin.query('VACUUM (ANALYZE) users');
-}
-
 /** Inserts those who sign in, with their devices. */
 async function insertUsers(admin: Client): Promise<void> {
   const numbers = [...Array(SIGN_IN_USERS).keys()];

@@ -57,11 +57,10 @@ async function turn(
 ): Promise<SocketTurn> {
   const clientsDo = (order: SocketsOrder) => ask<SocketsResult>(clients, order);
   const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) });
-  const ports = [port];
   const before = now();
-  const opened = await clientsDo({ do: 'connect', protocol, ports, users, each: SOCKETS_A_USER });
+  const opened = await clientsDo({ do: 'connect', protocol, port, users, each: SOCKETS_A_USER });
   const between = now();
-  const pushed = await clientsDo({ do: 'push', ports, ttl: 0, milliseconds: seconds * 1000 });
+  const pushed = await clientsDo({ do: 'push', port, milliseconds: seconds * 1000 });
   const after = now();
   await clientsDo({ do: 'close' });
   return {

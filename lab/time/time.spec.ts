@@ -6,7 +6,7 @@ import { Instances, SERVICE_KEY, type Answer } from './instances.js';
 import { Specification } from './specification.js';
 
 const { minutes, seed } = options;
-const STEPS = 1200;
+const STEPS = 3000;
 const WEIGHTS = {
   signIn: 6,
   begin: 2,
@@ -56,7 +56,7 @@ describe('what ends by time', () => {
       await begin();
       await exchange(0);
     },
-    exchange: () => exchange(random.below(4)),
+    exchange: () => exchange(random.below(5)),
     async refresh() {
       const session = newest(model.sessions, 6);
       if (!session) return;
@@ -123,9 +123,9 @@ describe('what ends by time', () => {
     model.began(body['state'] as string);
   }
 
-  /** @param place of the state, counted from the newest: also of one that is used or expired */
+  /** @param place 0: the newest state; else of the states that were not used, also of one that has expired, counted from the newest */
   async function exchange(place: number): Promise<void> {
-    const state = model.states.at(-1 - place);
+    const state = place === 0 ? model.states.at(-1) : unused(place);
     if (!state) return;
     const answer = await call('POST', '/oauth2/token', undefined, { state: state.state, code: randomUUID() });
     if (!model.isFresh(state)) return expectRefusal(answer, 'invalid_grant');
@@ -133,6 +133,10 @@ describe('what ends by time', () => {
     expect(answer.status).toBe(200);
     const { refresh_token, user_id, access_token } = answer.body as Record<string, string>;
     expectToken(model.signedIn(refresh_token!, user_id!), access_token!);
+  }
+
+  function unused(place: number): (typeof model.states)[0] | undefined {
+    return model.states.filter(({ used }) => !used).at(-place);
   }
 
   function expectToken(session: (typeof model.sessions)[0], text: string): void {
