@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const NODE = process.execPath;
 const JEST = [
   '--experimental-vm-modules',
   '--no-warnings',
@@ -33,7 +32,7 @@ if (!args) {
   console.error(USAGE);
   process.exit(2);
 }
-const child = spawn(NODE, args.words, { stdio: 'inherit', env: { ...process.env, ...args.env } });
+const child = spawn(process.execPath, args.words, { stdio: 'inherit', env: { ...process.env, ...args.env } });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 const [code] = (await once(child, 'exit')) as [number | null];
 process.exitCode = code ?? 1;
@@ -46,13 +45,9 @@ function argumentsOf(name: string, more: string[]): { words: string[]; env?: Nod
     args: more,
     options: { minutes: { type: 'string' }, seed: { type: 'string' }, out: { type: 'string' } },
   });
-  const numbers = [values.minutes, values.seed].filter((text) => text !== undefined).map(Number);
-  if (!numbers.every((number) => number > 0)) return undefined;
-  const options = {
-    ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
-    ...(values.seed !== undefined && { seed: Number(values.seed) }),
-    ...(values.out !== undefined && { out: resolve(values.out) }),
-  };
+  const [minutes, seed] = [values.minutes, values.seed].map((text) => text && Number(text));
+  if (minutes === 0 || seed === 0 || [minutes, seed].some(Number.isNaN)) return undefined;
+  const options = { minutes, seed, out: values.out && resolve(values.out) };
   const env = { LAB: JSON.stringify(options), CI: '1' }; // nothing is skipped because a program is missing
   return { words: [...JEST, spec], env };
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Client } from 'pg';
 import type { Options } from './options.js';
-import type { Footprint, Speed } from './peers/results.js';
+import type { Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
 /** Of the machine: the bench may bind its processes to some of them later. */
@@ -73,16 +73,6 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
     median(turns, 'messageCpu').toFixed(1),
   ]);
   print([head, ...rows]);
-}
-
-export function printFootprints(footprints: readonly Footprint[]): void {
-  const rows = footprints.map(({ target, startSeconds, idleMiB, installedMiB }) => [
-    target,
-    startSeconds.toFixed(1),
-    idleMiB.toFixed(0),
-    installedMiB.toFixed(0),
-  ]);
-  print([['before the first request', 'start s', 'idle MiB', 'installed MiB'], ...rows]);
 }
 
 /** Rows of the file of results, with ratios to Latchkey. */

@@ -15,6 +15,9 @@ export interface Shared {
   readonly verifiers: readonly Verifier[];
 }
 
+/** A state is a secret: 64 of its 256 bits name it well enough. */
+const SHORT = 16;
+
 export class Client {
   constructor(
     private readonly shared: Shared,
@@ -24,7 +27,7 @@ export class Client {
   async authorize(instance: number): Promise<string | undefined> {
     const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
     const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
-    const known = state === undefined ? {} : { state: short(state) };
+    const known = state === undefined ? {} : { state: state.slice(0, SHORT) };
     this.record({ kind: 'authorize', ...this.of(answer), ...known });
     return state;
   }
@@ -38,7 +41,7 @@ export class Client {
   ): Promise<HeldSession | Exclude<Answered['outcome'], 'ok'>> {
     const body = { code, state, ...(device !== null && { device_id: device }) };
     const answer = await this.shared.calls.ask(instance, '/oauth2/token', { method: 'POST', body });
-    const call = { kind: 'sign-in', ...this.of(answer), state: short(state), code, device } as const;
+    const call = { kind: 'sign-in', ...this.of(answer), state: state.slice(0, SHORT), code, device } as const;
     if (answer.outcome !== 'ok') {
       this.record(call);
       return answer.outcome;
@@ -214,9 +217,4 @@ function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
     { name, text },
     { ...name, ...holder, claims, expiresIn: body['expires_in'] as number },
   ];
-}
-
-/** A state is a secret: 64 of its 256 bits name it well enough. */
-function short(state: string): string {
-  return state.slice(0, 16);
 }

@@ -51,9 +51,8 @@ export class FeedReader {
       void opening.then((late) => late.close()).catch(() => undefined);
       return;
     }
-    let [isOver, last, readings, life] = [false, performance.now(), 0, 0];
-    void stream.ended.then(() => (isOver = true));
-    while (!isOver && !this.stopped && performance.now() - last < SILENCE_MS) {
+    let [last, readings, life] = [performance.now(), 0, 0];
+    while (!stream.response.closed && !this.stopped && performance.now() - last < SILENCE_MS) {
       const events = stream.events.splice(0);
       if (events.length > 0 || stream.readings.length > readings || stream.signsOfLife > life)
         last = performance.now();

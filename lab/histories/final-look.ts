@@ -13,13 +13,6 @@ const DRAINED_WITHIN_MS = 30_000;
 /** By so many milliseconds the machine's clock may have gone wrong in a run. */
 const DRIFT_MS = 50;
 
-interface Carried {
-  readonly n?: string;
-  readonly claims?: object;
-  readonly device_id?: string;
-  readonly device_name?: string | null;
-}
-
 interface Row {
   readonly user_id: string;
   readonly event_offset: string;
@@ -53,7 +46,7 @@ async function readStored(databaseUrl: string, { ledger, recorder: { epoch } }: 
   const ended = performance.now();
   const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
-    const carried = JSON.parse(data) as Carried;
+    const carried = JSON.parse(data) as Record<'n' | 'device_id' | 'device_name', string | undefined>;
     const { n, device_id, device_name } = carried;
     return {
       kind: 'stored',
@@ -64,7 +57,7 @@ async function readStored(databaseUrl: string, { ledger, recorder: { epoch } }: 
       offset: Number(event_offset),
       ...(isSteady && { at: sent_at.getTime() - epoch }),
       ...(n !== undefined && { n }),
-      ...(event === 'claims.changed' && { claims: numberOf({ ...carried }) }),
+      ...(event === 'claims.changed' && { claims: numberOf(carried) }),
       ...(event === 'device.renamed' && device_name && { name: device_name }),
       ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),
       begun,

@@ -32,7 +32,7 @@ const SHORT: RunOptions = {
   seconds: 40,
   level: 8,
 };
-const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, faults: [], seconds: 6, level: 0 };
+const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, seconds: 6, level: 0 };
 
 /** One half of a long run, with Redis or without; its last quarter is without faults. */
 function long(duration: number, redis: boolean): RunOptions {
@@ -110,7 +110,12 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       const recorder = new Recorder(join(CACHE, 'history-planted.jsonl'));
       plant.spy?.();
       try {
-        await runHistory(world, recorder, { ...PLANTED, ...plant.options, seed: seed + 1 + i }, plant);
+        await runHistory(
+          world,
+          recorder,
+          { ...PLANTED, faults: plant.faults ?? [], seed: seed + 1 + i },
+          plant,
+        );
       } finally {
         await recorder.close();
       }

@@ -1,8 +1,10 @@
+import type { Fault } from '../world/faults.js';
+
 /**
  * What a history consists of, one JSON object a line. All times are milliseconds of `performance.now()` in the process of the
  * test. Tokens are named by their claims, states and codes by their beginning: a history holds no secret.
  */
-export type HistoryEntry = Operation | FaultEntry | Stall | Exchange | Stored | Sample | Rows;
+export type HistoryEntry = Operation | Fault | Stall | Exchange | Stored | Sample | Rows;
 
 /** What clients have done, and what came to them. */
 export type Operation =
@@ -194,13 +196,6 @@ export interface Closed extends Timed {
   readonly reason: string;
   /** The reason of `session.ended`, if that came first. */
   readonly told?: string;
-}
-
-/** One thing that was done to the world; `ended`: all is whole again. */
-export interface FaultEntry extends Span {
-  readonly kind: 'fault';
-  readonly fault: string;
-  readonly target: string;
 }
 
 /** A pause of the machine, by a control that does not use the service (pauses.ts). */

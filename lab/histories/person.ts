@@ -103,7 +103,7 @@ export class Person implements Owner {
       case 'signIn':
         return this.sessions.length < MOST_SESSIONS ? this.signIn() : this.refresh(session);
       case 'signInTwice':
-        return this.signInTwice();
+        return this.signIn([client, new Client(this.options, `${client.name} rival`)]);
       case 'refresh':
         return this.refresh(session);
       case 'read':
@@ -147,26 +147,16 @@ export class Person implements Owner {
     }
   }
 
-  private async signIn(): Promise<void> {
+  /** @param clients that exchange the code at the same time; after no answer the first one tries again */
+  private async signIn(clients: readonly Client[] = [this.client]): Promise<void> {
     const state = await this.client.authorize(this.instance());
     if (state === undefined) return delay(AGAIN_MS);
-    const code = this.code();
-    const exchange = () => this.client.signIn(this.instance(), state, code, this.options.device);
-    let session = await exchange();
-    if (session === 'unknown') session = await exchange();
-    if (typeof session === 'object') this.sessions.push(session);
-  }
-
-  private async signInTwice(): Promise<void> {
-    const state = await this.client.authorize(this.instance());
-    if (state === undefined) return delay(AGAIN_MS);
-    const code = this.code();
-    const rival = new Client(this.options, `${this.client.name} rival`);
-    const both = [this.client, rival].map((client) =>
-      client.signIn(this.instance(), state, code, this.options.device),
-    );
-    for (const session of await Promise.all(both))
-      if (typeof session === 'object') this.sessions.push(session);
+    const { account, device, ledger } = this.options;
+    const code = `${account}.${ledger.number()}`;
+    const exchange = (client: Client) => client.signIn(this.instance(), state, code, device);
+    const sessions = await Promise.all(clients.map(exchange));
+    if (!sessions.some((one) => one !== 'unknown')) sessions.push(await exchange(this.client));
+    for (const session of sessions) if (typeof session === 'object') this.sessions.push(session);
   }
 
   private async refresh(session: HeldSession): Promise<void> {
@@ -244,10 +234,6 @@ export class Person implements Owner {
       if (outcome !== 'ok') return undefined;
     }
     return session.token;
-  }
-
-  private code(): string {
-    return `${this.options.account}.${this.options.ledger.number()}`;
   }
 
   private instance(): number {

@@ -33,10 +33,6 @@ export function planFaults(minutes: number, redis: boolean, random: Random): Fau
     const halves = OF_REDIS.test(name) ? Number(redis) : 0.5;
     return Array.from({ length: Math.ceil(IN_AN_HOUR[name] * halves * (minutes / 60)) }, () => name);
   });
-  return shuffled(plan, random);
-}
-
-function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
-  const keyed = items.map((item) => ({ item, key: random.next() }));
-  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+  const keyed = plan.map((name) => ({ name, key: random.next() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ name }) => name);
 }

@@ -2,10 +2,10 @@ import { jest } from '@jest/globals';
 import { ChangedClaims } from '../../packages/server/src/feed/changed-claims.js';
 import { EndedSessions } from '../../packages/server/src/feed/ended-sessions.js';
 import { StreamConnection } from '../../packages/server/src/feed/stream-connection.js';
+import type { FaultName } from '../world/faults.js';
 import type { ReadEvent } from '../../test/support/event-stream.js';
 import type { Lie } from './calls.js';
 import { claimsOf } from './ledger.js';
-import type { RunOptions } from './run.js';
 
 /** A fault in what readers get: in answers, in the events of the feed, or in the verifier of the APIs. */
 export interface Plant {
@@ -15,7 +15,8 @@ export interface Plant {
   readonly lie?: Lie;
   readonly drops?: (event: ReadEvent) => boolean;
   readonly spy?: () => unknown;
-  readonly options?: Partial<RunOptions>;
+  /** Without which it changes nothing. */
+  readonly faults?: readonly FaultName[];
 }
 
 /** Remembers the first answer for each key, and repeats it. */
@@ -47,12 +48,9 @@ export const PLANTS: readonly Plant[] = [
     lie: cached('/oauth2/refresh', ({ body }) => body),
   },
   {
-    name: 'introspection has roles of before',
+    name: 'introspection has roles of another change',
     finds: /^wrong claims: introspect .* mixture/,
-    lie: (path, asked, body) => {
-      const { roles } = cachedRoles(path, asked, body);
-      return path === '/oauth2/introspect' && body['roles'] ? { ...body, roles } : body;
-    },
+    lie: (_path, _asked, body) => (body['active'] && body['roles'] ? { ...body, roles: ['role-1'] } : body),
   },
   {
     name: 'the feed leaves out one session in four',
@@ -68,7 +66,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'the verifier trusts a silent feed',
     finds: /^accepted after its end: verify/,
     spy: () => jest.spyOn(StreamConnection.prototype, 'isFresh', 'get').mockReturnValue(true),
-    options: { faults: ['feed-cut'] },
+    faults: ['feed-cut'],
   },
   {
     name: 'the verifier ignores changed claims',
@@ -76,5 +74,3 @@ export const PLANTS: readonly Plant[] = [
     spy: () => jest.spyOn(ChangedClaims.prototype, 'replacing').mockReturnValue(undefined),
   },
 ];
-
-const cachedRoles = cached('/oauth2/introspect', ({ body }) => body);

@@ -39,7 +39,7 @@ export async function runHistory(
   world: World,
   recorder: Recorder,
   options: RunOptions,
-  plant: Plant | undefined = undefined,
+  plant?: Plant,
 ): Promise<void> {
   const { pauseMs, seconds, level } = options;
   await sample(world, recorder, 'idle');

@@ -1,5 +1,5 @@
 import { CALM_MS, type Disturbances } from './disturbances.js';
-import { addTo, placeAfter } from './groups.js';
+import { addTo } from './groups.js';
 import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
 
 const LATE_MS = 30_000;
@@ -73,13 +73,9 @@ export class Sessions {
     const byUser = new Map<string, Effect[]>();
     for (const signOut of entries) {
       if (signOut.kind !== 'sign-out' || signOut.outcome === 'refused') continue;
-      addTo(byUser, signOut.user, { signOut, latest: latestEffect(signOut, this.disturbances), reach: 0 });
+      addTo(byUser, signOut.user, { signOut, latest: latestEffect(signOut, this.disturbances) });
     }
-    for (const list of byUser.values()) {
-      list.sort((a, b) => a.signOut.begun - b.signOut.begun);
-      let reach = 0;
-      for (const effect of list) effect.reach = reach = Math.max(reach, effect.latest);
-    }
+    for (const list of byUser.values()) list.sort((a, b) => a.signOut.begun - b.signOut.begun);
     return byUser;
   }
 
@@ -93,16 +89,13 @@ export class Sessions {
 interface Effect {
   readonly signOut: SignOut;
   readonly latest: number;
-  reach: number;
 }
 
 /** @param all sign-outs of the user, in the order in which they began */
 function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
   const enders: SignOut[] = [];
   let ended: SignOut | undefined;
-  const first = placeAfter(all, ({ reach }) => reach < signIn.begun); // that can have taken effect after it
-  for (let i = first; i < all.length; i++) {
-    const { signOut, latest } = all[i]!;
+  for (const { signOut, latest } of all) {
     if (ended && signOut.begun > ended.ended) break; // nothing is left to end
     if (latest < signIn.begun || !covers(signOut, signIn)) continue;
     enders.push(signOut);

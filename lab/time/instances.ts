@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../../test/support/service.j
 import { StubProvider } from '../../test/support/stub-provider.js';
 import { StoppedClock } from './stopped-clock.js';
 
-export const ISSUER = 'http://localhost:3000';
+const ISSUER = 'http://localhost:3000';
 export const SERVICE_KEY = 'service-key-of-the-experiment-with-time';
 
 export interface Answer {
@@ -29,7 +29,8 @@ export class Instances {
   static async start(): Promise<Instances> {
     const instances = new Instances(await StoppedClock.start(), await StubProvider.start());
     try {
-      for (let i = 0; i < 2; i++) await instances.startOne();
+      await instances.startOne();
+      await instances.startOne();
       return instances;
     } catch (error) {
       await instances.stop();
@@ -38,19 +39,15 @@ export class Instances {
   }
 
   private async startOne(): Promise<void> {
-    const env = { PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY, LOG_LEVEL: 'warn', RATE_LIMIT: 'off' };
-    const service = await startTestService({
-      ...this.provider.env(),
-      ...env,
-      DATABASE_URL: this.clock.databaseUrl,
-    });
+    const { databaseUrl: DATABASE_URL, now } = this.clock;
+    const env = { PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY, RATE_LIMIT: 'off', DATABASE_URL };
+    const service = await startTestService({ ...this.provider.env(), ...env });
     this.all.push(service);
-    const { app } = service;
     // An instance measures the database's clock every ten seconds; here there is no wait.
-    Object.assign(app.get(Clock), { now: () => this.clock.now() });
+    Object.assign(service.app.get(Clock), { now });
     // What timers do follows each change of the clock (`turnTo`).
-    clearInterval(app.get(LastSeen)['timer']);
-    clearTimeout(app.get(KeyService)['nextReading']);
+    clearInterval(service.app.get(LastSeen)['timer']);
+    clearTimeout(service.app.get(KeyService)['nextReading']);
   }
 
   async firstKey(): Promise<{ kid: string; firstUse: number }> {

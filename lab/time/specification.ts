@@ -2,40 +2,23 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 /** Access token (spec §2.1), refresh token (spec §2.2). */
 const [TOKEN_LIFE, SESSION_LIFE] = [60 * MINUTE, 30 * DAY];
-/** Settings `STATE_TTL`; docs/realtime.md#push: how long an Idempotency-Key is known. */
+/** Settings `STATE_TTL`; docs/realtime.md#pushing: how long an Idempotency-Key is known. */
 const [STATE_LIFE, IDEMPOTENCY_KEY_LIFE] = [10 * MINUTE, DAY];
 /** docs/keys.md: days of use of a signing key, and the time from its publication to its first use. */
 const [KEY_AGE, KEY_LEAD] = [90 * DAY, 10 * MINUTE];
-
-interface State {
-  readonly state: string;
-  readonly expires: number;
-  used: boolean;
-}
-
-export interface Session {
-  readonly refreshToken: string;
-  readonly user: string;
-  readonly expires: number;
-  signedOut: boolean;
-}
-
-interface Token {
-  readonly session: Session;
-  readonly text: string;
-  readonly expires: number;
-  readonly kid: string;
-}
 
 interface Key {
   readonly kid: string;
   readonly firstUse: number;
 }
 
-interface Push {
-  readonly id: string;
+interface Ends {
   readonly expires: number;
 }
+type State = Ends & { readonly state: string; used: boolean };
+type Session = Ends & { readonly refreshToken: string; readonly user: string; signedOut: boolean };
+type Token = Ends & { readonly session: Session; readonly text: string; readonly kid: string };
+type Push = Ends & { readonly id: string };
 
 /** What the documents say of all that ends by time. Times are milliseconds since the epoch. */
 export class Specification {

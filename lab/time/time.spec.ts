@@ -58,7 +58,7 @@ describe('what ends by time', () => {
     },
     exchange: () => exchange(random.below(5)),
     async refresh() {
-      const session = newest(model.sessions, 6);
+      const session = random.oneOf(model.sessions.slice(-6));
       if (!session) return;
       const answer = await call('POST', '/oauth2/refresh', undefined, {
         refresh_token: session.refreshToken,
@@ -68,14 +68,14 @@ describe('what ends by time', () => {
       expectToken(session, answer.body['access_token'] as string);
     },
     async use() {
-      const token = newest(model.tokens, 8);
+      const token = random.oneOf(model.tokens.slice(-8));
       if (!token) return;
       const answer = await call('GET', '/me', token.text);
       if (!model.isGood(token)) return expectRefusal(answer, 'invalid_token');
       expect(answer).toMatchObject({ status: 200, body: { user_id: token.session.user } });
     },
     async introspect() {
-      const token = newest(model.tokens, 8);
+      const token = random.oneOf(model.tokens.slice(-8));
       if (!token) return;
       const answer = await call('POST', '/oauth2/introspect', SERVICE_KEY, { token: token.text });
       expect(answer).toMatchObject({ status: 200, body: { active: model.isGood(token) } });
@@ -125,7 +125,8 @@ describe('what ends by time', () => {
 
   /** @param place 0: the newest state; else of the states that were not used, also of one that has expired, counted from the newest */
   async function exchange(place: number): Promise<void> {
-    const state = place === 0 ? model.states.at(-1) : unused(place);
+    const unused = model.states.filter(({ used }) => !used);
+    const state = place === 0 ? model.states.at(-1) : unused.at(-place);
     if (!state) return;
     const answer = await call('POST', '/oauth2/token', undefined, { state: state.state, code: randomUUID() });
     if (!model.isFresh(state)) return expectRefusal(answer, 'invalid_grant');
@@ -133,10 +134,6 @@ describe('what ends by time', () => {
     expect(answer.status).toBe(200);
     const { refresh_token, user_id, access_token } = answer.body as Record<string, string>;
     expectToken(model.signedIn(refresh_token!, user_id!), access_token!);
-  }
-
-  function unused(place: number): (typeof model.states)[0] | undefined {
-    return model.states.filter(({ used }) => !used).at(-place);
   }
 
   function expectToken(session: (typeof model.sessions)[0], text: string): void {
@@ -156,10 +153,5 @@ describe('what ends by time', () => {
 
   function expectRefusal({ status, body }: Answer, error: string): void {
     expect([status, body['error']]).toEqual([401, error]);
-  }
-
-  /** One of the newest. */
-  function newest<Item>(all: readonly Item[], count: number): Item | undefined {
-    return random.oneOf(all.slice(-count));
   }
 });

@@ -18,12 +18,8 @@ interface Allowed {
   readonly retry: 200 | 401;
 }
 
-interface Marks {
-  /** In the request, in the sign-in's statement, and in what the provider is asked: the code, which is the user's id there. */
-  readonly code: string;
-  /** In the statement that spends the state. */
-  readonly stateHash: Buffer;
-}
+/** Texts of a request, of the sign-in's statement and of the provider's request (`code`); of the statement that spends the state. */
+type Marks = Readonly<{ code: string; stateHash: Buffer }>;
 
 /** Before the provider is asked, with a state that is good still, or spent; after that, with nothing stored, or all. */
 const UNSENT: Allowed = { asked: 0, stored: 'nothing', retry: 200 };

@@ -127,7 +127,7 @@ const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 
 /** One thing that was done to the world; by `performance.now()`. */
-interface Fault {
+export interface Fault {
   readonly kind: 'fault';
   readonly fault: FaultName;
   /** To what it was done. */

@@ -116,7 +116,8 @@ async function pushAll({ port, milliseconds }: SocketsOrder & { do: 'push' }): P
   });
   agent.destroy();
   const expected = (pushed * sockets.length) / users.length;
-  await until(() => received - before >= expected);
+  const isDone = (): boolean => received - before >= expected;
+  while (!isDone()) await new Promise((resolve) => setImmediate(resolve));
   return expected;
 }
 
@@ -130,10 +131,6 @@ async function close(): Promise<number> {
 
 async function inParallel(count: number, work: () => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: count }, work));
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves when the server has accepted the token. */

@@ -29,7 +29,7 @@ interface Known {
 type Found = Omit<Violation, 'rule'>;
 
 /**
- * Contract §7: `device.signed_in` once for each session that begins on a device, and `device.signed_out` when none of its
+ * docs/realtime.md#what-the-service-sends: `device.signed_in` once for each session that begins on a device, and `device.signed_out` when none of its
  * sessions lives any more, and only then.
  */
 export function* wrongDeviceEvents(

@@ -72,8 +72,8 @@ export function acceptedAfterEnd(
   }
 
   /** APIs read the feed, which takes time; instances read the database for each call. */
-  function dueAt({ kind }: Ending, since: number): number {
-    return kind === 'verify' ? disturbances.knownAt(since) : since;
+  function dueAt({ kind }: Ending, moment: number): number {
+    return kind === 'verify' ? disturbances.knownAt(moment) : moment;
   }
 
   function closedInTime(connect: Connect | undefined, closed: Closed | undefined): void {

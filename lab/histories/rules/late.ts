@@ -72,7 +72,5 @@ export function* deliveredLate(
 }
 
 function nameOf(entry: Push | ClaimsChange | Receive): string {
-  return entry.kind !== 'claims' && entry.n !== undefined
-    ? `push ${entry.n}`
-    : `claims ${'claims' in entry ? entry.claims : ''}`;
+  return 'n' in entry ? `push ${entry.n}` : `claims ${entry.claims}`;
 }
