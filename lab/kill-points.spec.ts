@@ -23,7 +23,7 @@ describe('kills inside a sign-in', () => {
     do {
       for (const point of EXCHANGE_POINTS) {
         let isShown = false;
-        for (let attempt = 0; attempt < ATTEMPTS && !isShown; attempt++) {
+        for (let left = ATTEMPTS; left > 0 && !isShown; left--) {
           const [victim, other] = kills++ % 2 === 0 ? world.instances : world.instances.toReversed();
           isShown = await killAt(point, { world, victim: victim!, other: other! });
         }

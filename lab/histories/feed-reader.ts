@@ -43,10 +43,8 @@ export class FeedReader {
 
   private async connection(): Promise<void> {
     const opening = EventStreamReader.open(this.urls[this.instance]!, this.shared.serviceKey, this.cursor);
-    const stream = await Promise.race([
-      opening.catch(() => undefined),
-      delay(SILENCE_MS, undefined, { ref: false }),
-    ]);
+    const silence = delay(SILENCE_MS, undefined, { ref: false });
+    const stream = await Promise.race([opening.catch(() => undefined), silence]);
     if (!stream) {
       void opening.then((late) => late.close()).catch(() => undefined);
       return;

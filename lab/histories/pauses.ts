@@ -24,7 +24,7 @@ const CONTROL = `
  * @param commit resolves after a commit
  * @returns a function that ends it
  */
-export function recordPauses(recorder: Recorder, commit: () => Promise<void>): () => Promise<void> {
+export function recordPauses(recorder: Recorder, commit: () => Promise<unknown>): () => Promise<void> {
   const over = new AbortController();
   const add = (of: Stall['of'], begun: number): void =>
     recorder.record({ kind: 'stall', of, begun, ended: performance.now() });

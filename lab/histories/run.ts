@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createVerifier } from '../../packages/server/src/index.js';
+import { query } from '../../test/support/database.js';
 import { Random } from '../../test/support/random.js';
 import { strike, type FaultName } from '../world/faults.js';
 import type { World } from '../world/world.js';
@@ -19,6 +20,8 @@ import { sample, sampleEnd, sampleUntil } from './resources.js';
 
 /** After the last fault and the last call, readers have what they are still to get. */
 const LAST_MS = 3500;
+/** Waits for the standby, as every commit does. */
+const COMMIT = `SELECT pg_logical_emit_message(true, 'lab', '')`;
 
 export interface RunOptions {
   readonly seed: number;
@@ -43,7 +46,7 @@ export async function runHistory(
 ): Promise<void> {
   const { pauseMs, seconds, level } = options;
   await sample(world, recorder, 'idle');
-  const endPauses = recordPauses(recorder, () => world.postgres.commit());
+  const endPauses = recordPauses(recorder, () => query(world.databaseUrl(), COMMIT));
   const calls = new Calls(world.urls, plant?.lie);
   const verifiers = [world.urls[0]!, `http://127.0.0.1:${world.feed.port}`].map((url) =>
     createVerifier({
@@ -104,7 +107,6 @@ async function breakThings(
     const left = (end - performance.now()) / (faults.length - i);
     const began = performance.now();
     recorder.record(await strike(world, fault, random));
-    const rest = left - (performance.now() - began);
-    if (rest > 0) await delay(rest);
+    await delay(Math.max(0, left - (performance.now() - began)));
   }
 }
