@@ -2,12 +2,11 @@ import type { Client } from 'pg';
 import { ask, nextMessage, startChild } from './child.js';
 import type { Cleanup } from './cleanup.js';
 import { startDatabase } from './database.js';
-import { fill, fillClaims, type KnownSessions } from './fill.js';
+import { fill, type KnownSessions } from './fill.js';
 import type { FloorSettings } from './floors/floor.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { LoadOrder, Work } from './load/generator.js';
 import type { LoadResult } from './load/run.js';
-import { compareVerifiers } from './local.js';
 import { postForm, postRequest } from './load/script.js';
 import { SERVICE_KEY } from './names.js';
 import type { HttpWorkload, Options } from './options.js';
@@ -26,7 +25,7 @@ interface HttpPlan {
 }
 
 const PLANS: Readonly<Record<HttpWorkload, HttpPlan>> = {
-  W1: { title: 'W1 refresh', connections: [1, 16, 64], floors: ['two', 'batch'] },
+  W1: { title: 'W1 refresh', connections: [1, 16, 64], floors: ['batch'] },
   W1P: { title: 'W1P refresh with a proof', connections: [16, 64], floors: ['proof'] },
   W2: { title: 'W2 verify a token', connections: [16, 64], floors: ['batch'] },
   W3: { title: 'W3 whole sign-in', connections: [16, 64], floors: ['one'] },
@@ -36,7 +35,6 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   console.log(`Filling a database of its own with ${options.sessions} sessions …`);
   const { url, admin, pid } = await startDatabase(cleanup);
   const known = await fill(admin, url, options.sessions);
-  if (options.claims) await fillClaims(admin);
   const providerUrl = await startStubProvider(cleanup);
   const floors = await startFloors(url, providerUrl, cleanup);
   const latchkey = await startLatchkey(url, providerUrl, cleanup);
@@ -46,11 +44,6 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   for (const workload of options.workloads) {
     if (workload === 'W4') {
       await compareSockets(options, url, providerUrl, cleanup);
-      continue;
-    }
-    if (workload === 'W2L') {
-      const tokens = await accessTokens(latchkey.port, known.refreshTokens.slice(0, VERIFIED));
-      await compareVerifiers(options, latchkey.port, tokens, cleanup);
       continue;
     }
     await sweep(admin);
@@ -119,7 +112,7 @@ async function startFloors(
   cleanup: Cleanup,
 ): Promise<Map<FloorSettings['kind'], Measured>> {
   const floors = new Map<FloorSettings['kind'], Measured>();
-  for (const kind of ['two', 'one', 'batch', 'proof'] as const) {
+  for (const kind of ['one', 'batch', 'proof'] as const) {
     const child = startChild('./floors/floor.js', cleanup);
     const settings: FloorSettings = { kind, databaseUrl, providerUrl };
     child.send(settings); // not as an argument: it holds a password
@@ -143,5 +136,5 @@ async function sweep(admin: Client): Promise<void> {
 }
 
 const HEADING = `All targets take turns. A floor is the same work without a framework: node:http, pg with named statements, node:crypto
-(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together;
+(one: a single statement; batch: one statement for all that arrive together;
 proof: like batch, and each request's proof is verified). latchkey is the compiled service, RATE_LIMIT=off.`;

@@ -3,13 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 const TICKS_PER_SECOND = 100; // USER_HZ: fixed in all figures that Linux gives to programs
 const MICROSECONDS_PER_TICK = 1e6 / TICKS_PER_SECOND;
 
-/** CPU time, user and system, that a process has used so far, in µs; NaN except on Linux. */
+/** CPU time, user and system, that a process and its children have used so far, in µs; NaN except on Linux. */
 export function cpuTime(pid: number): number {
-  return (readStat(pid)?.own ?? NaN) * MICROSECONDS_PER_TICK;
-}
-
-/** With its children. */
-export function cpuTimeOfFamily(pid: number): number {
   const parent = readStat(pid);
   if (!parent) return NaN;
   const children = childrenOf(pid).map(readStat);
@@ -17,19 +12,15 @@ export function cpuTimeOfFamily(pid: number): number {
   return ticks * MICROSECONDS_PER_TICK;
 }
 
-/** Resident memory of a process in KiB; NaN except on Linux. */
+/** Resident memory of a process and its children in KiB; NaN except on Linux. */
 export function residentMemory(pid: number): number {
-  try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
-  } catch {
-    return NaN;
-  }
+  if (!readStat(pid)) return NaN;
+  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + ownMemory(one), 0);
 }
 
-/** With its children. */
-export function residentMemoryOfFamily(pid: number): number {
-  const own = residentMemory(pid);
-  return Number.isNaN(own) ? NaN : childrenOf(pid).reduce((sum, child) => sum + residentMemory(child), own);
+function ownMemory(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
 }
 
 function childrenOf(pid: number): number[] {

@@ -28,11 +28,11 @@ export interface Database {
  * Starts a PostgreSQL for this run alone, with full durability. Its files are in the project's `data/`:
  * a temporary directory may be in memory, where syncing costs nothing.
  */
-export async function startDatabase(cleanup: Cleanup, settings: readonly string[] = []): Promise<Database> {
+export async function startDatabase(cleanup: Cleanup): Promise<Database> {
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const starting = startTemporaryPostgres({ dataDir, settings: [...SETTINGS, ...settings] });
+  const starting = startTemporaryPostgres({ dataDir, settings: SETTINGS });
   // Also while it starts: what it writes would come after the removal.
   cleanup.add(async () => (await starting.catch(() => undefined))?.stop());
   const server = await starting;

@@ -60,18 +60,8 @@ export async function fillUsers(admin: Client): Promise<void> {
   await admin.query('VACUUM (ANALYZE) users');
 }
 
-/** Gives claims to the users of all sessions. */
-export async function fillClaims(admin: Client): Promise<void> {
-  await admin.query(
-    `INSERT INTO users (user_id, provider, provider_user_id, application_claims, claims, claims_version)
-     SELECT user_id, $1, user_id::text, $2, $2, 1 FROM refresh_tokens`,
-    [PROVIDER, JSON.stringify({ roles: ['admin'], groups: ['staff'], plan: 'pro' })],
-  );
-  await admin.query('VACUUM (ANALYZE) users');
-}
-
-/** Inserts those who sign in, with their devices. @param also whether the floors get them, too */
-export async function insertUsers(admin: Client, also = true): Promise<void> {
+/** Inserts those who sign in, with their devices. */
+async function insertUsers(admin: Client): Promise<void> {
   const numbers = [...Array(SIGN_IN_USERS).keys()];
   const identities = numbers.map(codeOf).map(identityOf);
   await admin.query(
@@ -92,7 +82,7 @@ export async function insertUsers(admin: Client, also = true): Promise<void> {
      JOIN users USING (provider_user_id)`,
     [numbers.map(codeOf), numbers.map(deviceIdOf)],
   );
-  for (const table of also ? ['users', 'devices'] : []) {
+  for (const table of ['users', 'devices']) {
     const { rows } = await admin.query<{ columns: string }>(
       `SELECT string_agg(column_name, ', ') AS columns FROM information_schema.columns
        WHERE table_schema = 'floor' AND table_name = $1`,
@@ -103,7 +93,7 @@ export async function insertUsers(admin: Client, also = true): Promise<void> {
   }
 }
 
-export function newTokens(count: number, bound: boolean): string[] {
+function newTokens(count: number, bound: boolean): string[] {
   return Array.from({ length: count }, () =>
     makeRefreshToken({ userId: randomUUID(), sessionId: randomUUID(), deviceId: randomUUID() }, bound),
   );
@@ -117,7 +107,7 @@ function newKey(): { key: JsonWebKey; jkt: Buffer } {
   return { key, jkt: createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest() };
 }
 
-export async function insertSessions(
+async function insertSessions(
   admin: Client,
   sessions: readonly { token: string; jkt: Buffer | null }[],
 ): Promise<void> {

@@ -17,7 +17,6 @@ export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,
   cleanup: Cleanup,
-  env: NodeJS.ProcessEnv = {},
 ): Promise<Service> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
   cleanup.add(() => rmSync(directory, { recursive: true, force: true }));
@@ -44,7 +43,6 @@ export async function startLatchkey(
         [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_SECRET`]: CLIENT_SECRET,
-        ...env,
       },
     },
     cleanup,

@@ -1,7 +1,5 @@
 import { Cleanup } from './cleanup.js';
 import { compareWithFloors } from './compare.js';
-import { compareSizes } from './growth.js';
-import { compareInstances } from './instances.js';
 import { parseOptions, USAGE, type Options } from './options.js';
 import { compareWithPeers } from './peers/compare.js';
 
@@ -17,15 +15,9 @@ const cleanup = new Cleanup();
 process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
 process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
 try {
-  await compareFor(options)(options, cleanup);
+  await (options.peers ? compareWithPeers : compareWithFloors)(options, cleanup);
 } catch (error) {
   if (!cleanup.hasBegun) console.error(error); // else it was interrupted, and errors follow from the clean-up
   process.exitCode = 1;
 }
 await cleanup.run();
-
-function compareFor({ peers, instances, growth }: Options): typeof compareWithPeers {
-  if (peers) return compareWithPeers;
-  if (instances) return compareInstances;
-  return growth ? compareSizes : compareWithFloors;
-}

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W2L', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
-export type HttpWorkload = Exclude<Workload, 'W2L' | 'W4'>;
+export type HttpWorkload = Exclude<Workload, 'W4'>;
 
 export const PEERS = ['better-auth', 'keycloak', 'hydra', 'node-oidc-provider'] as const;
 export type PeerName = (typeof PEERS)[number];
@@ -15,14 +15,6 @@ export interface Options {
   readonly peers: boolean;
   /** Peers to measure, `sockets` for those of W4; unset: all. */
   readonly only: readonly Only[] | undefined;
-  /** Whether the users of W1 have claims. */
-  readonly claims: boolean;
-  /** How many instances on one database, in place of floors. */
-  readonly instances: readonly number[] | undefined;
-  /** A grown database beside a small one, in place of floors. */
-  readonly growth: boolean;
-  /** Events of the grown database. */
-  readonly auditRows: number;
   /** Refresh tokens in the table. */
   readonly sessions: number;
   readonly rounds: number;
@@ -36,17 +28,13 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench:peers -- [options]   against other services
-npm run bench -- --instances 1,2,4 several instances on one database
-npm run bench -- --growth          a grown database beside a small one
-  --audit-rows 1000000     of the grown database, which has a user for ten sessions
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, for W1 also 1, beside peers 64
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W2L: in the application; W3: whole sign-in; W4: sockets
+                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
-  --claims                 the users of W1 have a role, a group and a plan
   --only ${ONLY.join(',')}
                            peers to measure; unset: all`;
 
@@ -59,10 +47,6 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       peers: { type: 'boolean', default: false },
-      claims: { type: 'boolean', default: false },
-      instances: { type: 'string' },
-      growth: { type: 'boolean', default: false },
-      'audit-rows': { type: 'string', default: '1000000' },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -74,10 +58,6 @@ export function parseOptions(args: readonly string[]): Options {
   });
   return {
     peers: values.peers,
-    claims: values.claims,
-    instances: values.instances?.split(',').map((one) => positive('--instances', one)),
-    growth: values.growth,
-    auditRows: positive('--audit-rows', values['audit-rows']),
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Client } from 'pg';
 import type { Options } from './options.js';
-import type { Footprint, Speed } from './peers/results.js';
+import type { Speed } from './peers/results.js';
 import type { SocketTurn, TargetTurns, Turn } from './turn.js';
 
 /** Of the machine: the bench may bind its processes to some of them later. */
@@ -75,16 +75,6 @@ export function printSockets(title: string, measured: readonly TargetTurns<Socke
   print([head, ...rows]);
 }
 
-export function printFootprints(footprints: readonly Footprint[]): void {
-  const rows = footprints.map(({ target, startSeconds, idleMiB, installedMiB }) => [
-    target,
-    startSeconds.toFixed(1),
-    idleMiB.toFixed(0),
-    installedMiB.toFixed(0),
-  ]);
-  print([['before the first request', 'start s', 'idle MiB', 'installed MiB'], ...rows]);
-}
-
 /** Rows of the file of results, with ratios to Latchkey. */
 export function socketSpeedsOf(connections: number, measured: readonly TargetTurns<SocketTurn>[]): Speed[] {
   const base = measured.find(({ target }) => target === 'latchkey')!.turns;
@@ -143,7 +133,7 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /** Pads the columns: the first to the left, numbers to the right. A figure that does not exist is a dash. */
-export function print(given: readonly (readonly string[])[]): void {
+function print(given: readonly (readonly string[])[]): void {
   const rows = given.map((row) => row.map((cell) => (cell === 'NaN' ? '–' : cell)));
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>

@@ -12,7 +12,7 @@ import { printSockets, socketSpeedsOf } from './report.js';
 import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-export const SOCKETS_A_USER = 20;
+const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 
 interface SocketTarget extends Measured {
@@ -57,11 +57,10 @@ async function turn(
 ): Promise<SocketTurn> {
   const clientsDo = (order: SocketsOrder) => ask<SocketsResult>(clients, order);
   const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) });
-  const ports = [port];
   const before = now();
-  const opened = await clientsDo({ do: 'connect', protocol, ports, users, each: SOCKETS_A_USER });
+  const opened = await clientsDo({ do: 'connect', protocol, port, users, each: SOCKETS_A_USER });
   const between = now();
-  const pushed = await clientsDo({ do: 'push', ports, ttl: 0, milliseconds: seconds * 1000 });
+  const pushed = await clientsDo({ do: 'push', port, milliseconds: seconds * 1000 });
   const after = now();
   await clientsDo({ do: 'close' });
   return {
@@ -74,7 +73,7 @@ async function turn(
 }
 
 /** The first users of the stub provider, each on a device. */
-export function signInUsers(port: number, count: number): Promise<User[]> {
+function signInUsers(port: number, count: number): Promise<User[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
 }
 

@@ -1,4 +1,4 @@
-import { cpuTimeOfFamily } from './cpu-time.js';
+import { cpuTime } from './cpu-time.js';
 import type { LoadResult } from './load/run.js';
 
 const WARM_UP_MS = 300;
@@ -49,7 +49,7 @@ export async function measure<Target extends Measured>(
 ): Promise<Turn> {
   await plan.tidy?.();
   await plan.run(target, WARM_UP_MS);
-  const cpu = () => [cpuTimeOfFamily(target.pid), cpuTimeOfFamily(plan.databasePid)] as const;
+  const cpu = () => [cpuTime(target.pid), cpuTime(plan.databasePid)] as const;
   const [service, database] = cpu();
   const { count, seconds, p50, p99 } = await plan.run(target, plan.seconds * 1000);
   const [serviceAfter, databaseAfter] = cpu();

@@ -5,7 +5,7 @@ const LONGEST_MS = 10_000;
 const AT_ONCE = 64;
 
 /** A call, beside what the operation itself says of it. */
-export type Answered = Omit<Call, 'client'> & { readonly body: Readonly<Record<string, unknown>> };
+export type Answered = Omit<Call, 'client'> & { readonly body: Body };
 
 export interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -14,12 +14,21 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+type Body = Readonly<Record<string, unknown>>;
+export type Lie = (path: string, asked: Asked, body: Body) => Body;
+
 /** HTTP as a strict client speaks it: connections are kept open, and nothing is tried twice. */
 export class Calls {
   private readonly pools: readonly Pool[];
 
-  /** @param urls of the instances */
-  constructor(urls: readonly string[]) {
+  /**
+   * @param urls of the instances
+   * @param lie a planted fault: replaces the body of an answer
+   */
+  constructor(
+    urls: readonly string[],
+    private readonly lie: Lie = (_path, _asked, body) => body,
+  ) {
     this.pools = urls.map(
       (url) =>
         new Pool(url.replace('//localhost:', '//127.0.0.1:'), {
@@ -36,11 +45,8 @@ export class Calls {
   }
 
   /** Never throws: a call without an answer is one of unknown outcome. */
-  async ask(
-    instance: number,
-    path: string,
-    { method = 'GET', body, bearer, headers }: Asked = {},
-  ): Promise<Answered> {
+  async ask(instance: number, path: string, asked: Asked = {}): Promise<Answered> {
+    const { method = 'GET', body, bearer, headers } = asked;
     const begun = performance.now();
     try {
       const answer = await this.pools[instance]!.request({
@@ -65,7 +71,7 @@ export class Calls {
         status,
         ...(error !== undefined && { error }),
         ...(answer.headers['retry-after'] !== undefined && { retryAfter: true }),
-        body: read,
+        body: this.lie(path, asked, read),
       };
     } catch (thrown) {
       const { code, name } = thrown as NodeJS.ErrnoException;

@@ -2,37 +2,42 @@ import { Disturbances } from './disturbances.js';
 import type { HistoryEntry } from './operation.js';
 import { answeredForAnother } from './rules/another.js';
 import { unknownAnswers } from './rules/answers.js';
+import { wrongClaims } from './rules/claims.js';
 import { deliveredWrongly } from './rules/delivered.js';
 import { wrongDeviceEvents } from './rules/device-events.js';
-import { acceptedAfterEnd, type Patience } from './rules/ended.js';
+import { acceptedAfterEnd } from './rules/ended.js';
+import { wrongFeed } from './rules/feed.js';
 import { deliveredLate } from './rules/late.js';
 import { acknowledgedAndGone } from './rules/kept.js';
 import { endedForNoReason } from './rules/no-reason.js';
 import { succeededTwice } from './rules/once.js';
+import { usesTooMuch } from './rules/resources.js';
 import { Sessions } from './sessions.js';
-import type { Judged, Violation } from './violation.js';
+import { Checked, type Violation } from './violation.js';
 
 /**
- * Finds violations in a history (docs/reliability.md#rules-of-a-history). Its work grows with the history's
- * length.
+ * Finds what is forbidden in a history (docs/reliability.md#rules-of-a-history). Its work grows with the history's length.
  */
-export function check(
-  entries: readonly HistoryEntry[],
-  patience: Patience,
-): { readonly violations: Violation[]; readonly judged: Judged } {
+export function check(entries: readonly HistoryEntry[]): {
+  readonly violations: Violation[];
+  readonly checked: Checked;
+} {
   const disturbances = new Disturbances(entries);
   const sessions = new Sessions(entries, disturbances);
-  const judged: Judged = { inTime: 0, emptyDevices: 0, calmCalls: 0, busyCalls: 0 };
+  const checked = new Checked();
   const violations = [
     ...succeededTwice(entries),
     ...acknowledgedAndGone(entries, sessions),
-    ...acceptedAfterEnd(entries, sessions, disturbances, patience),
+    ...acceptedAfterEnd(entries, sessions, disturbances, checked),
+    ...wrongFeed(entries, sessions, disturbances, checked),
+    ...wrongClaims(entries, disturbances, checked),
     ...deliveredWrongly(entries),
-    ...wrongDeviceEvents(entries, sessions, disturbances, judged),
-    ...deliveredLate(entries, disturbances, patience.deliveredMs, judged),
+    ...wrongDeviceEvents(entries, sessions, disturbances, checked),
+    ...deliveredLate(entries, disturbances, checked),
     ...answeredForAnother(entries, sessions),
     ...endedForNoReason(entries, sessions),
-    ...unknownAnswers(entries, disturbances, judged),
+    ...usesTooMuch(entries, sessions),
+    ...unknownAnswers(entries, disturbances, checked),
   ];
-  return { violations, judged };
+  return { violations, checked };
 }

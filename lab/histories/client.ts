@@ -1,4 +1,6 @@
 import type { Answered, Calls } from './calls.js';
+import { LatchkeyError, type Verifier } from '../../packages/server/src/index.js';
+import { claimsWith, numberOf, verifiedNumberOf } from './claims.js';
 import { claimsOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
 import type { Issued, Push, SignOut } from './operation.js';
 import type { Recorder } from './recorder.js';
@@ -9,7 +11,12 @@ export interface Shared {
   readonly recorder: Recorder;
   readonly ledger: Ledger;
   readonly serviceKey: string;
+  /** Of two APIs: one calls the first instance, the other the second. */
+  readonly verifiers: readonly Verifier[];
 }
+
+/** A state is a secret: 64 of its 256 bits name it well enough. */
+const SHORT = 16;
 
 export class Client {
   constructor(
@@ -20,7 +27,7 @@ export class Client {
   async authorize(instance: number): Promise<string | undefined> {
     const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
     const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
-    const known = state === undefined ? {} : { state: short(state) };
+    const known = state === undefined ? {} : { state: state.slice(0, SHORT) };
     this.record({ kind: 'authorize', ...this.of(answer), ...known });
     return state;
   }
@@ -34,7 +41,7 @@ export class Client {
   ): Promise<HeldSession | Exclude<Answered['outcome'], 'ok'>> {
     const body = { code, state, ...(device !== null && { device_id: device }) };
     const answer = await this.shared.calls.ask(instance, '/oauth2/token', { method: 'POST', body });
-    const call = { kind: 'sign-in', ...this.of(answer), state: short(state), code, device } as const;
+    const call = { kind: 'sign-in', ...this.of(answer), state: state.slice(0, SHORT), code, device } as const;
     if (answer.outcome !== 'ok') {
       this.record(call);
       return answer.outcome;
@@ -43,7 +50,7 @@ export class Client {
     const [token, issued] = issuedBy(answer);
     this.record({ ...call, user, issued });
     const refreshToken = answer.body['refresh_token'] as string;
-    const session = { id: issued.session, user, device, refreshToken, token };
+    const session = { id: issued.session, user, device, refreshToken, first: token, token };
     this.shared.ledger.add(session);
     return session;
   }
@@ -65,9 +72,55 @@ export class Client {
 
   async use(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
     const answer = await this.shared.calls.ask(instance, '/me', { bearer: text });
-    const user = answer.outcome === 'ok' ? { user: answer.body['user_id'] as string } : {};
-    this.record({ kind: 'use', ...this.of(answer), token: name, ...user });
+    const seen =
+      answer.outcome === 'ok'
+        ? { user: answer.body['user_id'] as string, claims: numberOf(answer.body) }
+        : {};
+    this.record({ kind: 'use', ...this.of(answer), token: name, ...seen });
     return answer.outcome;
+  }
+
+  async introspect(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
+    const { calls, serviceKey: bearer } = this.shared;
+    const asked = { method: 'POST', bearer, body: { token: text } } as const;
+    const answer = await calls.ask(instance, '/oauth2/introspect', asked);
+    const call = { kind: 'introspect', ...this.of(answer), token: name } as const;
+    const { active, sub } = answer.body as { active?: boolean; sub?: string };
+    if (active === true) this.record({ ...call, user: sub!, claims: numberOf(answer.body) });
+    else if (answer.outcome !== 'ok') this.record(call);
+    else this.record({ ...call, outcome: 'refused', error: 'inactive' });
+    return active === false ? 'refused' : answer.outcome;
+  }
+
+  /** What an API does with the token of a request. @param api place of its verifier */
+  async verify(api: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
+    const call = {
+      kind: 'verify',
+      client: this.name,
+      instance: api,
+      token: name,
+      begun: performance.now(),
+    } as const;
+    try {
+      const claims = await this.shared.verifiers[api]!.verify(text);
+      const seen = { user: claims.sub, claims: verifiedNumberOf(claims) };
+      this.record({ ...call, ended: performance.now(), outcome: 'ok', ...seen });
+      return 'ok';
+    } catch (error) {
+      if (!(error instanceof LatchkeyError)) throw error;
+      const { status, code } = error;
+      const outcome = status === 401 ? 'refused' : 'unknown';
+      this.record({ ...call, ended: performance.now(), outcome, status, error: code });
+      return outcome;
+    }
+  }
+
+  async setClaims(instance: number, user: string): Promise<void> {
+    const { calls, serviceKey: bearer, ledger } = this.shared;
+    const claims = ledger.number();
+    const asked = { method: 'PUT', bearer, body: { claims: claimsWith(claims) } } as const;
+    const answer = await calls.ask(instance, `/users/${user}/claims`, asked);
+    this.record({ kind: 'claims', ...this.of(answer), user, claims });
   }
 
   /** `POST /sign-out`. */
@@ -159,14 +212,9 @@ export class Client {
 
 function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   const text = body['access_token'] as string;
-  const { name, holder } = claimsOf(text);
+  const { name, holder, claims } = claimsOf(text);
   return [
     { name, text },
-    { ...name, ...holder, expiresIn: body['expires_in'] as number },
+    { ...name, ...holder, claims, expiresIn: body['expires_in'] as number },
   ];
-}
-
-/** A state is a secret: 64 of its 256 bits name it well enough. */
-function short(state: string): string {
-  return state.slice(0, 16);
 }

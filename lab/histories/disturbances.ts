@@ -1,20 +1,22 @@
-import type { FaultEntry, HistoryEntry, Stall } from './operation.js';
+import type { Fault } from '../world/faults.js';
+import type { HistoryEntry, Stall } from './operation.js';
 
-/** While these last, no instance has a database that answers. */
-const OF_ALL = new Set(['postgres-killed', 'postgres-frozen', 'failover']);
-/** While these last, the instance that they name has none, or does not run itself. */
-const OF_ONE = /^(database|service)-/;
-/** While these last, clients of the instance that they name do not see what it does. */
-const OF_CLIENTS = /^clients-/;
-/** These befall the instance that they name, and no other. */
-const OF_TARGET = /^(database|service|clients)-|^redis-cut$/;
+/** Milliseconds within which all instances and readers know of a sign-out, a revoked key or new claims (docs/how-it-works.md). */
+export const CALM_MS = 1000;
+/** The same if network or database stall. */
+export const STALLED_MS = 3000;
+/** Milliseconds after a fault within which its consequences may last: the first success, notifications that a look replaces. */
+export const RECOVERY_MS = 3000;
 
-type Span = Pick<FaultEntry, 'begun' | 'ended'>;
+/** These concern the instance that they name, and no other; `feed-cut` concerns a verifier, and no instance. */
+const OF_TARGET = /^(database|service|clients|feed)-|^redis-cut$/;
 
+type Span = Pick<Fault, 'begun' | 'ended'>;
+
+/** Faults, and pauses of the machine. */
 export class Disturbances {
-  private readonly spans = new Map<string, readonly Span[]>();
-  private readonly seen = new Map<number | undefined, readonly Span[]>();
-  private readonly faults: readonly FaultEntry[];
+  private readonly spans = new Map<number | undefined, readonly Span[]>();
+  private readonly faults: readonly Fault[];
   private readonly stalls: readonly Stall[];
 
   constructor(entries: readonly HistoryEntry[]) {
@@ -22,26 +24,30 @@ export class Disturbances {
     this.stalls = entries.filter((entry) => entry.kind === 'stall');
   }
 
-  /**
-   * When an instance has had so many milliseconds undisturbed since a moment.
-   * @param seenBy whether what counts is what clients see, or what the instance does
-   */
-  dueAt(instance: number, since: number, ms: number, seenBy: 'instance' | 'clients' = 'instance'): number {
-    let start = since;
-    for (const { begun, ended } of this.spansOf(instance, seenBy)) {
-      if (begun > start + ms) break;
-      start = Math.max(start, ended);
-    }
-    return start + ms;
+  /** By when an end or a change is known to a reader that notices a stall itself, whatever the fault: the verifier in an API. */
+  knownAt(since: number): number {
+    return this.isCalm(since) ? since + CALM_MS : since + STALLED_MS + this.paused(since, since + STALLED_MS);
   }
 
-  /**
-   * Whether a fault that an instance's clients may notice overlaps a time, or ended less than `after` milliseconds before it; also
-   * one of the machine itself.
-   */
+  /** By when it is known to readers that wait until all faults are over. @param instance undefined: of any instance */
+  knownAfterFaultsAt(since: number, instance?: number): number {
+    if (this.isCalm(since, instance)) return since + CALM_MS;
+    let start = since;
+    for (const { begun, ended } of this.spansOf(instance)) {
+      if (begun > start + STALLED_MS) break;
+      start = Math.max(start, ended);
+    }
+    return start + STALLED_MS;
+  }
+
+  /** Whether no fault and no pause is within the second after a moment, or shortly before it. */
+  isCalm(since: number, instance?: number): boolean {
+    return !this.overlap({ begun: since, ended: since + CALM_MS }, RECOVERY_MS, instance);
+  }
+
+  /** Whether a fault that concerns an instance, or a pause, overlaps a time, or ended less than `after` milliseconds before it. */
   overlap({ begun, ended }: Span, after: number, instance?: number): boolean {
-    const spans = this.seenAt(instance);
-    return spans.some((span) => span.begun <= ended && begun <= span.ended + after);
+    return this.spansOf(instance).some((span) => span.begun <= ended && begun <= span.ended + after);
   }
 
   /** The end of the faults that a time overlaps, or its own. */
@@ -50,33 +56,22 @@ export class Disturbances {
     return Math.max(ended, ...overlapping.map((fault) => fault.ended));
   }
 
-  private seenAt(instance: number | undefined): readonly Span[] {
-    const known = this.seen.get(instance);
-    if (known) return known;
-    const concerns = ({ fault, target }: FaultEntry): boolean =>
-      instance === undefined || !OF_TARGET.test(fault) || isTarget(target, instance);
-    const spans = [...this.faults.filter(concerns), ...this.stalls];
-    this.seen.set(instance, spans);
-    return spans;
+  /** Milliseconds of a time in which processes paused, and the verifiers with them. */
+  private paused(from: number, to: number): number {
+    const lengths = this.stalls
+      .filter(({ of }) => of !== 'a commit')
+      .map(({ begun, ended }) => Math.max(0, Math.min(ended, to) - Math.max(begun, from)));
+    return lengths.reduce((sum, length) => sum + length, 0);
   }
 
-  private spansOf(instance: number, seenBy: 'instance' | 'clients'): readonly Span[] {
-    const key = `${instance} ${seenBy}`;
-    const known = this.spans.get(key);
+  /** In order. Instances are called `instance 1`, `instance 2`, … (World). */
+  private spansOf(instance: number | undefined): readonly Span[] {
+    const known = this.spans.get(instance);
     if (known) return known;
-    const counts = ({ fault, target }: FaultEntry): boolean =>
-      OF_ALL.has(fault) ||
-      ((OF_ONE.test(fault) || (seenBy === 'clients' && OF_CLIENTS.test(fault))) &&
-        isTarget(target, instance));
-    const spans: Span[] = [...this.faults.filter(counts), ...this.stalls].toSorted(
-      (a, b) => a.begun - b.begun,
-    );
-    this.spans.set(key, spans);
+    const concerns = ({ fault, target }: Fault): boolean =>
+      instance === undefined || !OF_TARGET.test(fault) || target === `instance ${instance + 1}`;
+    const spans = [...this.faults.filter(concerns), ...this.stalls].toSorted((a, b) => a.begun - b.begun);
+    this.spans.set(instance, spans);
     return spans;
   }
-}
-
-/** Instances are called `instance 1`, `instance 2`, … (World). */
-function isTarget(target: string, instance: number): boolean {
-  return target === `instance ${instance + 1}`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { query } from '../../test/support/database.js';
+import { numberOf } from './claims.js';
 import { Client, type Shared } from './client.js';
 import type { Stored } from './operation.js';
 import type { Person } from './person.js';
@@ -11,12 +12,6 @@ const AGAIN_MS = 200;
 const DRAINED_WITHIN_MS = 30_000;
 /** By so many milliseconds the machine's clock may have gone wrong in a run. */
 const DRIFT_MS = 50;
-
-interface Carried {
-  readonly n?: string;
-  readonly device_id?: string;
-  readonly device_name?: string | null;
-}
 
 interface Row {
   readonly user_id: string;
@@ -34,24 +29,25 @@ export async function lookAtEverything(
   databaseUrl: string,
 ): Promise<void> {
   await Promise.all(people.map((person) => person.settle()));
-  const stored = await readStored(databaseUrl, shared.recorder.epoch);
+  const stored = await readStored(databaseUrl, shared);
   for (const event of stored) shared.recorder.record(event);
   await drain(people, stored);
   for (const { listener } of people) listener.stop();
   await askForSessions(shared);
 }
 
-/** @param epoch when the run began: see Recorder */
-async function readStored(databaseUrl: string, epoch: number): Promise<Stored[]> {
+/** Reads the events of the run's users. */
+async function readStored(databaseUrl: string, { ledger, recorder: { epoch } }: Shared): Promise<Stored[]> {
   const text = `
     SELECT user_id, event_offset, id, event, data, device_id, sent_at FROM channel_events
-    WHERE expires_at > now() ORDER BY user_id, event_offset`;
+    WHERE expires_at > now() AND user_id = ANY ($1) ORDER BY user_id, event_offset`;
   const begun = performance.now();
-  const rows = await query<Row & Record<string, unknown>>(databaseUrl, text);
+  const rows = await query<Row & Record<string, unknown>>(databaseUrl, text, [[...ledger.devices.keys()]]);
   const ended = performance.now();
   const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
-    const { n, device_id, device_name } = JSON.parse(data) as Carried;
+    const carried = JSON.parse(data) as Record<'n' | 'device_id' | 'device_name', string | undefined>;
+    const { n, device_id, device_name } = carried;
     return {
       kind: 'stored',
       user,
@@ -61,6 +57,7 @@ async function readStored(databaseUrl: string, epoch: number): Promise<Stored[]>
       offset: Number(event_offset),
       ...(isSteady && { at: sent_at.getTime() - epoch }),
       ...(n !== undefined && { n }),
+      ...(event === 'claims.changed' && { claims: numberOf(carried) }),
       ...(event === 'device.renamed' && device_name && { name: device_name }),
       ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),
       begun,
@@ -98,6 +95,8 @@ async function askForSessions(shared: Shared): Promise<void> {
     for (let session = left.pop(); session; session = left.pop()) {
       const { token } = session;
       await ask((at) => client.use(at, token));
+      await ask((at) => client.introspect(at, token));
+      await ask((at) => client.verify(at % shared.verifiers.length, token));
       await ask((at) => client.refresh(at, session));
     }
   };

@@ -12,15 +12,8 @@ export async function changeKeys(world: World, shared: Pick<Shared, 'ledger' | '
     const begun = performance.now();
     const args = kid === undefined ? [what] : [what, kid];
     const { code } = await keysCommand({ DATABASE_URL: world.databaseUrl() }, ...args);
-    shared.recorder.record({
-      kind: 'key',
-      client: 'operator',
-      instance: -1,
-      change: what,
-      ...(kid !== undefined && { kid }),
-      begun,
-      ended: performance.now(),
-      outcome: code === 0 ? 'ok' : 'unknown',
-    });
+    const call = { kind: 'key', client: 'operator', instance: -1, begun, ended: performance.now() } as const;
+    const outcome = code === 0 ? 'ok' : 'unknown';
+    shared.recorder.record({ ...call, change: what, ...(kid !== undefined && { kid }), outcome });
   }
 }

@@ -1,4 +1,5 @@
-import type { Holder, TokenName } from './operation.js';
+import { numberOf } from './claims.js';
+import type { ClaimsNumber, Holder, TokenName } from './operation.js';
 
 /** An access token that was acknowledged. */
 export interface HeldToken {
@@ -12,6 +13,8 @@ export interface HeldSession {
   readonly user: string;
   readonly device: string | null;
   readonly refreshToken: string;
+  /** Of the sign-in: older than all later claims. */
+  readonly first: HeldToken;
   /** The newest. */
   token: HeldToken;
 }
@@ -34,8 +37,14 @@ export class Ledger {
   }
 }
 
-/** What the claims of a token of ours say. */
-export function claimsOf(token: string): { readonly name: TokenName; readonly holder: Holder } {
+interface TokenContents {
+  readonly name: TokenName;
+  readonly holder: Holder;
+  readonly claims: ClaimsNumber;
+}
+
+/** Reads an access token of the service, without a look at its signature. */
+export function claimsOf(token: string): TokenContents {
   const [header, payload] = token
     .split('.', 2)
     .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, string>);
@@ -43,5 +52,6 @@ export function claimsOf(token: string): { readonly name: TokenName; readonly ho
   return {
     name: { session: session!, jti: jti!, kid: header!['kid']! },
     holder: { user: user!, session: session!, device },
+    claims: numberOf(payload!),
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { io } from 'socket.io-client';
+import { numberOf } from './claims.js';
 import type { Receive, TokenName } from './operation.js';
 import type { Random } from '../../test/support/random.js';
 import type { Recorder } from './recorder.js';
@@ -137,8 +138,9 @@ export class Listener {
     now: number,
   ): void {
     const { user, device } = this.owner;
-    const { n, claims } = (data ?? {}) as Pick<Receive, 'n' | 'claims'>;
-    const carried = { ...(n !== undefined && { n }), ...(claims && { claims }) };
+    const { n } = (data ?? {}) as Pick<Receive, 'n'>;
+    const claims = event === 'claims.changed' && { claims: numberOf(data as Record<string, unknown>) };
+    const carried = { ...(n !== undefined && { n }), ...claims };
     const what = { user, device, event, id, offset, ...carried };
     this.recorder.record({ kind: 'receive', client, socket, ...what, begun: now, ended: now });
     if (offset !== null) this.position = { offset, id };

@@ -1,12 +1,24 @@
+import type { Fault } from '../world/faults.js';
+
 /**
  * What a history consists of, one JSON object a line. All times are milliseconds of `performance.now()` in the process of the
  * test. Tokens are named by their claims, states and codes by their beginning: a history holds no secret.
  */
-export type HistoryEntry = Operation | FaultEntry | Stall | Exchange | Stored;
+export type HistoryEntry = Operation | Fault | Stall | Exchange | Stored | Sample | Rows;
 
 /** What clients have done, and what came to them. */
 export type Operation =
-  Authorize | SignIn | Refresh | Use | SignOut | Rename | Push | KeyChange | OfChannel | ClaimsCall;
+  | Authorize
+  | SignIn
+  | Refresh
+  | Use
+  | SignOut
+  | Rename
+  | Push
+  | KeyChange
+  | OfChannel
+  | ClaimsChange
+  | FeedEvent;
 type OfChannel = Connect | Receive | Closed;
 
 /**
@@ -33,7 +45,7 @@ export interface Call extends Timed {
   readonly status?: number;
   /** The `error` of the answer, or the code of a network error. */
   readonly error?: string;
-  /** The answer says when to try again: the database is away. */
+  /** The answer has `Retry-After`: the database is away. */
   readonly retryAfter?: boolean;
 }
 
@@ -53,7 +65,11 @@ export interface Holder {
 export interface Issued extends TokenName, Holder {
   /** Seconds. */
   readonly expiresIn: number;
+  readonly claims: ClaimsNumber;
 }
+
+/** The change that has set a user's claims, as they were read: 0 without claims, -1 for a mixture of changes (claims.ts). */
+export type ClaimsNumber = number;
 
 interface Authorize extends Call {
   readonly kind: 'authorize';
@@ -76,12 +92,13 @@ export interface Refresh extends Call {
   readonly issued?: Issued;
 }
 
-/** `GET /me`. */
+/** `GET /me`, introspection, or `verify()` of `@latchkey/server` in an API. An inactive token counts as refused. */
 export interface Use extends Call {
-  readonly kind: 'use';
+  readonly kind: 'use' | 'introspect' | 'verify';
   readonly token: TokenName;
-  /** Whom the answer is about. */
+  /** User in the answer. */
   readonly user?: string;
+  readonly claims?: ClaimsNumber;
 }
 
 export interface SignOut extends Call {
@@ -122,12 +139,21 @@ export interface KeyChange extends Call {
   readonly kid?: string;
 }
 
-/** `PUT /users/:user_id/claims`, or another call whose answer has a user's claims. */
-export interface ClaimsCall extends Call {
+/** `PUT /users/:user_id/claims`. */
+export interface ClaimsChange extends Call {
   readonly kind: 'claims';
-  readonly at: 'PUT' | 'API 1' | 'API 2' | 'refresh' | '/me' | 'introspection';
   readonly user: string;
-  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly claims: ClaimsNumber;
+}
+
+/** The first event about a session, or about claims of a user, in a reader of `GET /sessions/ended`. */
+export interface FeedEvent extends Timed {
+  readonly kind: 'feed';
+  readonly instance: number;
+  readonly user: string;
+  /** Session that has ended; undefined: the claims have changed. */
+  readonly session?: string;
+  readonly claims?: ClaimsNumber;
 }
 
 /** A handshake, until `ready` came. */
@@ -157,7 +183,7 @@ export interface Receive extends Timed {
   /** Of the push. */
   readonly n?: string;
   /** Of `claims.changed`. */
-  readonly claims?: ClaimsCall['claims'];
+  readonly claims?: ClaimsNumber;
 }
 
 /** A socket that was open is closed. */
@@ -172,15 +198,31 @@ export interface Closed extends Timed {
   readonly told?: string;
 }
 
-/** One thing that was done to the world; `ended`: all is whole again. */
-export interface FaultEntry extends Span {
-  readonly kind: 'fault';
-  readonly fault: string;
-  readonly target: string;
-}
-
+/** A pause of the machine, by a control that does not use the service (pauses.ts). */
 export interface Stall extends Span {
   readonly kind: 'stall';
+  readonly of: 'this process' | 'another process' | 'a commit';
+}
+
+/** What an instance uses. */
+export interface Sample extends Span {
+  readonly kind: 'sample';
+  /** Before the first client, in the part without faults, or after the last client. */
+  readonly when: 'idle' | 'level' | 'end';
+  readonly instance: number;
+  readonly pid: number;
+  /** Resident memory, MiB. */
+  readonly memory: number;
+  readonly files: number;
+  readonly sockets: number;
+}
+
+/** Numbers of rows at the end. */
+export interface Rows extends Span {
+  readonly kind: 'rows';
+  readonly open_sessions: number;
+  readonly access_tokens: number;
+  readonly devices: number;
 }
 
 /** The provider was asked about a code. */
@@ -199,6 +241,7 @@ export interface Stored extends Span {
   readonly offset: number;
   readonly at?: number;
   readonly n?: string;
+  readonly claims?: ClaimsNumber;
   /** Of a device that was renamed. */
   readonly name?: string;
   /** What an event of the service itself says of a device. */

@@ -8,6 +8,8 @@ import { Random } from '../../test/support/random.js';
 const MOST_SESSIONS = 5;
 const MOST_REMEMBERED = 20;
 const TRIES = 5;
+/** Share of readings with the first token of a session. */
+const OLD_TOKEN = 0.4;
 const AGAIN_MS = 200;
 
 /** What it does next, and how often. */
@@ -15,8 +17,9 @@ const MIX = {
   signIn: 8,
   signInTwice: 2,
   refresh: 20,
-  use: 16,
-  useEnded: 5,
+  read: 40,
+  readEnded: 14,
+  setClaims: 4,
   push: 30,
   pushUnkept: 4,
   pushOnce: 4,
@@ -100,14 +103,16 @@ export class Person implements Owner {
       case 'signIn':
         return this.sessions.length < MOST_SESSIONS ? this.signIn() : this.refresh(session);
       case 'signInTwice':
-        return this.signInTwice();
+        return this.signIn([client, new Client(this.options, `${client.name} rival`)]);
       case 'refresh':
         return this.refresh(session);
-      case 'use':
-        if ((await client.use(at, session.token)) === 'refused') await this.refresh(session);
+      case 'read':
+        if ((await this.read(this.tokenOf(session))) === 'refused') await this.refresh(session);
         return;
-      case 'useEnded':
-        return this.useEnded();
+      case 'readEnded':
+        return this.readEnded();
+      case 'setClaims':
+        return client.setClaims(at, this.user);
       case 'push':
         return void (await client.push(at, this.newPush()));
       case 'pushUnkept':
@@ -142,26 +147,16 @@ export class Person implements Owner {
     }
   }
 
-  private async signIn(): Promise<void> {
+  /** @param clients that exchange the code at the same time; after no answer the first one tries again */
+  private async signIn(clients: readonly Client[] = [this.client]): Promise<void> {
     const state = await this.client.authorize(this.instance());
     if (state === undefined) return delay(AGAIN_MS);
-    const code = this.code();
-    const exchange = () => this.client.signIn(this.instance(), state, code, this.options.device);
-    let session = await exchange();
-    if (session === 'unknown') session = await exchange();
-    if (typeof session === 'object') this.sessions.push(session);
-  }
-
-  private async signInTwice(): Promise<void> {
-    const state = await this.client.authorize(this.instance());
-    if (state === undefined) return delay(AGAIN_MS);
-    const code = this.code();
-    const rival = new Client(this.options, `${this.client.name} rival`);
-    const both = [this.client, rival].map((client) =>
-      client.signIn(this.instance(), state, code, this.options.device),
-    );
-    for (const session of await Promise.all(both))
-      if (typeof session === 'object') this.sessions.push(session);
+    const { account, device, ledger } = this.options;
+    const code = `${account}.${ledger.number()}`;
+    const exchange = (client: Client) => client.signIn(this.instance(), state, code, device);
+    const sessions = await Promise.all(clients.map(exchange));
+    if (!sessions.some((one) => one !== 'unknown')) sessions.push(await exchange(this.client));
+    for (const session of sessions) if (typeof session === 'object') this.sessions.push(session);
   }
 
   private async refresh(session: HeldSession): Promise<void> {
@@ -169,12 +164,25 @@ export class Person implements Owner {
     const outcome = await this.client.refresh(this.instance(), session);
     if (outcome === 'refused') this.drop([session]);
     // The one before stays good as well.
-    if (outcome === 'ok' && this.random.chance(0.1)) await this.client.use(this.instance(), before);
+    if (outcome === 'ok' && this.random.chance(0.1)) await this.read(before);
   }
 
-  private async useEnded(): Promise<void> {
-    const token = this.random.oneOf(this.endedTokens);
-    if (token) await this.client.use(this.instance(), token);
+  private tokenOf({ first, token }: HeldSession): HeldToken {
+    return this.random.chance(OLD_TOKEN) ? first : token;
+  }
+
+  /** Shows a token to one of the three readers. */
+  private read(token: HeldToken): Promise<string> {
+    const reader = this.random.pick(['use', 'introspect', 'verify'] as const);
+    const places = reader === 'verify' ? this.options.verifiers.length : this.options.calls.instances;
+    return this.client[reader](this.random.below(places), token);
+  }
+
+  /** Half the time the token of the session that has ended last, which a reader may not know yet. */
+  private async readEnded(): Promise<void> {
+    const newest = this.endedTokens.at(-1);
+    const token = this.random.chance(0.5) ? newest : this.random.oneOf(this.endedTokens);
+    if (token) await this.read(token);
   }
 
   private async pushOnce(): Promise<void> {
@@ -196,7 +204,7 @@ export class Person implements Owner {
     return this.random.oneOf([...(this.options.ledger.devices.get(user) ?? [])]) ?? null;
   }
 
-  /** Sessions that an acknowledged sign-out has ended are used no more, but in `useEnded`. */
+  /** Sessions that an acknowledged sign-out has ended are used no more, but in `readEnded`. */
   private after(outcome: string, isEnded: (session: HeldSession) => boolean): void {
     if (outcome === 'ok') this.drop(this.sessions.filter(isEnded));
   }
@@ -226,10 +234,6 @@ export class Person implements Owner {
       if (outcome !== 'ok') return undefined;
     }
     return session.token;
-  }
-
-  private code(): string {
-    return `${this.options.account}.${this.options.ledger.number()}`;
   }
 
   private instance(): number {

@@ -2,7 +2,7 @@ import type { FaultName } from '../world/faults.js';
 import type { Random } from '../../test/support/random.js';
 
 const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
-  'service-killed': 100, // another 100 are at points inside an exchange (kill-points.spec.ts)
+  'service-killed': 100, // those at points inside an exchange: kill-points.spec.ts
   'service-frozen': 8,
   'service-stopped': 8,
   'postgres-killed': 50,
@@ -15,6 +15,7 @@ const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
   'database-delayed': 8,
   'database-dropped-one-way': 8,
   'clients-cut': 8,
+  'feed-cut': 20,
   'redis-killed': 6,
   'redis-frozen': 6,
   'redis-cut': 30,
@@ -32,10 +33,6 @@ export function planFaults(minutes: number, redis: boolean, random: Random): Fau
     const halves = OF_REDIS.test(name) ? Number(redis) : 0.5;
     return Array.from({ length: Math.ceil(IN_AN_HOUR[name] * halves * (minutes / 60)) }, () => name);
   });
-  return shuffled(plan, random);
-}
-
-function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
-  const keyed = items.map((item) => ({ item, key: random.next() }));
-  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+  const keyed = plan.map((name) => ({ name, key: random.next() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ name }) => name);
 }

@@ -1,16 +1,27 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createVerifier } from '../../packages/server/src/index.js';
+import { query } from '../../test/support/database.js';
+import { Random } from '../../test/support/random.js';
 import { strike, type FaultName } from '../world/faults.js';
 import type { World } from '../world/world.js';
 import { Calls } from './calls.js';
 import type { Shared } from './client.js';
+import { FeedReader } from './feed-reader.js';
 import { lookAtEverything } from './final-look.js';
 import { changeKeys } from './keys-operator.js';
 import { Ledger } from './ledger.js';
 import { redeemOnce } from './one-time-codes.js';
+import { recordPauses } from './pauses.js';
 import { Person } from './person.js';
-import { Random } from '../../test/support/random.js';
+import type { Plant } from './plants.js';
 import type { Recorder } from './recorder.js';
+import { sample, sampleEnd, sampleUntil } from './resources.js';
+
+/** After the last fault and the last call, readers have what they are still to get. */
+const LAST_MS = 3500;
+/** Waits for the standby, as every commit does. */
+const COMMIT = `SELECT pg_logical_emit_message(true, 'lab', '')`;
 
 export interface RunOptions {
   readonly seed: number;
@@ -21,46 +32,66 @@ export interface RunOptions {
   readonly pauseMs: number;
   /** In order; spread over the time. */
   readonly faults: readonly FaultName[];
-  /** It lasts so long, and until the faults are done. */
   readonly seconds: number;
-  /** And until so many things were done. */
-  readonly operations: number;
+  /** Seconds after the last fault, in which memory and open files must not grow. */
+  readonly level: number;
 }
 
-/** Lets people use a world while a nemesis breaks it, and writes all of it down; at the end it looks for what was acknowledged. */
-export async function runHistory(world: World, recorder: Recorder, options: RunOptions): Promise<void> {
-  const { pauseMs, seconds } = options;
-  const calls = new Calls(world.urls);
-  const shared = { calls, recorder, ledger: new Ledger(), serviceKey: world.serviceKey };
+/** Lets people use a world while a nemesis breaks it, and records all of it; at the end it looks for what was acknowledged. */
+export async function runHistory(
+  world: World,
+  recorder: Recorder,
+  options: RunOptions,
+  plant?: Plant,
+): Promise<void> {
+  const { pauseMs, seconds, level } = options;
+  await sample(world, recorder, 'idle');
+  const endPauses = recordPauses(recorder, () => query(world.databaseUrl(), COMMIT));
+  const calls = new Calls(world.urls, plant?.lie);
+  const verifiers = [world.urls[0]!, `http://127.0.0.1:${world.feed.port}`].map((url) =>
+    createVerifier({
+      issuer: 'http://latchkey.test',
+      url,
+      serviceKey: world.serviceKey,
+      onWarning: () => undefined,
+    }),
+  );
+  const shared = { calls, recorder, ledger: new Ledger(), serviceKey: world.serviceKey, verifiers };
   redeemOnce(world.provider, recorder);
   const people = gather(options, shared, world.urls);
-  const listening: Promise<void>[] = [];
+  const readers = world.urls.map((_, i) => new FeedReader(`feed ${i}`, i, world.urls, shared, plant?.drops));
+  const listening = readers.map((reader) => reader.run());
   try {
     await Promise.all(people.map((person) => person.begin()));
+    while (!verifiers.every(({ isTold }) => isTold)) await delay(20);
     listening.push(...people.map(({ listener }) => listener.run()));
     let isOver = false;
     const running = people.map((person) => person.run(() => isOver, pauseMs));
     try {
       const end = performance.now() + seconds * 1000;
       await Promise.all([breakThings(world, recorder, options, end), changeKeys(world, shared)]);
-      while (performance.now() < end || recorder.operations < options.operations) await delay(50);
+      while (performance.now() < end) await delay(50);
+      await sampleUntil(performance.now() + level * 1000, world, recorder);
     } finally {
       isOver = true;
       await Promise.all(running);
     }
-    await world.healthy();
+    await Promise.all([world.healthy(), delay(LAST_MS)]);
     await lookAtEverything(shared, people, world.databaseUrl());
   } finally {
     for (const { listener } of people) listener.stop();
-    await Promise.all(listening);
+    for (const one of readers) one.stop();
+    for (const verifier of verifiers) verifier.close();
+    await Promise.all([...listening, endPauses()]);
     await calls.close();
   }
+  await sampleEnd(world, recorder);
 }
 
 function gather({ people, users, seed }: RunOptions, shared: Shared, urls: readonly string[]): Person[] {
   return Array.from({ length: people }, (_, i) => {
     const device = i % 7 === 6 ? null : randomUUID();
-    const account = `user-${i % users}`;
+    const account = `user-${seed}-${i % users}`;
     return new Person({ ...shared, urls, name: `p${i}`, account, device, seed: seed + 1000 * (i + 1) });
   });
 }
@@ -76,7 +107,6 @@ async function breakThings(
     const left = (end - performance.now()) / (faults.length - i);
     const began = performance.now();
     recorder.record(await strike(world, fault, random));
-    const rest = left - (performance.now() - began);
-    if (rest > 0) await delay(rest);
+    await delay(Math.max(0, left - (performance.now() - began)));
   }
 }

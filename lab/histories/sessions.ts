@@ -1,14 +1,8 @@
-import type { Disturbances } from './disturbances.js';
-import { addTo, placeAfter } from './groups.js';
+import { CALM_MS, type Disturbances } from './disturbances.js';
+import { addTo } from './groups.js';
 import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
 
 const LATE_MS = 30_000;
-
-/**
- * Milliseconds within which the end of a session or of a key is known everywhere
- * (docs/reliability.md#rules-of-a-history).
- */
-export const BOUND_MS = 1000;
 
 /** The last moment at which a call can have taken effect. */
 export function latestEffect(call: SignOut | SignIn, disturbances: Disturbances): number {
@@ -66,7 +60,7 @@ export class Sessions {
       // One that is not certain has not, if the session was alive after the last moment at which it could have taken effect.
       (ender) =>
         ender.begun <= by &&
-        (ender === life.ended || life.lastAlive <= latestEffect(ender, this.disturbances) + BOUND_MS),
+        (ender === life.ended || life.lastAlive <= latestEffect(ender, this.disturbances) + CALM_MS),
     );
   }
 
@@ -79,13 +73,9 @@ export class Sessions {
     const byUser = new Map<string, Effect[]>();
     for (const signOut of entries) {
       if (signOut.kind !== 'sign-out' || signOut.outcome === 'refused') continue;
-      addTo(byUser, signOut.user, { signOut, latest: latestEffect(signOut, this.disturbances), reach: 0 });
+      addTo(byUser, signOut.user, { signOut, latest: latestEffect(signOut, this.disturbances) });
     }
-    for (const list of byUser.values()) {
-      list.sort((a, b) => a.signOut.begun - b.signOut.begun);
-      let reach = 0;
-      for (const effect of list) effect.reach = reach = Math.max(reach, effect.latest);
-    }
+    for (const list of byUser.values()) list.sort((a, b) => a.signOut.begun - b.signOut.begun);
     return byUser;
   }
 
@@ -99,16 +89,13 @@ export class Sessions {
 interface Effect {
   readonly signOut: SignOut;
   readonly latest: number;
-  reach: number;
 }
 
 /** @param all sign-outs of the user, in the order in which they began */
 function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
   const enders: SignOut[] = [];
   let ended: SignOut | undefined;
-  const first = placeAfter(all, ({ reach }) => reach < signIn.begun); // that can have taken effect after it
-  for (let i = first; i < all.length; i++) {
-    const { signOut, latest } = all[i]!;
+  for (const { signOut, latest } of all) {
     if (ended && signOut.begun > ended.ended) break; // nothing is left to end
     if (latest < signIn.begun || !covers(signOut, signIn)) continue;
     enders.push(signOut);
@@ -129,6 +116,7 @@ function covers({ scope, user, session, device }: SignOut, signIn: SignIn): bool
 /** The session for which a call was accepted, if it was. */
 function acceptedSession(entry: HistoryEntry): string | undefined {
   if (entry.kind === 'refresh') return entry.outcome === 'ok' ? entry.session : undefined;
+  if (entry.kind === 'verify') return undefined; // an API may not know of the end yet
   const call = tokenCall(entry);
   return call?.outcome === 'ok' ? call.token.session : undefined;
 }
@@ -140,9 +128,9 @@ export type TokenCall = (
   readonly token: NonNullable<SignOut['token']>;
 };
 
+const WITH_TOKEN = new Set<string>(['use', 'introspect', 'verify', 'connect', 'rename', 'sign-out']);
+
 /** The entry, if it is a call with an access token. */
 export function tokenCall(entry: HistoryEntry): TokenCall | undefined {
-  const isOne =
-    entry.kind === 'use' || entry.kind === 'connect' || entry.kind === 'rename' || entry.kind === 'sign-out';
-  return isOne && entry.token ? (entry as TokenCall) : undefined;
+  return WITH_TOKEN.has(entry.kind) && 'token' in entry ? (entry as TokenCall) : undefined;
 }

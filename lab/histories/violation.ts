@@ -8,6 +8,9 @@ type Rule =
   | 'delivered wrongly'
   | 'answered for another'
   | 'ended for no reason'
+  | 'missing in the feed'
+  | 'wrong claims'
+  | 'uses too much'
   | 'unknown answer';
 
 /** Violation of a rule (docs/reliability.md#rules-of-a-history). */
@@ -17,11 +20,21 @@ export interface Violation {
   readonly entries: readonly HistoryEntry[];
 }
 
-export interface Judged {
-  /** Acknowledged pushes for which it was asked of some socket whether they came in time. */
-  inTime: number;
+/** What a check has looked at: a history in which nothing could be checked shows nothing. */
+export class Checked {
   /** Moments after which no session lived on a device. */
-  emptyDevices: number;
-  calmCalls: number;
-  busyCalls: number;
+  emptyDevices = 0;
+  calmCalls = 0;
+  busyCalls = 0;
+  /** By reader: calls, events and closed sockets about sessions that had ended, keys that were revoked or claims that were replaced. */
+  readonly afterEnd: Record<string, number> = {};
+  /** By reader, in calm and in stalls: longest time, in milliseconds, after which it did not know of the end or change yet. */
+  readonly latest: Record<string, number> = {};
+
+  /** @param late milliseconds from the acknowledgement until the reader showed that it did not know */
+  note(reader: string, late: number, isCalm: boolean): void {
+    this.afterEnd[reader] = (this.afterEnd[reader] ?? 0) + 1;
+    const name = isCalm ? reader : `${reader}, stalls`;
+    this.latest[name] = Math.max(this.latest[name] ?? 0, Math.round(late));
+  }
 }

@@ -3,7 +3,6 @@ import { query } from '../../test/support/database.js';
 import { beginSignIn } from '../../test/support/sign-in.js';
 import type { StubProvider } from '../../test/support/stub-provider.js';
 import { until } from '../../test/support/waiting.js';
-import { post } from './call.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { answer, answerOfStatement, halfOfRequest, statement, type Stop } from './stops.js';
@@ -19,12 +18,8 @@ interface Allowed {
   readonly retry: 200 | 401;
 }
 
-interface Marks {
-  /** In the request, in the sign-in's statement, and in what the provider is asked: the code, which is the user's id there. */
-  readonly code: string;
-  /** In the statement that spends the state. */
-  readonly stateHash: Buffer;
-}
+/** Texts of a request, of the sign-in's statement and of the provider's request (`code`); of the statement that spends the state. */
+type Marks = Readonly<{ code: string; stateHash: Buffer }>;
 
 /** Before the provider is asked, with a state that is good still, or spent; after that, with nothing stored, or all. */
 const UNSENT: Allowed = { asked: 0, stored: 'nothing', retry: 200 };
@@ -40,7 +35,11 @@ const STOPS: readonly [name: string, stop: (scene: Scene, marks: Marks) => Stop,
     ({ victim }, { stateHash }) => statement(victim, stateHash, false),
     UNSENT,
   ],
-  ['… and arrives after the kill', ({ victim }, { stateHash }) => statement(victim, stateHash, true), SPENT],
+  [
+    'the statement that spends the state arrives after the kill',
+    ({ victim }, { stateHash }) => statement(victim, stateHash, true),
+    SPENT,
+  ],
   [
     "the state is spent, and PostgreSQL's answer is held",
     ({ victim }, { stateHash }) => answerOfStatement(victim, stateHash),
@@ -57,7 +56,11 @@ const STOPS: readonly [name: string, stop: (scene: Scene, marks: Marks) => Stop,
     ({ victim }, { code }) => statement(victim, code, false),
     LOST,
   ],
-  ['… and arrives after the kill', ({ victim }, { code }) => statement(victim, code, true), WHOLE],
+  [
+    "the sign-in's statement arrives after the kill",
+    ({ victim }, { code }) => statement(victim, code, true),
+    WHOLE,
+  ],
   [
     "the sign-in is committed, and PostgreSQL's answer is held",
     ({ victim }, { code }) => answerOfStatement(victim, code),
@@ -79,12 +82,11 @@ const STOPS: readonly [name: string, stop: (scene: Scene, marks: Marks) => Stop,
 /** The moments inside `POST /oauth2/token`. */
 export const EXCHANGE_POINTS: readonly KillPoint[] = STOPS.map(([name, stop, allowed]) => ({
   name: `exchange: ${name}`,
-  isBrief: name.includes('PostgreSQL') || name.startsWith('…'),
-  prepare: async (scene) => {
+  begin: async (scene) => {
     const code = randomUUID();
     const state = await beginSignIn(scene.other.url);
     const marks = { code, stateHash: hashOfState(state) };
-    return () => exchange(scene, { code, state, device_id: randomUUID() }, stop(scene, marks), allowed);
+    return exchange(scene, { code, state, device_id: randomUUID() }, stop(scene, marks), allowed);
   },
 }));
 
@@ -110,22 +112,23 @@ function exchange(
   allowed: Allowed,
 ): Attempt {
   const { code, state } = body;
-  const call = post(`${victim.url}/oauth2/token`, body);
+  let isOver = false;
+  const call = post(`${victim.url}/oauth2/token`, body).finally(() => (isOver = true));
   const stored = () => storedOf(world.databaseUrl(), code);
   const asked = (): number => world.provider.requests.filter((one) => one.body.includes(code)).length;
   const retry = async ({ url }: Instance): Promise<number | undefined> =>
-    (await post(`${url}/oauth2/token`, body).answer)?.status;
+    (await post(`${url}/oauth2/token`, body))?.status;
   return {
-    reached: allowed.acknowledged ? call.answer : stop.reached,
-    isMissed: () => call.isOver() !== (allowed.acknowledged ?? false),
+    reached: allowed.acknowledged ? call : stop.reached,
+    isMissed: () => isOver !== (allowed.acknowledged ?? false),
     async settle() {
       stop.settle();
       if (allowed.stored === 'whole') await until(async () => (await stored()).sessions === 1);
       else if (allowed.retry === 401) await until(async () => !(await hasState(world.databaseUrl(), state)));
     },
-    async judge() {
+    async check() {
       const sessions = allowed.stored === 'whole' ? 1 : 0;
-      const answered = await call.answer;
+      const answered = await call;
       expect(answered?.status).toBe(allowed.acknowledged && 200);
       expect([await stored(), asked()]).toEqual([{ sessions, wholes: sessions }, allowed.asked]);
       expect(await retry(other)).toBe(allowed.retry);
@@ -138,13 +141,29 @@ function exchange(
   };
 }
 
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** On a connection of its own. @returns undefined without a whole answer */
+async function post(url: string, body: object): Promise<Answer | undefined> {
+  const headers = { 'Content-Type': 'application/json', Connection: 'close' };
+  try {
+    const answered = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: answered.status, body: (await answered.json()) as Answer['body'] };
+  } catch {
+    return undefined;
+  }
+}
+
 /** What was acknowledged works everywhere. */
 async function expectGood(
   { access_token, refresh_token }: Record<string, unknown>,
   instances: readonly Instance[],
 ): Promise<void> {
   for (const { url } of instances) {
-    const refreshed = await post(`${url}/oauth2/refresh`, { refresh_token }).answer;
+    const refreshed = await post(`${url}/oauth2/refresh`, { refresh_token });
     expect(refreshed?.status).toBe(200);
     for (const token of [access_token, refreshed!.body['access_token']]) {
       const me = await fetch(`${url}/me`, { headers: { Authorization: `Bearer ${String(token)}` } });

@@ -100,6 +100,15 @@ const FAULTS = {
   },
   'clients-cut': (victim) => refuse([victim.instance.clients], victim, 1000),
 
+  // The way from a verifier to its instance: open connections are silent, and new ones have no session feed.
+  'feed-cut': async ({ world: { feed }, random }) => {
+    feed.strand();
+    feed.toServer.drops = (chunk) => chunk.includes('GET /sessions/ended');
+    await delay(random.between(6000, 9000)); // a verifier notices the silence after two seconds
+    await feed.restore();
+    return 'feed';
+  },
+
   'redis-killed': async ({ world, aWhile }) => {
     await world.redis!.kill();
     await aWhile();
@@ -118,7 +127,7 @@ const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 
 /** One thing that was done to the world; by `performance.now()`. */
-interface Fault {
+export interface Fault {
   readonly kind: 'fault';
   readonly fault: FaultName;
   /** To what it was done. */

@@ -25,19 +25,14 @@ async function ailment(url: string, hasRedis: boolean): Promise<string | undefin
 
 /**
  * Resolves once an instance writes, is ready, and hears the hints of others.
- * @throws Error that says what did not come back, after `milliseconds`
+ * @throws Error that says what did not come back, after `timeoutMs`
  */
-export async function whole(
-  name: string,
-  url: string,
-  hasRedis: boolean,
-  milliseconds: number,
-): Promise<void> {
-  const end = performance.now() + milliseconds;
+export async function whole(name: string, url: string, hasRedis: boolean, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const found = await ailment(url, hasRedis);
     if (found === undefined) return;
-    if (performance.now() > end) throw new Error(`${name} is not whole after ${milliseconds} ms: ${found}`);
+    if (performance.now() > end) throw new Error(`${name} is not whole after ${timeoutMs} ms: ${found}`);
     await delay(PAUSE_MS);
   }
 }

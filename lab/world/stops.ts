@@ -51,22 +51,6 @@ export function answerOfStatement({ database }: Instance, mark: string | Buffer)
   return lost(sent.then((connection) => heldAnswer(database.toClient, connection)));
 }
 
-/** As `statement`, for the COMMIT of a transaction with a statement that contains a text. */
-export function commit({ database }: Instance, mark: string, isLate: boolean): Stop {
-  const held = when(database.toServer, includes(mark)).then((connection) =>
-    when(database.toServer, isCommitOf(connection), ({ toServer }) => toServer.hold()),
-  );
-  return isLate ? late(held) : lost(held);
-}
-
-/** As `answerOfStatement`, for that COMMIT. */
-export function answerOfCommit({ database }: Instance, mark: string): Stop {
-  const held = when(database.toServer, includes(mark))
-    .then((connection) => when(database.toServer, isCommitOf(connection)))
-    .then((connection) => heldAnswer(database.toClient, connection));
-  return lost(held);
-}
-
 /** The service has answered a request that contains a text; of the answer's bytes the client gets none, or so large a part. */
 export function answer({ clients }: Instance, mark: string, part = 0): Stop {
   const asked = when(clients.toServer, includes(mark));
@@ -78,10 +62,6 @@ export function answer({ clients }: Instance, mark: string, part = 0): Stop {
     ),
   );
   return lost(held);
-}
-
-function isCommitOf(connection: Connection): (chunk: Buffer, other: Connection) => boolean {
-  return (chunk, other) => other === connection && chunk.includes('COMMIT');
 }
 
 function heldAnswer(direction: Direction, connection: Connection): Promise<Connection> {

@@ -2,6 +2,7 @@ import { Endings } from '../../test/support/endings.js';
 import { RedisServer } from '../../test/support/redis-server.js';
 import { ReplicatedPostgres } from '../../test/support/standby.js';
 import { StubProvider } from '../../test/support/stub-provider.js';
+import { TcpProxy } from '../../test/support/tcp-proxy.js';
 import { whole } from './health.js';
 import { Instance } from './instance.js';
 
@@ -31,6 +32,8 @@ export class World {
     readonly postgres: ReplicatedPostgres,
     readonly redis: RedisServer | undefined,
     readonly instances: readonly Instance[],
+    /** Before the second instance, for a verifier that loses the session feed. */
+    readonly feed: TcpProxy,
   ) {}
 
   static async start(options: WorldOptions): Promise<World> {
@@ -50,7 +53,8 @@ export class World {
         const instance = await Instance.in(`instance ${place + 1}`, surroundings);
         all.push(endings.after(instance, (one) => one.close()));
       }
-      const world = new World(endings, provider, postgres, redis, all);
+      const feed = endings.after(await TcpProxy.before(all[1]!.url), (one) => one.refuse());
+      const world = new World(endings, provider, postgres, redis, all, feed);
       await Promise.all(all.map((instance) => instance.start()));
       await world.healthy();
       return world;

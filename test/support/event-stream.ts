@@ -56,6 +56,7 @@ export class EventStreamReader {
     };
     const send = url.startsWith('https:') ? requestOverTls : request;
     const call = send(url + path, { ...options, headers, agent: false });
+    call.on('error', () => undefined); // of a reset after the response, which reports it as its end
     call.end();
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     return response;

@@ -5,14 +5,12 @@ import { authorize } from './authorize.js';
 import { introspectInBatches } from './introspect.js';
 import { refreshInBatches } from './refresh-batch.js';
 import { refreshWithProofs } from './refresh-proof.js';
-import { refreshInTwo } from './refresh-two.js';
 import { createFloorServer } from './server.js';
 import { signInInOne } from './sign-in-one.js';
 
 // The service's work without a framework: node:http, pg with named statements, node:crypto. The distance between this and
 // the service is what a framework can cost. The first message tells which kind of floor to be.
 const REFRESHES = {
-  two: refreshInTwo,
   one: refreshInBatches,
   batch: refreshInBatches,
   proof: refreshWithProofs,

@@ -5,8 +5,7 @@ const LARGEST_COUNT = 5_000_000;
 const LAST_ANSWER_MS = 30_000;
 
 export interface Load {
-  /** Several: one connection after the other goes to the next port. */
-  readonly port: number | readonly number[];
+  readonly port: number;
   /** Of an interface for administrators that the script needs, too. */
   readonly adminPort?: number;
   readonly connections: number;
@@ -32,12 +31,10 @@ export async function run(script: Script, load: Load): Promise<LoadResult> {
   let fail!: (error: Error) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined); // the race below throws it; an early one waits until then
-  const open = (ports: readonly number[]): Promise<Connection[]> =>
-    Promise.all(
-      Array.from({ length: connections }, (_, n) => Connection.open(ports[n % ports.length]!, fail)),
-    );
-  const opened = await open([port].flat());
-  const admins = adminPort === undefined ? [] : await open([adminPort]);
+  const open = (to: number): Promise<Connection[]> =>
+    Promise.all(Array.from({ length: connections }, () => Connection.open(to, fail)));
+  const opened = await open(port);
+  const admins = adminPort === undefined ? [] : await open(adminPort);
   const overdue = setTimeout(() => fail(new Error('an answer does not come')), milliseconds + LAST_ANSWER_MS);
   const latencies: number[] = [];
   const start = performance.now();

@@ -16,21 +16,15 @@ export interface User {
 }
 
 export type SocketsOrder =
-  /** One socket after the other goes to the next port. */
   | {
       readonly do: 'connect';
       readonly protocol: keyof typeof PROTOCOLS;
-      readonly ports: readonly number[];
+      readonly port: number;
       readonly users: readonly User[];
       readonly each: number;
     }
-  /** One push after the other goes to the next user and the next port. */
-  | {
-      readonly do: 'push';
-      readonly ports: readonly number[];
-      readonly ttl: number;
-      readonly milliseconds: number;
-    }
+  /** One push after the other goes to the next user. */
+  | { readonly do: 'push'; readonly port: number; readonly milliseconds: number }
   | { readonly do: 'close' };
 
 interface Protocol {
@@ -38,7 +32,7 @@ interface Protocol {
   readonly greeting?: (token: string) => string;
   /** Returns the answer to a message, if it needs one; counts events. @throws at a refusal */
   readonly receive: (data: Buffer, token: string) => string | typeof READY | undefined;
-  readonly push: (userId: string, data: object, ttl: number) => PushRequest;
+  readonly push: (userId: string, data: object) => PushRequest;
 }
 
 interface PushRequest {
@@ -59,10 +53,10 @@ const PROTOCOLS = {
       if (packet === '42["bench"') received++;
       return packet === '2' ? '3' : undefined;
     },
-    push: (user_id, data, ttl) => ({
+    push: (user_id, data) => ({
       path: '/push',
       headers: { Authorization: `Bearer ${SERVICE_KEY}` },
-      body: { user_id, event: 'bench', data, ttl },
+      body: { user_id, event: 'bench', data, ttl: 0 },
     }),
   },
   centrifugo: {
@@ -103,28 +97,27 @@ async function open(order: SocketsOrder & { do: 'connect' }): Promise<number> {
   const waiting = users.flatMap(({ token }) => Array.from({ length: order.each }, () => token));
   let begun = 0;
   await inParallel(CONNECTING_AT_ONCE, async () => {
-    for (let n = begun++; n < waiting.length; n = begun++) {
-      sockets.push(await connect(order.ports[n % order.ports.length]!, waiting[n]!));
-    }
+    for (let n = begun++; n < waiting.length; n = begun++)
+      sockets.push(await connect(order.port, waiting[n]!));
   });
   return sockets.length;
 }
 
 /** Pushes to one user after the other, and waits until every socket has everything. */
-async function pushAll({ ports, ttl, milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
+async function pushAll({ port, milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
   const end = performance.now() + milliseconds;
   const before = received;
   const agent = new Agent({ keepAlive: true, maxSockets: PUSHING_AT_ONCE });
   let pushed = 0;
   await inParallel(PUSHING_AT_ONCE, async () => {
     while (performance.now() < end) {
-      const n = pushed++;
-      await push(agent, ports[n % ports.length]!, users[n % users.length]!.id, ttl);
+      await push(agent, port, users[pushed++ % users.length]!.id);
     }
   });
   agent.destroy();
   const expected = (pushed * sockets.length) / users.length;
-  await until(() => received - before >= expected);
+  const isDone = (): boolean => received - before >= expected;
+  while (!isDone()) await new Promise((resolve) => setImmediate(resolve));
   return expected;
 }
 
@@ -138,10 +131,6 @@ async function close(): Promise<number> {
 
 async function inParallel(count: number, work: () => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: count }, work));
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves when the server has accepted the token. */
@@ -163,8 +152,8 @@ function connect(port: number, token: string): Promise<WebSocket> {
   });
 }
 
-function push(agent: Agent, port: number, userId: string, ttl: number): Promise<void> {
-  const call = protocol.push(userId, { text: 'x'.repeat(100) }, ttl);
+function push(agent: Agent, port: number, userId: string): Promise<void> {
+  const call = protocol.push(userId, { text: 'x'.repeat(100) });
   const body = JSON.stringify(call.body);
   const headers = {
     ...call.headers,

@@ -5,14 +5,14 @@ import { Client } from 'pg';
 import { ask, startChild } from '../child.js';
 import type { Cleanup } from '../cleanup.js';
 import { accessTokens, introspections, refreshes, startStubProvider, VERIFIED } from '../compare.js';
-import { residentMemoryOfFamily } from '../cpu-time.js';
+import { residentMemory } from '../cpu-time.js';
 import { startDatabase } from '../database.js';
 import { fill, fillUsers } from '../fill.js';
 import { startLatchkey } from '../latchkey-target.js';
 import type { LoadOrder } from '../load/generator.js';
 import type { LoadResult } from '../load/run.js';
 import { PEERS, type Only, type Options, type PeerName } from '../options.js';
-import { medianOf, printFootprints, printHeading, printTable, speedsOf } from '../report.js';
+import { medianOf, printHeading, printTable, speedsOf } from '../report.js';
 import type { Service } from '../service.js';
 import { compareSockets } from '../sockets.js';
 import { interleave, measure } from '../turn.js';
@@ -27,7 +27,6 @@ const WARM_UP_MS = 5000;
 const CONNECTIONS = [64];
 const STARTS = 3;
 const IDLE_MS = 10_000;
-const OPERATIONS: readonly Operation[] = ['refresh', 'introspection', 'signIn'];
 const TITLES: Readonly<Record<Operation, string>> = {
   refresh: 'refresh',
   introspection: 'introspection',
@@ -84,7 +83,7 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
       continue;
     }
     const peer = await startMeasured(kind, footprints);
-    for (const operation of OPERATIONS) {
+    for (const operation of Object.keys(TITLES) as Operation[]) {
       const run = (target: Target, milliseconds: number, connections: number) => {
         const { port, tasks } = target;
         return generate({ run: target.name, port, ...tasks[operation].at, connections, milliseconds });
@@ -109,7 +108,6 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
     }
     await peer.stop();
   }
-  printFootprints(footprints);
   saveResults(footprints);
   if (measured('sockets') && options.workloads.includes('W4'))
     await compareSockets(options, url, providerUrl, cleanup);
@@ -129,7 +127,7 @@ async function startMeasured(peer: Peer, footprints: Footprint[]): Promise<Targe
   footprints.push({
     target: service.name,
     startSeconds: medianOf(seconds),
-    idleMiB: residentMemoryOfFamily(service.pid) / 1024,
+    idleMiB: residentMemory(service.pid) / 1024,
     installedMiB: sizeOf(peer.installed),
   });
   return { ...service, tasks: await peer.tasks(service) };

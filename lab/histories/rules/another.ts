@@ -30,8 +30,9 @@ export function answeredForAnother(entries: readonly HistoryEntry[], sessions: S
     if (entry.kind === 'refresh' && !isOf(entry.session, entry.issued!)) {
       add(`a refresh of session ${entry.session} got another token`, entry);
     }
-    if (entry.kind === 'use' && entry.user !== (lifeOf(entry.token.session)?.user ?? entry.user)) {
-      add(`GET /me of session ${entry.token.session} is about another user`, entry);
+    const isRead = entry.kind === 'use' || entry.kind === 'introspect' || entry.kind === 'verify';
+    if (isRead && entry.user !== (lifeOf(entry.token.session)?.user ?? entry.user)) {
+      add(`${entry.kind} of session ${entry.token.session} is about another user`, entry);
     }
     if (entry.kind === 'connect' && !isOf(entry.token.session, entry.holder!)) {
       add(`ready of session ${entry.token.session} is about another`, entry);

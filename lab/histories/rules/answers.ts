@@ -1,20 +1,19 @@
-import type { Disturbances } from '../disturbances.js';
+import { RECOVERY_MS, type Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
 import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
 import { latestEffect } from '../sessions.js';
-import type { Judged, Violation } from '../violation.js';
+import type { Checked, Violation } from '../violation.js';
 
-type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' }>['kind'];
+type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' | 'feed' }>['kind'];
 
-/**
- * How each call may be refused (docs/errors.md#codes-of-the-service), when its client does nothing but what
- * these clients do.
- */
+/** How each call may be refused if its client does nothing but what these clients do (docs/errors.md). */
 const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   authorize: [],
   'sign-in': ['401 invalid_grant'],
   refresh: ['401 invalid_grant'],
   use: ['401 invalid_token'],
+  introspect: ['200 inactive'],
+  verify: ['401 invalid_token'],
   'sign-out': ['401 invalid_token', '404 not_found'],
   rename: ['401 invalid_token', '404 not_found'],
   push: ['404 not_found'],
@@ -28,14 +27,11 @@ const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'e
 const BUSY_FEW = 10;
 const BUSY_SHARE = 0.01;
 
-/** Milliseconds after a fault within which what it left behind may still fail (P10: first success within 3 s). */
-const RECOVERY_MS = 3000;
-
-/** Answers that a call cannot have: wrong errors, and server errors that no fault explains. */
+/** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
 export function unknownAnswers(
   entries: readonly HistoryEntry[],
   disturbances: Disturbances,
-  judged: Judged,
+  checked: Checked,
 ): Violation[] {
   const removals = removalsOf(entries, disturbances);
   const signIns = signInsOf(entries);
@@ -54,8 +50,8 @@ export function unknownAnswers(
     violations.push({ rule: 'unknown answer', text, entries: [entry] });
   }
   for (const [kind, { calls, busy }] of calm) {
-    judged.calmCalls += calls;
-    judged.busyCalls += busy.length;
+    checked.calmCalls += calls;
+    checked.busyCalls += busy.length;
     if (busy.length <= Math.max(BUSY_FEW, calls * BUSY_SHARE)) continue;
     const text = `${busy.length} of ${calls} ${kind} were answered server_error where nothing was broken`;
     violations.push({ rule: 'unknown answer', text, entries: busy.slice(0, 3) });
@@ -71,6 +67,8 @@ export function unknownAnswers(
     }
     if (status === undefined)
       return NO_FAILURES.has(error ?? '') || disturbances.overlap(entry, RECOVERY_MS, concerned(entry));
+    if (entry.kind === 'verify')
+      return error === 'temporarily_unavailable' && disturbances.overlap(entry, RECOVERY_MS);
     // The database is away, or on a busy machine too slow; then the answer says when to try again.
     return (
       status === 500 &&

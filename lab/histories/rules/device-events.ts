@@ -2,7 +2,7 @@ import type { Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
 import type { HistoryEntry, SignIn, SignOut, Stored } from '../operation.js';
 import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
-import type { Judged, Violation } from '../violation.js';
+import type { Checked, Violation } from '../violation.js';
 import { FINAL } from './kept.js';
 
 const CLOCKS_MS = 100;
@@ -23,20 +23,20 @@ interface Known {
   readonly signOuts: readonly SignOut[];
   /** Sessions that lived at the end. */
   readonly alive: ReadonlySet<string>;
-  readonly judged: Judged;
+  readonly checked: Checked;
 }
 
 type Found = Omit<Violation, 'rule'>;
 
 /**
- * `device.signed_in` once for each session that begins on a device, and `device.signed_out` when none of its
+ * docs/realtime.md#what-the-service-sends: `device.signed_in` once for each session that begins on a device, and `device.signed_out` when none of its
  * sessions lives any more, and only then.
  */
 export function* wrongDeviceEvents(
   entries: readonly HistoryEntry[],
   { lives }: Sessions,
   disturbances: Disturbances,
-  judged: Judged,
+  checked: Checked,
 ): Generator<Violation> {
   const alive = new Set<string>();
   const devices = new Map<string, OfDevice>();
@@ -69,7 +69,7 @@ export function* wrongDeviceEvents(
       unanswered: (unanswered.get(device) ?? []).filter(({ state }) => !answered.has(state)),
       signOuts: signOuts.get(user) ?? [],
       alive,
-      judged,
+      checked,
     });
     for (const { text, entries: shown } of found)
       yield { rule: 'delivered wrongly', text: `${text} (user and device ${key})`, entries: shown };
@@ -77,7 +77,7 @@ export function* wrongDeviceEvents(
 }
 
 function* judge({ sessions, events }: OfDevice, device: string, known: Known): Generator<Found> {
-  const { unanswered, alive, judged } = known;
+  const { unanswered, alive, checked } = known;
   const begins = events.filter(({ event }) => event === 'device.signed_in').length;
   if (begins < sessions.length || begins > sessions.length + unanswered.length) {
     const text = `${begins} device.signed_in for ${sessions.length} sign-ins, and ${unanswered.length} without an answer`;
@@ -91,7 +91,7 @@ function* judge({ sessions, events }: OfDevice, device: string, known: Known): G
   if (events.some(({ at }) => at === undefined)) return;
   for (const { moment, ending } of emptyMoments(sessions, device, known)) {
     const before = events.filter(({ at }) => at! <= moment + CLOCKS_MS).at(-1);
-    judged.emptyDevices++;
+    checked.emptyDevices++;
     if (before?.event === 'device.signed_out') continue;
     const text = 'all sessions had ended, and no device.signed_out says so';
     yield { text, entries: before ? [ending, before] : [ending] };

@@ -56,14 +56,19 @@ function* lostSessions(entries: readonly HistoryEntry[], sessions: Sessions): Ge
 function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
   const byId = new Map<string, Stored>();
   const names = new Set<string>();
+  const claims = new Set<number>();
   for (const entry of entries) {
     if (entry.kind !== 'stored') continue;
     byId.set(entry.id, entry);
     if (entry.name !== undefined) names.add(entry.name);
+    if (entry.claims !== undefined) claims.add(entry.claims);
   }
   for (const entry of entries) {
     if (entry.kind === 'rename' && entry.outcome === 'ok' && !names.has(entry.name)) {
       yield { text: `the device was renamed ${entry.name}, and no event says so`, entries: [entry] };
+    }
+    if (entry.kind === 'claims' && entry.outcome === 'ok' && !claims.has(entry.claims)) {
+      yield { text: `claims ${entry.claims} were put, and no event says so`, entries: [entry] };
     }
     if (entry.kind !== 'push' || entry.outcome !== 'ok' || entry.ttl === 0) continue;
     const stored = byId.get(entry.id!);

@@ -20,7 +20,7 @@ export function endedForNoReason(entries: readonly HistoryEntry[], sessions: Ses
       if (!sessions.mayHaveEnded(entry.session, by)) add('a refresh was refused', entry, entry.session);
     }
     const call = tokenCall(entry);
-    if (call?.error === 'invalid_token' && !mayBeRefused(call.token, by)) {
+    if ((call?.error === 'invalid_token' || call?.error === 'inactive') && !mayBeRefused(call.token, by)) {
       add('an access token was refused', entry, call.token.session);
     }
     // A handshake that was ended before it was ready says so in place of an error.

@@ -13,13 +13,18 @@ const STOPPED = `
     AS 'BEGIN RETURN (SELECT at FROM turned.clock); END';`,
   ).join('')}`;
 
+/** The clock of a database, which stands still until it is set. */
 export class StoppedClock {
+  readonly databaseUrl: string;
+
   private constructor(
     private readonly database: TestDatabase,
     private readonly client: Client,
     /** Milliseconds since the epoch. */
     private time: number,
-  ) {}
+  ) {
+    this.databaseUrl = database.url;
+  }
 
   static async start(): Promise<StoppedClock> {
     const database = await createEmptyDatabase();
@@ -28,23 +33,15 @@ export class StoppedClock {
     const name = new URL(database.url).pathname.slice(1);
     await client.query(STOPPED);
     await client.query(`ALTER DATABASE ${name} SET search_path = public, turned, pg_catalog`);
-    const time = Date.now();
-    await client.query('INSERT INTO turned.clock VALUES ($1)', [new Date(time).toISOString()]);
-    return new StoppedClock(database, client, time);
+    await client.query('INSERT INTO turned.clock VALUES (now())');
+    const clock = new StoppedClock(database, client, Date.now());
+    await clock.turnTo(clock.time);
+    return clock;
   }
 
-  get databaseUrl(): string {
-    return this.database.url;
-  }
+  readonly now = (): number => this.time;
 
-  /** Milliseconds since the epoch. */
-  now(): number {
-    return this.time;
-  }
-
-  /** @param time milliseconds since the epoch; never before the present one */
   async turnTo(time: number): Promise<void> {
-    if (time < this.time) throw new Error('the clock is never turned back');
     this.time = time;
     await this.client.query('UPDATE turned.clock SET at = $1', [new Date(time).toISOString()]);
   }

@@ -1,0 +1,71 @@
+import { CALM_MS, STALLED_MS } from './disturbances.js';
+import type { HistoryEntry, Use } from './operation.js';
+import { FINAL } from './rules/kept.js';
+
+type Kind = HistoryEntry['kind'];
+type Entry<Of extends Kind> = HistoryEntry & { kind: Of };
+
+interface Edit {
+  /** A violation, as `rule: text`, that the checker has to find in the edited history. */
+  readonly finds: RegExp;
+  readonly entries: readonly HistoryEntry[];
+}
+
+/** Histories with a violation: each is a change to one without. A checker that does not find it finds nothing. */
+export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
+  const edit = <Of extends Kind>(finds: RegExp, kind: Of, to: (one: Entry<Of>) => HistoryEntry[]): Edit => ({
+    finds,
+    entries: entries.flatMap((one) => (one.kind === kind ? to(one as Entry<Of>) : [one])),
+  });
+  return [
+    edit(/^succeeded twice/, 'exchange', (one) => [one, one]),
+    edit(/^acknowledged and gone/, 'stored', () => []),
+    edit(/^accepted after its end: use/, 'use', accepted),
+    edit(/^accepted after its end: introspect/, 'introspect', accepted),
+    edit(/^accepted after its end: verify/, 'verify', accepted),
+    edit(/^accepted after its end: .*expired/, 'use', (one) =>
+      one.outcome === 'ok' ? moved(one, 3_600_000) : [one],
+    ),
+    edit(/^accepted after its end: socket/, 'closed', (one) =>
+      one.told === 'signed_out' ? late(one) : [one],
+    ),
+    edit(/^missing in the feed: .*after/, 'feed', late),
+    edit(/^missing in the feed: .*never/, 'feed', (one) =>
+      one.client === 'feed 0' && one.session ? [] : [one],
+    ),
+    edit(/^delivered wrongly: received twice/, 'receive', (one) => [one, one]),
+    edit(/^delivered wrongly: .*late/, 'receive', late),
+    edit(/^answered for another/, 'use', (one) => [one.user ? { ...one, user: 'somebody' } : one]),
+    edit(/^ended for no reason: an access/, 'use', (one) => [
+      one.outcome === 'ok' ? { ...one, ...REFUSED } : one,
+    ]),
+    edit(/^ended for no reason: feed/, 'feed', (one) => moved(one, -one.ended)),
+    edit(/^wrong claims: verify .*after/, 'verify', (one) => moved({ ...one, claims: 0 }, STALLED_MS)),
+    edit(/^wrong claims: introspect .*mixture/, 'introspect', (one) => [
+      one.claims ? { ...one, claims: -1 } : one,
+    ]),
+    edit(/^uses too much: .*files/, 'sample', (one) => [
+      { ...one, files: one.files + (one.when === 'end' ? 40 : 0) },
+    ]),
+    edit(/^uses too much: .*MiB/, 'sample', (one) => [
+      { ...one, memory: one.when === 'end' ? 1000 : one.memory },
+    ]),
+    edit(/^uses too much: .*rows/, 'rows', (one) => [{ ...one, open_sessions: one.open_sessions + 1000 }]),
+    edit(/^unknown answer/, 'authorize', (one) => [{ ...one, outcome: 'refused', status: 418 }]),
+  ];
+}
+
+const REFUSED = { outcome: 'refused', status: 401, error: 'invalid_token' } as const;
+
+function accepted(one: Use): HistoryEntry[] {
+  const { error, ...call } = one;
+  return one.client === FINAL && error !== undefined ? [{ ...call, outcome: 'ok', status: 200 }] : [one];
+}
+
+function late<Of extends HistoryEntry>(one: Of): Of[] {
+  return [{ ...one, ended: one.ended + CALM_MS }];
+}
+
+function moved<Of extends HistoryEntry>(one: Of, ms: number): Of[] {
+  return [{ ...one, begun: one.begun + ms, ended: one.ended + ms }];
+}

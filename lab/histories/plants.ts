@@ -1,0 +1,76 @@
+import { jest } from '@jest/globals';
+import { ChangedClaims } from '../../packages/server/src/feed/changed-claims.js';
+import { EndedSessions } from '../../packages/server/src/feed/ended-sessions.js';
+import { StreamConnection } from '../../packages/server/src/feed/stream-connection.js';
+import type { FaultName } from '../world/faults.js';
+import type { ReadEvent } from '../../test/support/event-stream.js';
+import type { Lie } from './calls.js';
+import { claimsOf } from './ledger.js';
+
+/** A fault in what readers get: in answers, in the events of the feed, or in the verifier of the APIs. */
+export interface Plant {
+  readonly name: string;
+  /** A violation, as `rule: text`, that it has to lead to. */
+  readonly finds: RegExp;
+  readonly lie?: Lie;
+  readonly drops?: (event: ReadEvent) => boolean;
+  readonly spy?: () => unknown;
+  /** Without which it changes nothing. */
+  readonly faults?: readonly FaultName[];
+}
+
+/** Remembers the first answer for each key, and repeats it. */
+function cached(path: string, keyOf: (asked: Parameters<Lie>[1]) => unknown): Lie {
+  const first = new Map<unknown, Parameters<Lie>[2]>();
+  return (to, asked, body) => {
+    if (to !== path || 'error' in body) return body;
+    const key = JSON.stringify(keyOf(asked));
+    const known = first.get(key);
+    if (!known && body['active'] !== false) first.set(key, body);
+    return known ?? body;
+  };
+}
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: 'introspection repeats its first answer',
+    finds: /^accepted after its end: introspect/,
+    lie: cached('/oauth2/introspect', ({ body }) => body),
+  },
+  {
+    name: 'GET /me repeats its first answer for a user',
+    finds: /^wrong claims: use shows claims .* after the answer/,
+    lie: cached('/me', ({ bearer }) => claimsOf(bearer!).holder.user),
+  },
+  {
+    name: 'a refresh repeats its first token',
+    finds: /^wrong claims: refresh shows claims .* after the answer/,
+    lie: cached('/oauth2/refresh', ({ body }) => body),
+  },
+  {
+    name: 'introspection has roles of another change',
+    finds: /^wrong claims: introspect .* mixture/,
+    lie: (_path, _asked, body) => (body['active'] && body['roles'] ? { ...body, roles: ['role-1'] } : body),
+  },
+  {
+    name: 'the feed leaves out one session in four',
+    finds: /^missing in the feed: .* never/,
+    drops: ({ event, data }) => event === 'ended' && /^[0-3]/.test(data['session_id']!),
+  },
+  {
+    name: 'the verifier ignores ended sessions',
+    finds: /^accepted after its end: verify/,
+    spy: () => jest.spyOn(EndedSessions.prototype, 'has').mockReturnValue(false),
+  },
+  {
+    name: 'the verifier trusts a silent feed',
+    finds: /^accepted after its end: verify/,
+    spy: () => jest.spyOn(StreamConnection.prototype, 'isFresh', 'get').mockReturnValue(true),
+    faults: ['feed-cut'],
+  },
+  {
+    name: 'the verifier ignores changed claims',
+    finds: /^wrong claims: verify shows claims .* after the answer/,
+    spy: () => jest.spyOn(ChangedClaims.prototype, 'replacing').mockReturnValue(undefined),
+  },
+];
