@@ -86,8 +86,3 @@ export async function chooseFromMenu(page: Page, name: string): Promise<void> {
     .getByRole('button', { name, exact: true })
     .click();
 }
-
-/** Presses the button of the question that a sign-out of other devices asks. */
-export async function confirm(page: Page, name: string): Promise<void> {
-  await page.getByRole('alertdialog').getByRole('button', { name, exact: true }).click();
-}

@@ -11,8 +11,7 @@ export type Connection = 'connecting' | 'live' | 'away';
 interface Actions {
   /** Resolves if the device has the name. */
   readonly rename: (name: string) => Promise<boolean>;
-  /** @param by button that was pressed */
-  readonly signOut: (device: Device, name: DeviceName, by: HTMLElement) => Promise<void>;
+  readonly signOut: (device: Device, name: DeviceName) => Promise<void>;
 }
 
 export type DeviceRow = ReturnType<typeof makeRow>;
@@ -70,7 +69,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
     const wanted = input.value.trim();
     if (wanted) void busy(save, async () => (await rename(wanted)) && setEditing(false));
   });
-  out.addEventListener('click', () => void busy(out, () => signOut(device, name, out)));
+  out.addEventListener('click', () => void busy(out, () => signOut(device, name)));
 
   return {
     element,

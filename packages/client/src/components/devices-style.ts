@@ -6,13 +6,7 @@ export const STYLE = `
 :host{display:block;container-type:inline-size;color-scheme:var(--latchkey-color-scheme);--accent:var(--latchkey-accent,light-dark(#3a48d4,#aab4ff));--danger:var(--latchkey-danger,light-dark(#a8201a,#ffb3ad));--radius:min(var(--latchkey-radius,14px),10px);color:var(--latchkey-text,inherit);font:1rem/1.5 var(--latchkey-font,system-ui);overflow-wrap:anywhere}
 [hidden]{display:none!important}
 *{box-sizing:border-box}
-ul,p,h2{margin:0;padding:0;list-style:none}
-h2{font-size:1.1rem}
-summary{padding:.75rem 0;font-size:.875rem;font-weight:600;cursor:pointer}
-ul:not(:empty)+details{border-top:1px solid #8886}
-dialog{width:min(27rem,100vw - 1rem);padding:1.25rem;border:1px solid #8886;border-radius:var(--latchkey-radius,14px);background:var(--latchkey-background,Canvas);color:var(--latchkey-text,CanvasText)}
-dialog::backdrop{background:#000a}
-dialog .actions{justify-content:end;margin-top:1.25rem}
+ul,p{margin:0;padding:0;list-style:none}
 li{display:grid;grid-template-columns:2.5rem minmax(0,1fr) auto;gap:.25rem .875rem;align-items:center;padding:.75rem 0;border-bottom:1px solid #8886}
 li:last-child{border-bottom:0}
 .icon{display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:var(--radius);background:color-mix(in srgb,var(--accent) 12%,#0000);color:var(--accent)}

@@ -23,34 +23,9 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
   const problem = make('span', { role: 'alert' });
   const trouble = make('div', { className: 'trouble', hidden: true }, problem, retry);
   const list = make('ul', { role: 'list', ariaLabel: texts.devices }); // the style takes the role away in Safari
-  const summary = make('summary');
-  const foldedList = make('ul', { role: 'list' });
-  const folded = make('details', { hidden: true }, summary, foldedList);
   const more = make('button', { type: 'button', hidden: true }, texts.more);
   const others = make('button', { type: 'button', className: 'danger', hidden: true }, texts.signOutOthers);
-  const question = make('h2');
-  const keep = make('button', { type: 'button' }, texts.cancel);
-  const sure = make('button', { type: 'button', className: 'danger' });
-  const buttons = make('div', { className: 'actions' }, keep, sure);
-  const confirm = make('dialog', { role: 'alertdialog' }, question, buttons);
-  root.append(trouble, list, folded, status, make('div', { className: 'below' }, more, others), confirm);
-
-  /** Asks before a sign-out. @param by gets the focus back */
-  const isSure = (text: string, action: string, by: HTMLElement): Promise<boolean> => {
-    question.textContent = confirm.ariaLabel = text;
-    sure.textContent = action;
-    confirm.returnValue = '';
-    confirm.showModal();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        by.focus();
-        resolve(confirm.returnValue === 'yes');
-      };
-      confirm.addEventListener('close', end, { once: true });
-    });
-  };
-  keep.addEventListener('click', () => confirm.close());
-  sure.addEventListener('click', () => confirm.close('yes'));
+  root.append(trouble, list, status, make('div', { className: 'below' }, more, others));
 
   const say = (text: string): void => {
     if (status.textContent !== text) status.textContent = text; // an equal text would be read out again
@@ -68,7 +43,6 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     const { isMore } = shown;
     const devices = [...shown.devices];
     devices.sort((one, other) => rank(other) - rank(one)); // else by last use
-    const signedOut = devices.filter(({ signed_in: isIn }) => !isIn).length;
     const names = namesOf(devices, texts, Date.now());
     const ids = devices.map(({ device_id }) => device_id);
     for (const [id, row] of rows) {
@@ -76,17 +50,14 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
       row.element.remove();
       rows.delete(id);
     }
-    const isUsed = Boolean(root.activeElement?.closest('ul')); // an element that is moved loses the focus
+    const isUsed = list.contains(root.activeElement); // an element that is moved loses the focus
     devices.forEach((device, index) => {
       const row = rows.get(device.device_id) ?? add(device.device_id);
       row.show(device, names[index]!, connection);
-      const into = device.signed_in ? list : foldedList;
-      const before = into.children[device.signed_in ? index : index - devices.length + signedOut];
-      if (row.element.parentNode !== into || (!isUsed && before !== row.element))
-        into.insertBefore(row.element, before ?? null);
+      const before = list.children[index];
+      if (!row.element.parentNode || (!isUsed && before !== row.element))
+        list.insertBefore(row.element, before ?? null);
     });
-    folded.hidden = !signedOut;
-    summary.textContent = fill(texts.signedOutDevices, { count: signedOut.toLocaleString(texts.language) });
     more.hidden = !isMore;
     others.hidden = !isMore && !devices.some(({ current, signed_in: isIn }) => isIn && !current);
     if (!devices.length) say(texts.noDevices);
@@ -105,9 +76,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
           return false;
         }
       },
-      signOut: async ({ signed_in: isIn }, { title }, by) => {
-        const asked = fill(texts.signOutQuestion, { device: title });
-        if (isIn && !(await isSure(asked, texts.signOut, by))) return;
+      signOut: async ({ signed_in: isIn }, { title }) => {
         try {
           await client.removeDevice(id).catch((error: LatchkeyError) => {
             if (error.code !== 'not_found') throw error; // another device has removed it
@@ -157,9 +126,6 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     onUser: () => {
       shown = undefined;
       list.replaceChildren();
-      foldedList.replaceChildren();
-      folded.hidden = true;
-      confirm.close();
       rows.clear();
       more.hidden = others.hidden = trouble.hidden = true;
       say(client.session ? texts.wait : '');
@@ -175,7 +141,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     follower.loadMore();
   });
   const signOutOthers = async (): Promise<void> => {
-    if (others.ariaBusy || !(await isSure(texts.othersQuestion, texts.signOutOthers, others))) return;
+    if (others.ariaBusy) return;
     others.ariaBusy = others.ariaDisabled = 'true';
     try {
       await client.signOut('others');

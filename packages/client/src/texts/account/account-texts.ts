@@ -29,20 +29,14 @@ export interface AccountTexts {
   cancel: string;
   signOut: string;
   signOutDevice: string;
-  /** Asked before the sign-out of another device. `{device}` is its name. */
-  signOutQuestion: string;
   /** For a device without a live session. */
   remove: string;
   removeDevice: string;
   deviceIsOut: string;
   signOutOthers: string;
-  /** Asked before the sign-out of all other devices. */
-  othersQuestion: string;
   othersAreOut: string;
   /** Loads the next 100 devices. */
   more: string;
-  /** Title of the folded list of devices that are signed out. `{count}` is their number. */
-  signedOutDevices: string;
   noDevices: string;
   /** The list takes long. */
   slowList: string;
