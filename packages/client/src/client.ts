@@ -27,9 +27,6 @@ import { keepTokens } from './tokens/tokens.js';
 /** Seconds after the start at which a missing profile is loaded: the page's own requests come first. */
 const PROFILE_DELAY = 1;
 
-/** The latest call for each element: an earlier one that takes longer to load shows nothing. */
-const latest = new WeakMap<Element, unknown>();
-
 /**
  * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
  * callback page needs equal options.
@@ -172,11 +169,9 @@ export function createClient<Events extends object = any>(options: ClientOptions
   });
   const show = (name: 'showDevices' | 'showUser') =>
     inPage(async (...given: [Element, (DevicesOptions & UserOptions)?]) => {
-      latest.set(given[0], given);
       const components = await orNetworkError(import('./components/components.js'));
       await languageLoaded;
-      const isLatest = (): boolean => latest.get(given[0]) === given;
-      return components[name](client, api, texts, orNetworkError, isLatest, ...given);
+      return components[name](client, api, texts, orNetworkError, ...given);
     });
 
   const client: Latchkey<Events> = {

@@ -15,8 +15,6 @@ type Given = [
   texts: Texts & Partial<AccountTexts>,
   /** Loads a module. */
   orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>,
-  /** Whether no later call is for the same element. */
-  isLatest: () => boolean,
   place: Element,
 ];
 
@@ -52,11 +50,10 @@ const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,
-  ...[client, api, texts, orNetworkError, isLatest, place, options]: [...Given, options?: Options]
+  ...[client, api, texts, orNetworkError, place, options]: [...Given, options?: Options]
 ): Promise<() => void> {
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
-  if (!isLatest()) return () => undefined;
   const words = { ...english, ...language?.default, ...texts };
   const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
   return component.show(
