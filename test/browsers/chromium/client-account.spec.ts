@@ -215,6 +215,55 @@ inChromium('showDevices() and showUser()', () => {
     expect(await page.evaluate('document.querySelector("main").innerHTML')).toBe('');
   });
 
+  // Two clients: only one of them waits for a file.
+  it.each([
+    ['showDevices', 'showUser', '.opener'],
+    ['showUser', 'showDevices', 'li'],
+    ['showProviders', 'showDevices', 'li'],
+    ['showProviders', 'showUser', '.opener'],
+  ])('shows what the latest call asks for: %s() ends after %s()', async (first, second, shown) => {
+    await open('showUser', { askAgain: false });
+    await button(/^Account/).waitFor();
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const isLate = first === 'showProviders' ? '**/providers' : '**/account-de.js';
+    const asked = page.waitForRequest(isLate);
+    await page.route(isLate, (route) => answered.then(() => route.continue()));
+    await page.evaluate(`(async () => {
+      const { createClient } = await import('/latchkey-client/index.js');
+      const other = createClient({ url: ${JSON.stringify(service.url)}, redirectUri: '/callback', locale: 'de', askAgain: false });
+      const place = document.querySelector('main');
+      window.first = other.${first}(place);
+      window.second = latchkey.${second}(place);
+    })()`);
+    await Promise.all([asked, page.locator(`main ${shown}`).first().waitFor()]);
+    answer();
+    await page.evaluate('first.then((removeFirst) => removeFirst?.())');
+    expect(await page.evaluate('document.querySelector("main").children.length')).toBe(1);
+    expect(await page.locator(`main ${shown}`).first().isVisible()).toBe(true);
+    await page.evaluate('second.then((removeSecond) => removeSecond())');
+    expect(await page.evaluate('document.querySelector("main").innerHTML')).toBe('');
+  });
+
+  it.each([
+    ['another call for its element', `latchkey.showProviders(document.querySelector('main'))`],
+    ['its removal with the open dialog', 'remove()'],
+  ])('ends the requests of a list after %s', async (_why, end) => {
+    await page.clock.install();
+    await open('showUser');
+    await button(/^Account/).click();
+    await button('Your devices').click();
+    await row('This device').waitFor();
+    const asked = page.waitForRequest('**/devices');
+    await page.clock.runFor(31_000);
+    await asked;
+    await page.evaluate(end);
+    const late: string[] = [];
+    page.on('request', (request) => late.push(request.url()));
+    await page.clock.runFor(61_000);
+    expect(late.filter((url) => url.endsWith('/devices'))).toEqual([]);
+  });
+
   it('speaks the language of the client, with its replacements', async () => {
     await addDevice({ device_name: 'Küche' });
     await open('showDevices', { locale: 'de-AT', texts: { signOutOthers: 'Alle anderen raus' } });
