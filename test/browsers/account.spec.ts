@@ -28,6 +28,8 @@ describe('showDevices() and showUser()', () => {
     await tab.press('Enter');
     await has(other, 'li', /Kitchen/);
     await other.click({ css: 'button', name: /^Sign out Kitchen/ });
+    await has(other, '[role=group]', /^Sign out Kitchen\?/);
+    await other.click({ css: '[role=group] .danger' });
     await waitFor(tab, `of('signedOut').length`);
     expect(await codes(tab)).toEqual(['signed_out']);
     await waitFor(other, `${find({ css: 'li', name: /Kitchen/ })} === null`);

@@ -9,11 +9,13 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
  * Bundles sources that are only texts, as Vite or webpack would bundle the files of an application: `./client.js` finds
  * `client.ts` and `client.tsx`, and packages are the built packages of this repository.
  * @param files by name; the first is the entry point
+ * @returns the bundle's files by name, the entry first. Each `import()` is a file of its own, as in Vite: Chromium loads and settles them
+ * in any order
  */
 export async function bundle(
   files: Readonly<Record<string, string>>,
   { plugins = [], define = {}, ...options }: BuildOptions = {},
-): Promise<string> {
+): Promise<ReadonlyMap<string, string>> {
   const names = Object.keys(files);
   const texts: Plugin = {
     name: 'texts',
@@ -38,7 +40,9 @@ export async function bundle(
     entryPoints: [names[0]!],
     bundle: true,
     write: false,
+    outdir: '/',
     format: 'esm',
+    splitting: options.format === undefined,
     target: 'es2022',
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"development"', ...define },
@@ -47,7 +51,9 @@ export async function bundle(
     plugins: [...plugins, texts],
     ...options,
   });
-  return outputFiles![0]!.text;
+  const entry = `/${names[0]!.replace(/\.\w+$/, '.js')}`;
+  const outputs = new Map(outputFiles!.map(({ path, text }) => [path, text]));
+  return new Map([[entry, outputs.get(entry)!], ...outputs]);
 }
 
 /** Serves pages and scripts from memory, at `http://localhost:<port>`. */
@@ -73,10 +79,10 @@ export class Pages {
     return pages;
   }
 
-  /** Adds a page with `html` in `#root`, and its script. */
-  put(path: string, script: string, html = ''): void {
-    const file = `${path === '/' ? '/index' : path}.js`;
-    this.at.set(file, script);
+  /** Adds a page with `html` in `#root`, and its scripts: the first is the entry. */
+  put(path: string, scripts: ReadonlyMap<string, string>, html = ''): void {
+    for (const [file, text] of scripts) this.at.set(file, text);
+    const [file] = scripts.keys();
     this.at.set(
       path,
       `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><div id="root">${html}</div><script type="module" src="${file}"></script></html>`,

@@ -78,6 +78,13 @@ export async function isSignedIn(page: Page, name = 'Ada Lovelace'): Promise<voi
   await devices(page).getByText('This device').filter({ visible: true }).waitFor();
 }
 
+/** Answers the question before a sign-out in the list of devices. */
+export const confirm = (page: Page): Promise<void> =>
+  devices(page)
+    .getByRole('group', { name: /\?$/ })
+    .getByRole('button', { name: 'Sign out', exact: true })
+    .click();
+
 /** Chooses from the user's menu. */
 export async function chooseFromMenu(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Account of Ada Lovelace' }).click();

@@ -48,7 +48,7 @@ it('is at most 8.7 kB with keys, renewal and claims, and a sign-in another 4.4 k
 
 it('has the components in files of their own, which are loaded when they are shown', async () => {
   expect(await gzipped('components.js', 'user.js')).toBeLessThanOrEqual(3700);
-  expect(await gzipped('components.js', 'devices.js')).toBeLessThanOrEqual(6000);
+  expect(await gzipped('components.js', 'devices.js')).toBeLessThanOrEqual(6500);
 });
 
 it('has the channel and its sockets in two files of 1 kB each without imports, which are loaded together', async () => {

@@ -3,6 +3,7 @@ import { adviseOnArrival, adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from
 import type { Channel } from './channel/channel-events.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
+import { claim } from './components/claim.js';
 import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions, DevicesOptions, StepUpOptions, UserOptions } from './options.js';
@@ -169,9 +170,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
   });
   const show = (name: 'showDevices' | 'showUser') =>
     inPage(async (...given: [Element, (DevicesOptions & UserOptions)?]) => {
+      const claimed = claim(given[0]);
       const components = await orNetworkError(import('./components/components.js'));
       await languageLoaded;
-      return components[name](client, api, texts, orNetworkError, ...given);
+      return components[name](client, api, texts, orNetworkError, claimed, ...given);
     });
 
   const client: Latchkey<Events> = {
@@ -186,9 +188,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
     }),
     providers: rejecting(providers.providers),
     showProviders: inPage(async (place, wanted = {}) => {
+      const { signal } = claim(place);
       const { showButtons } = await loadButtons();
       await languageLoaded;
-      return showButtons(place, providers.providers, texts, signIn, wanted);
+      return showButtons(place, signal, providers.providers, texts, signIn, wanted);
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),

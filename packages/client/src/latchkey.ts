@@ -128,7 +128,8 @@ export interface Latchkey<Events extends object = any> {
 
   /**
    * Shows the user's devices in an element, in place of its content: rename, sign out one or all others, with live updates. In the
-   * client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in.
+   * client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in. An element shows what the
+   * latest call asks for.
    * @returns a function that removes the list
    * @throws LatchkeyError `network` if the code of the list cannot be loaded; `no_browser` without a page
    *

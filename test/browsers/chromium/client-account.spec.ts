@@ -72,12 +72,13 @@ inChromium('showDevices() and showUser()', () => {
   const rows = (): Locator => page.getByRole('listitem');
   const row = (text: string | RegExp): Locator => rows().filter({ hasText: text });
   const button = (name: string | RegExp): Locator => page.getByRole('button', { name });
+  /** Answers the question before a sign-out. */
+  const confirm = (): Promise<void> =>
+    page.getByRole('group', { name: /\?$/ }).getByRole('button', { name: 'Sign out', exact: true }).click();
+  const fold = (): Locator => page.getByText(/^Signed-out devices/);
   const hasRows = async (count: number): Promise<void> => {
-    await rows()
-      .nth(count - 1)
-      .waitFor();
     await page.waitForFunction(
-      `document.querySelector('main > div').shadowRoot.querySelectorAll('li').length === ${count}`,
+      `document.querySelector('main > div')?.shadowRoot.querySelectorAll('li').length === ${count}`,
     );
   };
 
@@ -114,7 +115,9 @@ inChromium('showDevices() and showUser()', () => {
     await row('Attic').waitFor({ state: 'detached' });
 
     await button('Sign out all other devices').click();
+    await confirm();
     await page.getByRole('status').getByText('All other devices are signed out.').waitFor();
+    await fold().click();
     await row('New one').getByText('Signed out').waitFor();
     expect(await button('Sign out all other devices').count()).toBe(0);
     await button(/^Remove New one/).click();
@@ -140,11 +143,46 @@ inChromium('showDevices() and showUser()', () => {
     expect(await focused()).toMatch(/^Rename Second,/);
     await page.keyboard.press('Tab');
     expect(await focused()).toMatch(/^Sign out Second,/);
+    const textFocused = (): Promise<string> =>
+      page.evaluate(`document.activeElement.shadowRoot.activeElement.textContent`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('group', { name: 'Sign out Second?' }).waitFor();
+    expect(await textFocused()).toBe('Cancel'); // a key that is pressed twice does nothing
+    await page.keyboard.press('Enter');
+    expect(await focused()).toMatch(/^Sign out Second,/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    expect(await focused()).toMatch(/^Sign out Second,/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Shift+Tab');
+    expect(await textFocused()).toBe('Sign out');
     await page.keyboard.press('Enter');
     await page.getByRole('status').getByText('Second is signed out.').waitFor();
     await hasRows(3);
     expect(await focused()).toMatch(/^Sign out (One|Three),/);
     await page.getByRole('status').getByText('Second is signed out.').waitFor();
+  });
+
+  it('folds the devices that are signed out, and removes them without a question', async () => {
+    for (const device_name of ['One', 'Two', 'Three']) {
+      const { access_token } = await addDevice({ device_name });
+      if (device_name !== 'Two') await bearer(service.url, access_token).post('/sign-out').expect(204);
+    }
+    await open('showDevices');
+    await hasRows(4);
+    expect(await row(/One|Three/).count()).toBe(0); // hidden
+    expect(await fold().textContent()).toBe('Signed-out devices (2)');
+    await fold().focus();
+    await page.keyboard.press('Enter');
+    await row('Three').waitFor();
+    await button(/^Remove Three/).click();
+    await hasRows(3);
+    expect(await fold().textContent()).toBe('Signed-out devices (1)');
+    await button(/^Remove One/).click();
+    await hasRows(2);
+    expect(await fold().isVisible()).toBe(false);
+    const focused = `document.activeElement.shadowRoot.activeElement.ariaLabel`;
+    expect(await page.evaluate(focused)).toMatch(/^Sign out Two/);
   });
 
   it('loads 100 devices, and more if they are wanted', async () => {
@@ -192,12 +230,14 @@ inChromium('showDevices() and showUser()', () => {
     await row('This device').getByText('Offline').waitFor();
     await page.getByRole('status').getByText('There is no connection.').waitFor();
     await button(/^Sign out Study/).click();
+    await confirm();
     await page.getByRole('alert').getByText('That did not work.').waitFor();
     expect(await page.evaluate('errors')).toEqual(['network']);
     await context.setOffline(false);
     await row('This device').getByText('Online').waitFor();
     expect(await page.locator('[role=status]').textContent()).toBe('');
     await button(/^Sign out Study/).click();
+    await confirm();
     await page.getByRole('status').getByText('Study is signed out.').waitFor();
     expect(await page.getByRole('alert').isVisible()).toBe(false);
   });
@@ -213,6 +253,55 @@ inChromium('showDevices() and showUser()', () => {
     expect((await page.locator('main').textContent())?.trim()).not.toContain('moment');
     await page.evaluate('remove()');
     expect(await page.evaluate('document.querySelector("main").innerHTML')).toBe('');
+  });
+
+  // Two clients: only one of them waits for a file.
+  it.each([
+    ['showDevices', 'showUser', '.opener'],
+    ['showUser', 'showDevices', 'li'],
+    ['showProviders', 'showDevices', 'li'],
+    ['showProviders', 'showUser', '.opener'],
+  ])('shows what the latest call asks for: %s() ends after %s()', async (first, second, shown) => {
+    await open('showUser', { askAgain: false });
+    await button(/^Account/).waitFor();
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const isLate = first === 'showProviders' ? '**/providers' : '**/account-de.js';
+    const asked = page.waitForRequest(isLate);
+    await page.route(isLate, (route) => answered.then(() => route.continue()));
+    await page.evaluate(`(async () => {
+      const { createClient } = await import('/latchkey-client/index.js');
+      const other = createClient({ url: ${JSON.stringify(service.url)}, redirectUri: '/callback', locale: 'de', askAgain: false });
+      const place = document.querySelector('main');
+      window.first = other.${first}(place);
+      window.second = latchkey.${second}(place);
+    })()`);
+    await Promise.all([asked, page.locator(`main ${shown}`).first().waitFor()]);
+    answer();
+    await page.evaluate('first.then((removeFirst) => removeFirst?.())');
+    expect(await page.evaluate('document.querySelector("main").children.length')).toBe(1);
+    expect(await page.locator(`main ${shown}`).first().isVisible()).toBe(true);
+    await page.evaluate('second.then((removeSecond) => removeSecond())');
+    expect(await page.evaluate('document.querySelector("main").innerHTML')).toBe('');
+  });
+
+  it.each([
+    ['another call for its element', `latchkey.showProviders(document.querySelector('main'))`],
+    ['its removal with the open dialog', 'remove()'],
+  ])('ends the requests of a list after %s', async (_why, end) => {
+    await page.clock.install();
+    await open('showUser');
+    await button(/^Account/).click();
+    await button('Your devices').click();
+    await row('This device').waitFor();
+    const asked = page.waitForRequest('**/devices');
+    await page.clock.runFor(31_000);
+    await asked;
+    await page.evaluate(end);
+    const late: string[] = [];
+    page.on('request', (request) => late.push(request.url()));
+    await page.clock.runFor(61_000);
+    expect(late.filter((url) => url.endsWith('/devices'))).toEqual([]);
   });
 
   it('speaks the language of the client, with its replacements', async () => {
@@ -285,6 +374,13 @@ inChromium('showDevices() and showUser()', () => {
     await hasRows(3);
     await row('This device').getByText('Online').waitFor();
     await look('devices');
+    await fold().click();
+    await row('Gone').waitFor();
+    await look('fold');
+    await button(/^Sign out A name/).click();
+    await button('Sign out all other devices').click();
+    await look('questions');
+    for (const _ of [0, 1]) await button('Cancel').first().click();
     await button(/^Rename A name/).click();
     await look('form');
     await page.route('**/devices/*', (route) => route.abort());

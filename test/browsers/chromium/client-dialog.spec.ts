@@ -86,6 +86,7 @@ inChromium("the client's dialog", () => {
 
   it('fits 320 px and passes axe-core in each of its states, light and dark', async () => {
     await open({ locale: 'de' }, { viewport: { width: 320, height: 225 } }); // a quarter: as with a text twice as large
+    await page.evaluate(`void (document.documentElement.style.colorScheme = 'light dark')`);
     const faults: string[] = [];
     await inEachState(async (state) => {
       expect([state, await tooWide(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
@@ -110,6 +111,42 @@ inChromium("the client's dialog", () => {
     });
     expect(faults).toEqual([]);
   });
+
+  it.each([
+    ['', '', 'light', 'light'], // color-scheme: normal
+    ['', '', 'dark', 'light'],
+    ['light', '', 'dark', 'light'],
+    ['dark', '', 'light', 'dark'],
+    ['light dark', '', 'light', 'light'],
+    ['light dark', '', 'dark', 'dark'],
+    ['', '<meta name="color-scheme" content="light dark">', 'dark', 'dark'],
+    ['light dark', '<style>:root { --latchkey-color-scheme: light }</style>', 'dark', 'light'],
+  ] as const)(
+    'follows the page: color-scheme "%s" %s, for a user who prefers %s, is %s',
+    async (scheme, head, colorScheme, expected) => {
+      await open({}, { colorScheme });
+      await page.evaluate(
+        `document.head.insertAdjacentHTML('beforeend', ${JSON.stringify(head)}); document.documentElement.style.colorScheme = ${JSON.stringify(scheme)}`,
+      );
+      await page.evaluate('void latchkey.signIn({ mode: "iframe" }).catch(() => 0)');
+      await dialog().waitFor();
+      await page.evaluate(`Promise.all([
+      latchkey.showProviders(document.body.appendChild(document.createElement('main'))),
+      latchkey.showDevices(document.body.appendChild(document.createElement('main'))),
+      latchkey.showUser(document.body.appendChild(document.createElement('main'))),
+    ])`);
+      // A system colour of each shadow tree, from its lightness.
+      const schemes =
+        await page.evaluate(`[...document.querySelectorAll('body > div, main > div')].map(({ shadowRoot }) => {
+      const probe = (shadowRoot.querySelector('dialog[open]') ?? shadowRoot).appendChild(document.createElement('p'));
+      probe.style.color = 'light-dark(#ffffff, #000000)';
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color === 'rgb(255, 255, 255)' ? 'light' : 'dark';
+    })`);
+      expect(schemes).toEqual([expected, expected, expected, expected]);
+    },
+  );
 
   it('moves the focus into the frame, to the password after an error, then back to the button', async () => {
     await open();

@@ -73,7 +73,7 @@ function Since() {
 }
 
 export function Account() {
-  const [isShown, setShown] = useState(true);
+  const [isShown, setShown] = useState(!globalThis.location?.hash);
   return (
     <StrictMode>
       <LatchkeyProvider client={latchkey}>
@@ -131,7 +131,7 @@ async function startReactApp(version: 18 | 19, service: string): Promise<ReactAp
   );
   const module = { exports: {} as Pick<ReactApp, 'html' | 'failures'> };
   // oxlint-disable-next-line typescript/no-implied-eval -- a module that is only a text
-  new Function('require', 'module', server)(createRequire(import.meta.url), module);
+  new Function('require', 'module', [...server.values()][0]!)(createRequire(import.meta.url), module);
   const { html, failures } = module.exports;
   const pages = await Pages.start();
   for (const path of ['/', '/account', '/callback', '/callback/mock', '/callback/stub'])
@@ -398,6 +398,26 @@ inChromium('@latchkey/client/react', () => {
       await page.getByText(`${grace} since 20`).waitFor();
       await own.getByText('Online').waitFor();
       expect(await page.evaluate('errors')).toEqual([]);
+    });
+
+    it('shows user and devices however often they mount while their code loads', async () => {
+      await page.goto(`${app.pages.url}/callback`);
+      await storeSession(page, service.url, 'ada');
+      // The imports of a module settle in any order only while it loads, so each attempt has a page of its own.
+      for (const times of [1, 1, 1, 1, 1, 1, 2, 3, 4, 5]) {
+        const attempt = await context.newPage();
+        await attempt.goto(`${app.pages.url}/account#hidden`);
+        const toggle = attempt.getByText('toggle');
+        await attempt.getByText(/since 20/).waitFor();
+        await toggle.evaluate((button: { click(): void }, most) => {
+          for (let n = 0; n < most; n++) setTimeout(() => button.click()); // React renders in between
+        }, times);
+        if (times % 2 === 0) await toggle.click();
+        await attempt.locator('.user .opener').waitFor();
+        await attempt.locator('.devices li').filter({ hasText: 'This device' }).getByText('Online').waitFor();
+        expect(await attempt.evaluate('errors')).toEqual([]);
+        await attempt.close();
+      }
     });
 
     it('renders on a server without a session, and is hydrated without a warning', async () => {

@@ -84,7 +84,7 @@ inChromium('step-up', () => {
     await once(api, 'listening');
     apiUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
     const source = `
-      import { useState } from 'react';
+      import { StrictMode, useState } from 'react';
       import { createRoot } from 'react-dom/client';
       import { createClient } from '@latchkey/client';
       import { LatchkeyProvider, SignInButton, useSession, useStepUp } from '@latchkey/client/react';
@@ -98,7 +98,7 @@ inChromium('step-up', () => {
         return <><button onClick={ask}>Limits</button><p>{said}</p></>;
       }
       if (location.pathname === '/callback') latchkey.handleCallback();
-      else createRoot(document.getElementById('root')).render(<LatchkeyProvider client={latchkey}><Limits /></LatchkeyProvider>);`;
+      else createRoot(document.getElementById('root')).render(<StrictMode><LatchkeyProvider client={latchkey}><Limits /></LatchkeyProvider></StrictMode>);`;
     const script = await bundle({ 'main.jsx': source });
     for (const path of ['/', '/callback']) react.put(path, script);
     await until(() => verifier.isTold);

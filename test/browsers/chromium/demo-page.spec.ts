@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import {
   chooseFromMenu,
+  confirm,
   DemoVisitors,
   devices,
   feed,
@@ -87,6 +88,7 @@ inChromium('the page of the demo', () => {
       await signOut.waitFor();
       const answered = page.waitForResponse((response) => response.request().method() === 'DELETE');
       await signOut.click();
+      await confirm(page);
       expect((await answered).status()).toBe(204);
       const begun = performance.now();
       await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
@@ -101,7 +103,11 @@ inChromium('the page of the demo', () => {
 
     it('signs out others, which looks like it at once, and everything, which asks before', async () => {
       await devices(page).getByRole('button', { name: 'Sign out all other devices' }).click();
+      await confirm(page);
       await page.getByText('All other devices are signed out.').waitFor();
+      await devices(page)
+        .getByText(/^Signed-out devices/)
+        .click();
       const row = devices(page).getByRole('listitem').filter({ hasText: 'Signed out' }).first();
       await row.getByText('Last used').waitFor();
       await row.getByRole('button', { name: /^Remove/ }).waitFor();
@@ -288,6 +294,8 @@ inChromium('the page of the demo', () => {
     await look('offline');
     await page.context().setOffline(false);
     await devices(page).getByRole('button', { name: 'Sign out all other devices' }).click();
+    await look('question');
+    await confirm(page);
     await look('others signed out');
     await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
     await page.getByRole('alert').waitFor();

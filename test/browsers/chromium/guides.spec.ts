@@ -36,7 +36,11 @@ const VUE = {
 };
 
 /** The code of a guide at its end, as its reader would copy it; `main` comes first. */
-async function bundleGuide(guide: string, main: string, service: string): Promise<string> {
+async function bundleGuide(
+  guide: string,
+  main: string,
+  service: string,
+): Promise<ReadonlyMap<string, string>> {
   const { [main]: first, ...others } = filesIn(`docs/guides/${guide}.md`);
   const files = Object.entries({ [main]: first!, ...others }).map(([name, code]) => {
     const text = code.replace("'http://localhost:3000'", `'${service}'`).replace("'#app'", "'#root'");

@@ -15,6 +15,8 @@ type Given = [
   texts: Texts & Partial<AccountTexts>,
   /** Loads a module. */
   orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>,
+  /** Aborted if the component is removed, or if a later call shows something in the element. */
+  claimed: AbortController,
   place: Element,
 ];
 
@@ -50,17 +52,16 @@ const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,
-  ...[client, api, texts, orNetworkError, place, options]: [...Given, options?: Options]
+  ...[client, api, texts, orNetworkError, claimed, place, options]: [...Given, options?: Options]
 ): Promise<() => void> {
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
   const words = { ...english, ...language?.default, ...texts };
   const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
-  return component.show(
-    { client, pages, texts: words, make, icon, mount },
-    place,
-    options ?? ({} as Options),
-  );
+  const kit = { client, pages, texts: words, make, icon, mount };
+  if (!claimed.signal.aborted)
+    claimed.signal.addEventListener('abort', component.show(kit, place, options ?? ({} as Options)));
+  return () => claimed.abort();
 }
 
 async function loadPages(api: Call, most: number): Promise<DevicePages> {

@@ -1,6 +1,7 @@
 import type { Device } from '../latchkey.js';
 import { fill, type DeviceName } from './device-names.js';
 import type { Kit } from './kit.js';
+import { makeQuestion } from './question.js';
 
 const LAPTOP = 'M6 5h12a1.5 1.5 0 0 1 1.5 1.5v9h-15v-9A1.5 1.5 0 0 1 6 5ZM2.5 19h19';
 const PHONE = 'M9 2.8h6a2 2 0 0 1 2 2v14.4a2 2 0 0 1-2 2H9a2 2 0 0 1-2-2V4.800a2 2 0 0 1 2-2ZM11 18h2';
@@ -17,7 +18,8 @@ interface Actions {
 export type DeviceRow = ReturnType<typeof makeRow>;
 
 /** One device of the list, with its buttons and the form for another name. */
-export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions) {
+export function makeRow(kit: Kit, { rename, signOut }: Actions) {
+  const { make, icon, texts } = kit;
   let device: Device;
   let name: DeviceName;
   const picture = make('span', { className: 'icon' });
@@ -69,7 +71,11 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
     const wanted = input.value.trim();
     if (wanted) void busy(save, async () => (await rename(wanted)) && setEditing(false));
   });
-  out.addEventListener('click', () => void busy(out, () => signOut(device, name)));
+  const question = makeQuestion(kit, element, out, () => signOut(device, name));
+  out.addEventListener('click', () => {
+    if (device.signed_in) question.ask(fill(texts.signOutQuestion, { device: name.title }));
+    else void busy(out, () => signOut(device, name));
+  });
 
   return {
     element,
@@ -100,6 +106,7 @@ export function makeRow({ make, icon, texts }: Kit, { rename, signOut }: Actions
       const isPhone = /Mobile|Android|iPhone/.test(device.user_agent ?? '');
       picture.replaceChildren(icon(isPhone ? PHONE : LAPTOP));
       element.classList.toggle('out', !isIn);
+      if (!isIn) question.close();
       edit.hidden = !isIn;
       out.hidden = current; // the application signs this device out
       out.textContent = isIn ? texts.signOut : texts.remove;

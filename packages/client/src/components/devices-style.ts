@@ -9,6 +9,7 @@ export const STYLE = `
 ul,p{margin:0;padding:0;list-style:none}
 li{display:grid;grid-template-columns:2.5rem minmax(0,1fr) auto;gap:.25rem .875rem;align-items:center;padding:.75rem 0;border-bottom:1px solid #8886}
 li:last-child{border-bottom:0}
+ul:has(+details:not([hidden])){border-bottom:1px solid #8886}
 .icon{display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:var(--radius);background:color-mix(in srgb,var(--accent) 12%,#0000);color:var(--accent)}
 svg{width:1.5rem;height:1.5rem;fill:none;stroke:currentColor;stroke-width:1.9;stroke-linecap:round;stroke-linejoin:round}
 strong{font-weight:600}
@@ -21,8 +22,12 @@ strong{font-weight:600}
 .away{color:light-dark(#7a4d00,#f4ca72)}
 .online::before,.away::before{content:'';display:inline-block;width:.5rem;height:.5rem;margin-inline-end:.4rem;border-radius:50%;background:currentColor}
 time{white-space:nowrap}
-.actions,form,.below{display:flex;flex-wrap:wrap;gap:.5rem}
-.below:has(:not([hidden])){margin-top:.75rem}
+.actions,form,.question{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}
+li>.question{grid-column:2/-1}
+.question p{flex:1 0 100%;font-weight:600}
+.asking>.actions{display:none}
+.below:has(button:not([hidden])){margin-top:.75rem}
+summary{padding:.5rem 0;font-size:.875rem;font-weight:600;cursor:pointer}
 [role=status]:not(:empty){padding:.5rem 0}
 .trouble{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;padding:.5rem 0;color:var(--danger)}
 button,input{min-height:2.25rem;padding:.25rem .75rem;border:1px solid #8888;border-radius:var(--radius);background:0;color:inherit;font:inherit;font-size:.875rem}
@@ -37,8 +42,8 @@ input{flex:1;min-width:8rem;font-size:1rem}
 .editing .text,.editing .actions{display:none}
 @container (width<28rem){
 li{grid-template-columns:2.5rem minmax(0,1fr)}
-.actions,form{grid-column:1/-1}
-.actions button{flex:1}
+.actions,form,li>.question{grid-column:1/-1}
+.actions button,.question button{flex:1}
 .editing .icon{display:none}
 }
 @media (forced-colors:active){

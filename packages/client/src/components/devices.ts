@@ -6,6 +6,7 @@ import { makeRow, type Connection, type DeviceRow } from './device-row.js';
 import { STYLE } from './devices-style.js';
 import { followDevices } from './follow-devices.js';
 import type { DevicePages, Kit } from './kit.js';
+import { makeQuestion } from './question.js';
 
 /** Errors after which the session ends, which the client reports itself. */
 const OF_SESSION: readonly string[] = ['signed_out', 'invalid_token'];
@@ -23,9 +24,13 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
   const problem = make('span', { role: 'alert' });
   const trouble = make('div', { className: 'trouble', hidden: true }, problem, retry);
   const list = make('ul', { role: 'list', ariaLabel: texts.devices }); // the style takes the role away in Safari
+  const gone = make('ul', { role: 'list', ariaLabel: texts.devices });
+  const summary = make('summary');
+  const folded = make('details', { hidden: true }, summary, gone);
   const more = make('button', { type: 'button', hidden: true }, texts.more);
   const others = make('button', { type: 'button', className: 'danger', hidden: true }, texts.signOutOthers);
-  root.append(trouble, list, status, make('div', { className: 'below' }, more, others));
+  const below = make('div', { className: 'below' }, make('div', { className: 'actions' }, more, others));
+  root.append(trouble, list, folded, status, below);
 
   const say = (text: string): void => {
     if (status.textContent !== text) status.textContent = text; // an equal text would be read out again
@@ -50,16 +55,23 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
       row.element.remove();
       rows.delete(id);
     }
-    const isUsed = list.contains(root.activeElement); // an element that is moved loses the focus
+    // An element that is moved loses the focus.
+    const isUsed = [list, gone].some((one) => one.contains(root.activeElement));
+    const counts = new Map([list, gone].map((one) => [one, 0]));
     devices.forEach((device, index) => {
       const row = rows.get(device.device_id) ?? add(device.device_id);
       row.show(device, names[index]!, connection);
-      const before = list.children[index];
+      const into = device.signed_in || device.current ? list : gone;
+      const before = into.children[counts.get(into)!];
+      counts.set(into, counts.get(into)! + 1);
       if (!row.element.parentNode || (!isUsed && before !== row.element))
-        list.insertBefore(row.element, before ?? null);
+        into.insertBefore(row.element, before ?? null);
     });
+    folded.hidden = !gone.children.length;
+    summary.textContent = fill(texts.signedOutDevices, { count: String(gone.children.length) });
     more.hidden = !isMore;
     others.hidden = !isMore && !devices.some(({ current, signed_in: isIn }) => isIn && !current);
+    if (others.hidden) question.close();
     if (!devices.length) say(texts.noDevices);
     else if (connection === 'away') say(texts.stale);
   };
@@ -86,7 +98,8 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
         }
         trouble.hidden = true;
         if (isIn) say(fill(texts.deviceIsOut, { device: title }));
-        const next = row.element.nextElementSibling ?? row.element.previousElementSibling;
+        const { nextElementSibling, previousElementSibling } = row.element;
+        const next = nextElementSibling ?? previousElementSibling ?? list.lastElementChild;
         replace(id, () => undefined);
         for (const other of rows.values()) if (other.element === next) other.focus();
         follower.load();
@@ -102,6 +115,19 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     shown = { ...shown, devices };
     render();
   };
+
+  const signOutOthers = async (): Promise<void> => {
+    try {
+      await client.signOut('others');
+      trouble.hidden = true;
+      say(texts.othersAreOut);
+      follower.load(0);
+    } catch (error) {
+      fail(error as LatchkeyError, texts.actionFailed);
+    }
+  };
+  const question = makeQuestion(kit, below, others, signOutOthers);
+  others.addEventListener('click', () => question.ask(texts.othersQuestion));
 
   const follower = followDevices(kit, {
     onList: (pages) => {
@@ -126,8 +152,10 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     onUser: () => {
       shown = undefined;
       list.replaceChildren();
+      gone.replaceChildren();
       rows.clear();
-      more.hidden = others.hidden = trouble.hidden = true;
+      question.close();
+      more.hidden = others.hidden = folded.hidden = trouble.hidden = true;
       say(client.session ? texts.wait : '');
     },
   });
@@ -140,21 +168,6 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     say(texts.wait);
     follower.loadMore();
   });
-  const signOutOthers = async (): Promise<void> => {
-    if (others.ariaBusy) return;
-    others.ariaBusy = others.ariaDisabled = 'true';
-    try {
-      await client.signOut('others');
-      trouble.hidden = true;
-      say(texts.othersAreOut);
-      follower.load(0);
-    } catch (error) {
-      fail(error as LatchkeyError, texts.actionFailed);
-    }
-    others.ariaBusy = others.ariaDisabled = null;
-  };
-  others.addEventListener('click', () => void signOutOthers());
-
   return () => {
     follower.stop();
     root.host.remove();

@@ -108,6 +108,7 @@ export function show(kit: Kit, place: Element, options: UserOptions): () => void
   return () => {
     left.abort();
     offChange();
+    list.close(); // removes the list of devices, which has listeners of its own
     root.host.remove();
   };
 }

@@ -103,7 +103,7 @@ function useShown(
         remove = await client[name](place.current!, newest.current);
         if (isLeft) remove();
       } catch (error) {
-        newest.current.onError?.(error as LatchkeyError);
+        if (!isLeft) newest.current.onError?.(error as LatchkeyError);
       }
     };
     void show();

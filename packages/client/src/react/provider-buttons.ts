@@ -32,9 +32,13 @@ export function ProviderButtons({
     Object.assign(newest.current, { mode, loginHint, prompt, maxAge, acrValues, params, onError });
   });
   useEffect(() => {
-    client
-      .showProviders(place.current!, newest.current)
-      .catch((error: LatchkeyError) => newest.current.onError?.(error));
+    let isLeft = false;
+    client.showProviders(place.current!, newest.current).catch((error: LatchkeyError) => {
+      if (!isLeft) newest.current.onError?.(error);
+    });
+    return () => {
+      isLeft = true;
+    };
   }, [client]);
   return createElement('div', { className, ref: place });
 }

@@ -1,7 +1,7 @@
 /** Colours and sizes are CSS custom properties of the page (docs/frontend.md). No comments inside: the text is shipped. */
 export const STYLE = `
 dialog{
-color-scheme:var(--latchkey-color-scheme,light dark);
+color-scheme:var(--latchkey-color-scheme);
 --accent:var(--latchkey-accent,light-dark(#3a48d4,#aab4ff));
 --background:var(--latchkey-background,Canvas);
 --radius:var(--latchkey-radius,14px);

@@ -97,9 +97,10 @@ export function makeButtons(
   return host;
 }
 
-/** Implements `showProviders`. @param options are read at each click */
+/** Implements `showProviders`. @param signal aborted if a later call shows something in the element @param options are read at each click */
 export async function showButtons(
   place: Element,
+  signal: AbortSignal,
   providers: () => Promise<Provider[]>,
   texts: Texts,
   signIn: Latchkey['signIn'],
@@ -112,7 +113,7 @@ export async function showButtons(
       if (error.code !== 'cancelled') onError?.(error);
     });
   };
-  place.replaceChildren(makeButtons(list, texts, onChoose));
+  if (!signal.aborted) place.replaceChildren(makeButtons(list, texts, onChoose));
 }
 
 function makeLogo(shapes: Shapes): SVGElement {

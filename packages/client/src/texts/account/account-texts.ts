@@ -29,12 +29,17 @@ export interface AccountTexts {
   cancel: string;
   signOut: string;
   signOutDevice: string;
+  /** Asked before the sign-out. `{device}` is its name. */
+  signOutQuestion: string;
   /** For a device without a live session. */
   remove: string;
   removeDevice: string;
   deviceIsOut: string;
   signOutOthers: string;
+  othersQuestion: string;
   othersAreOut: string;
+  /** Opens the list of devices without a live session. `{count}` is their number. */
+  signedOutDevices: string;
   /** Loads the next 100 devices. */
   more: string;
   noDevices: string;
