@@ -63,9 +63,9 @@ describe('mix-up', () => {
     'github-elsewhere': () => ({ keys: { adapter: 'github', ...endpoints() }, issuer: UNKNOWN }),
     'discord-set': () => ({ keys: { adapter: 'discord', ...endpoints(), issuer: HONEST }, issuer: HONEST }),
     oidc: () => ({ keys: { adapter: 'oidc', url: attacker.url }, issuer: attacker.url }),
-    // What the adapter knows overrides the setting.
+    // Discovery must name the issuer of the setting.
     'oidc-set': () => ({
-      keys: { adapter: 'oidc', url: attacker.url, issuer: HONEST },
+      keys: { adapter: 'oidc', url: attacker.url, issuer: attacker.url },
       issuer: attacker.url,
     }),
     google: () => ({ keys: { adapter: 'google', url: attacker.url }, issuer: attacker.url }),

@@ -189,9 +189,12 @@ describe('sign-ins in the audit trail', () => {
       const state = await beginSignIn(service.url);
       const begun = await new StockClient().authorize(service.url, { provider: 'stub' });
       const before = warnings();
-      await post('/oauth2/callback-error', { state, error }).expect(204);
-      expect(warnings() - before).toBe(count);
-      await returnWith(service.url, begun, { error }).expect(302);
+      const events = await during(2, async () => {
+        await post('/oauth2/callback-error', { state, error }).expect(204);
+        expect(warnings() - before).toBe(count);
+        await returnWith(service.url, begun, { error }).expect(302);
+      });
+      expect(events).toHaveLength(2);
       const isOfClient = error === 'cancelled'; // no code of a provider
       expect(warnings() - before).toBe(isOfClient ? 1 : 2 * count);
     },

@@ -71,6 +71,7 @@ const ACCESS: Record<string, Kind> = {
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
   'GET /users': 'support',
+  'GET /users/removed': 'users',
   'GET /users/:user_id': 'support',
   'GET /users/:user_id/devices': 'support',
   'GET /users/:user_id/sessions': 'support',

@@ -37,7 +37,7 @@ it('can be imported without any framework, and lets the process end', async () =
   expect(JSON.parse(output)).toEqual([Array(4).fill('function'), 'invalid_token', true]);
 });
 
-/** Jest has a module loader of its own: `require()` of an ES module fails there before Node.js 24.9. */
+/** Jest has a module loader of its own, in which `require()` of an ES module fails with older versions. */
 it('works under Jest in a CommonJS project, as its README says', async () => {
   const commonjs = await PackageProject.install(['server'], 'commonjs');
   try {

@@ -78,6 +78,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     sent_at: 'now()',
   },
   idempotency_keys: { key_hash: HASH, body_hash: `'\\x00'` },
+  void_claims: { user_id: UUID, voided_at: 'now()' },
 };
 const TABLES = Object.keys(COLUMNS);
 
