@@ -15,17 +15,6 @@ import { build } from 'esbuild';
 const directory = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(directory, 'dist');
 
-/** The page is in English. Without this, each language of the client would be a file of its own. */
-const withoutLanguages = {
-  name: 'without-languages',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\/(?:account-)?(?:de|es|fr|ja|zh)\.js$/ }, ({ path }) => ({
-      path,
-      external: true,
-    }));
-  },
-};
-
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const { metafile } = await build({
@@ -39,9 +28,8 @@ const { metafile } = await build({
   target: 'es2022',
   charset: 'utf8',
   jsx: 'automatic',
-  define: { 'process.env.NODE_ENV': '"production"' },
+  define: { 'process.env.NODE_ENV': '"production"', LATCHKEY_ENGLISH_ONLY: 'true' },
   legalComments: 'none',
-  plugins: [withoutLanguages],
   metafile: true,
 });
 for (const page of ['index.html', 'callback.html', 'key.svg'])

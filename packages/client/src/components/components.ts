@@ -29,7 +29,7 @@ export const showUser = (...given: [...Given, options?: UserOptions]): Promise<(
   show(import('./user.js'), ...given);
 
 /** Separate files: each user loads at most one. */
-const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
+const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
   ar: () => import('../texts/account/account-ar.js'),
   de: () => import('../texts/account/account-de.js'),
   es: () => import('../texts/account/account-es.js'),
@@ -44,6 +44,11 @@ const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>
   uk: () => import('../texts/account/account-uk.js'),
   zh: () => import('../texts/account/account-zh.js'),
 };
+
+/** See texts/texts.ts. */
+declare const LATCHKEY_ENGLISH_ONLY: boolean | undefined;
+const LOADERS: typeof LANGUAGES =
+  typeof LATCHKEY_ENGLISH_ONLY !== 'undefined' && LATCHKEY_ENGLISH_ONLY ? {} : LANGUAGES;
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,

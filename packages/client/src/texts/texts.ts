@@ -68,7 +68,7 @@ const ENGLISH: FirstTexts = {
 };
 
 /** Separate files: each user loads at most one. */
-const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
+const LANGUAGES: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
   ar: () => import('./ar.js'),
   de: () => import('./de.js'),
   es: () => import('./es.js'),
@@ -83,6 +83,11 @@ const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
   uk: () => import('./uk.js'),
   zh: () => import('./zh.js'),
 };
+
+/** An application that defines this for its bundler has English texts only (docs/frontend.md#languages-and-texts). */
+declare const LATCHKEY_ENGLISH_ONLY: boolean | undefined;
+const LOADERS: typeof LANGUAGES =
+  typeof LATCHKEY_ENGLISH_ONLY !== 'undefined' && LATCHKEY_ENGLISH_ONLY ? {} : LANGUAGES;
 
 /**
  * Returns the texts, in English until another language is loaded, and a promise of that. The dialog adds its English texts.
