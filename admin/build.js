@@ -28,12 +28,7 @@ const { metafile } = await build({
   target: 'es2022',
   charset: 'utf8',
   jsx: 'automatic',
-  // The sources of the client, with its options of the build.
-  alias: {
-    '@latchkey/client/react': join(directory, '../packages/client/src/react/index.ts'),
-    '@latchkey/client': join(directory, '../packages/client/src/index.ts'),
-  },
-  define: { 'process.env.NODE_ENV': '"production"', DEVELOPMENT: 'false', ENGLISH_ONLY: 'true' },
+  define: { 'process.env.NODE_ENV': '"production"', LATCHKEY_ENGLISH_ONLY: 'true' },
   legalComments: 'none',
   metafile: true,
 });

@@ -35,7 +35,7 @@ async function bundle(entryPoints, isDevelopment) {
     format: 'esm',
     target: 'es2022',
     charset: 'utf8',
-    define: { DEVELOPMENT: String(isDevelopment), ENGLISH_ONLY: 'false' },
+    define: { DEVELOPMENT: String(isDevelopment) },
     external: ['react'],
     plugins: [styleInOneLine],
     sourcemap: 'external',

@@ -24,6 +24,12 @@ describe('the administration page', () => {
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(150_000);
   });
 
+  it('has texts in its own language only', () => {
+    const texts = FILES.map((name) => readFileSync(FOLDER + name, 'utf8')).join('\n');
+    const languages = texts.matchAll(/\blanguage:["'`]([a-z-]+)/g);
+    expect(new Set([...languages].map(([, language]) => language))).toEqual(new Set(['en']));
+  });
+
   it.each(['/admin', '/admin/users', '/admin/users/00000000-0000-4000-8000-000000000000', '/admin/audit'])(
     'is served at %s, with a policy that allows its own files only',
     async (path) => {

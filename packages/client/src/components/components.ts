@@ -28,27 +28,27 @@ export const showDevices = (...given: [...Given, options?: DevicesOptions]): Pro
 export const showUser = (...given: [...Given, options?: UserOptions]): Promise<() => void> =>
   show(import('./user.js'), ...given);
 
-declare const ENGLISH_ONLY: boolean; // of the build: texts/texts.ts
-
 /** Separate files: each user loads at most one. */
-const LOADERS: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> =
-  typeof ENGLISH_ONLY === 'undefined' || !ENGLISH_ONLY
-    ? {
-        ar: () => import('../texts/account/account-ar.js'),
-        de: () => import('../texts/account/account-de.js'),
-        es: () => import('../texts/account/account-es.js'),
-        fr: () => import('../texts/account/account-fr.js'),
-        he: () => import('../texts/account/account-he.js'),
-        it: () => import('../texts/account/account-it.js'),
-        ja: () => import('../texts/account/account-ja.js'),
-        ko: () => import('../texts/account/account-ko.js'),
-        nl: () => import('../texts/account/account-nl.js'),
-        pl: () => import('../texts/account/account-pl.js'),
-        pt: () => import('../texts/account/account-pt.js'),
-        uk: () => import('../texts/account/account-uk.js'),
-        zh: () => import('../texts/account/account-zh.js'),
-      }
-    : {};
+const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
+  ar: () => import('../texts/account/account-ar.js'),
+  de: () => import('../texts/account/account-de.js'),
+  es: () => import('../texts/account/account-es.js'),
+  fr: () => import('../texts/account/account-fr.js'),
+  he: () => import('../texts/account/account-he.js'),
+  it: () => import('../texts/account/account-it.js'),
+  ja: () => import('../texts/account/account-ja.js'),
+  ko: () => import('../texts/account/account-ko.js'),
+  nl: () => import('../texts/account/account-nl.js'),
+  pl: () => import('../texts/account/account-pl.js'),
+  pt: () => import('../texts/account/account-pt.js'),
+  uk: () => import('../texts/account/account-uk.js'),
+  zh: () => import('../texts/account/account-zh.js'),
+};
+
+/** See texts/texts.ts. */
+declare const LATCHKEY_ENGLISH_ONLY: boolean | undefined;
+const LOADERS: typeof LANGUAGES =
+  typeof LATCHKEY_ENGLISH_ONLY !== 'undefined' && LATCHKEY_ENGLISH_ONLY ? {} : LANGUAGES;
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,

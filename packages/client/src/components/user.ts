@@ -48,6 +48,7 @@ export function show(kit: Kit, place: Element, options: UserOptions): () => void
     list.showModal();
     const closed = new Promise((resolve) => {
       list.addEventListener('close', resolve, { once: true });
+      left.signal.addEventListener('abort', resolve); // an element that is removed has no event `close`
     });
     client
       .showDevices(content, { onError: (error) => options.onError?.(error) })
@@ -108,7 +109,6 @@ export function show(kit: Kit, place: Element, options: UserOptions): () => void
   return () => {
     left.abort();
     offChange();
-    list.close(); // removes the list of devices, which has listeners of its own
     root.host.remove();
   };
 }

@@ -67,28 +67,27 @@ const ENGLISH: FirstTexts = {
   keyLost: 'The key of your session is missing in this browser. Please sign in again.',
 };
 
-// Of the build: a page in English only, as the administration page, gets no file of another language.
-declare const ENGLISH_ONLY: boolean;
-
 /** Separate files: each user loads at most one. */
-const LOADERS: Readonly<Record<string, () => Promise<{ default: Texts }>>> =
-  typeof ENGLISH_ONLY === 'undefined' || !ENGLISH_ONLY
-    ? {
-        ar: () => import('./ar.js'),
-        de: () => import('./de.js'),
-        es: () => import('./es.js'),
-        fr: () => import('./fr.js'),
-        he: () => import('./he.js'),
-        it: () => import('./it.js'),
-        ja: () => import('./ja.js'),
-        ko: () => import('./ko.js'),
-        nl: () => import('./nl.js'),
-        pl: () => import('./pl.js'),
-        pt: () => import('./pt.js'),
-        uk: () => import('./uk.js'),
-        zh: () => import('./zh.js'),
-      }
-    : {};
+const LANGUAGES: Readonly<Record<string, () => Promise<{ default: Texts }>>> = {
+  ar: () => import('./ar.js'),
+  de: () => import('./de.js'),
+  es: () => import('./es.js'),
+  fr: () => import('./fr.js'),
+  he: () => import('./he.js'),
+  it: () => import('./it.js'),
+  ja: () => import('./ja.js'),
+  ko: () => import('./ko.js'),
+  nl: () => import('./nl.js'),
+  pl: () => import('./pl.js'),
+  pt: () => import('./pt.js'),
+  uk: () => import('./uk.js'),
+  zh: () => import('./zh.js'),
+};
+
+/** An application that defines this for its bundler has English texts only (docs/frontend.md#languages-and-texts). */
+declare const LATCHKEY_ENGLISH_ONLY: boolean | undefined;
+const LOADERS: typeof LANGUAGES =
+  typeof LATCHKEY_ENGLISH_ONLY !== 'undefined' && LATCHKEY_ENGLISH_ONLY ? {} : LANGUAGES;
 
 /**
  * Returns the texts, in English until another language is loaded, and a promise of that. The dialog adds its English texts.
