@@ -113,7 +113,7 @@ describe('limits of claims', () => {
     const tokens = await signIn({ sub });
     const small = guids(70);
     const works = Array.from({ length: 6 }, (_, i) => [
-      put(tokens, { list: 'y'.repeat(300 * i) }),
+      put(tokens, { list: 'y'.repeat(700 * i) }),
       signIn({ sub, groups: small.slice(0, 10 * (i + 1)) }),
     ]).flat();
     await Promise.all(works);
