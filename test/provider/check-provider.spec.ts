@@ -161,7 +161,11 @@ describe('check-provider of a configured provider', () => {
   });
 
   it('uses an adapter of an integrator: the example that adds the groups of a directory', async () => {
-    const example = corp({ adapter: EXAMPLE, groups_url: `${issuer.url}/groups`, claims: 'name=name,groups=groups' });
+    const example = corp({
+      adapter: EXAMPLE,
+      groups_url: `${issuer.url}/groups`,
+      claims: 'name=name,groups=groups',
+    });
     issuer.claims = { name: 'Ada' };
     issuer.said = { '/groups': [200, '{"groups":[{"name":"staff"},{"name":"board"}]}'] };
     const { code, stdout } = await check(example, 'corp');
