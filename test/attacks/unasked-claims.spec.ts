@@ -79,9 +79,8 @@ describe('a provider cannot', () => {
   it.each(['oid,sub', '{org}{id}'])(
     'be used with an id that its users choose: claim_user_id=%s',
     async (id) => {
-      await expect(startTestService(providersEnv({ ids: oauth2(id) }))).rejects.toThrow(
-        'could choose the id',
-      );
+      const started = startTestService(providersEnv({ ids: oauth2(id) })).then((other) => other.close());
+      await expect(started).rejects.toThrow('could choose the id');
     },
   );
 });

@@ -113,7 +113,7 @@ describe('limits of claims', () => {
     const tokens = await signIn({ sub });
     const small = guids(70);
     const works = Array.from({ length: 6 }, (_, i) => [
-      put(tokens, { list: 'y'.repeat(300 * i) }),
+      put(tokens, { list: 'y'.repeat(700 * i) }),
       signIn({ sub, groups: small.slice(0, 10 * (i + 1)) }),
     ]).flat();
     await Promise.all(works);
@@ -134,17 +134,15 @@ describe('limits of claims', () => {
   ])('%s is refused by PUT and by a push, and dropped of an ID token', async (_name, number) => {
     const sub = randomUUID();
     const tokens = await signIn({ sub, tenant: JSON.parse(number) as unknown, note: 'kept' });
-    expect(claimsOf(tokens.access_token)['claims']).toEqual(
-      number === '1e400' ? { note: 'kept' } : { note: 'kept' },
-    );
-    const send = (method: 'put' | 'post', path: string, body: string): request.Test =>
-      request(service.url)
-        [method](path)
+    expect(claimsOf(tokens.access_token)['claims']).toEqual({ note: 'kept' });
+    const { put: replace, post: push } = request(service.url);
+    const send = (call: typeof push, path: string, body: string): request.Test =>
+      call(path)
         .set({ Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' })
         .send(body);
     const refused = [
-      await send('put', `/users/${tokens.user_id}/claims`, `{"claims":{"tenant":${number}}}`),
-      await send('post', '/push', `{"user_id":"${tokens.user_id}","event":"e","data":{"n":${number}}}`),
+      await send(replace, `/users/${tokens.user_id}/claims`, `{"claims":{"tenant":${number}}}`),
+      await send(push, '/push', `{"user_id":"${tokens.user_id}","event":"e","data":{"n":${number}}}`),
     ];
     for (const { status, body } of refused) {
       expect([status, (body as Claims)['error_description']]).toEqual([

@@ -23,7 +23,7 @@ it.each<[string, unknown, string]>([
   ['', 1, 'name of the token'],
   ['line\nbreak', 1, 'visible characters'],
   ['__proto__', { admin: true }, 'name of the token'],
-  ['tenant', 9007199254740993, '2^53'],
+  ['tenant', 2 ** 53, '2^53'],
   ['tenant', { of: [1, { id: -(2 ** 53) }] }, '2^53'],
   ['seats', JSON.parse('1e400'), '2^53'],
   ['seats', { n: [NaN] }, '2^53'],

@@ -37,7 +37,8 @@ export function readLogout(claims: JWTPayload, now: number): Logout {
 
 function nameIn(claim: unknown): string | null {
   if (claim === undefined) return null;
-  const name = Number.isSafeInteger(claim) ? String(claim) : claim; // as in ID tokens
+  const isNumber = typeof claim === 'number' && Number.isSafeInteger(claim);
+  const name = isNumber ? String(claim) : claim; // as in ID tokens
   if (!isName(name)) throw new Error('sub or sid is unusable');
   return name;
 }
