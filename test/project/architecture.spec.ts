@@ -56,7 +56,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS, 'user/user.sql.js'], // refusals of removed users
   admin: [...GROUND, 'auth', 'provider', 'user', 'token'],
   user: [...GROUND],
-  provider: [...GROUND],
+  provider: [...GROUND, 'user/claim-limits.js', 'user/user-keys.js'], // the limits of claims, and whom a warning is about
   token: [...GROUND, 'user'], // tokens carry the claims of their user
   device: [...GROUND, 'user', 'token'],
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
