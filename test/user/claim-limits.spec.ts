@@ -135,14 +135,13 @@ describe('limits of claims', () => {
     const sub = randomUUID();
     const tokens = await signIn({ sub, tenant: JSON.parse(number) as unknown, note: 'kept' });
     expect(claimsOf(tokens.access_token)['claims']).toEqual({ note: 'kept' });
-    const { put: replace, post: push } = request(service.url);
-    const send = (call: typeof push, path: string, body: string): request.Test =>
-      call(path)
-        .set({ Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' })
-        .send(body);
+    const send = (body: string, call: request.Test): request.Test =>
+      call.set({ Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }).send(body);
+    const path = `/users/${tokens.user_id}/claims`;
+    const event = `{"user_id":"${tokens.user_id}","event":"e","data":{"n":${number}}}`;
     const refused = [
-      await send(replace, `/users/${tokens.user_id}/claims`, `{"claims":{"tenant":${number}}}`),
-      await send(push, '/push', `{"user_id":"${tokens.user_id}","event":"e","data":{"n":${number}}}`),
+      await send(`{"claims":{"tenant":${number}}}`, request(service.url).put(path)),
+      await send(event, request(service.url).post('/push')),
     ];
     for (const { status, body } of refused) {
       expect([status, (body as Claims)['error_description']]).toEqual([
