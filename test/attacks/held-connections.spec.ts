@@ -12,7 +12,7 @@ import { until } from '../support/waiting.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CALLS = 30; // three times the pool
 const WAITING = `
-  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'users|channels'`;
 
 /** A user who calls again and again must not hold the connections of the pool, for which all others then wait. */
 describe('connections that one user holds', () => {

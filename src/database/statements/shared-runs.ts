@@ -14,7 +14,7 @@ export class SharedRuns {
       done: result.catch(() => undefined),
     };
     this.runs.set(key, run);
-    void run.done.then(() => {
+    void run.done.finally(() => {
       if (!run.next) this.runs.delete(key);
     });
     return result;
