@@ -61,7 +61,7 @@ type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 /** Last change of a user's claims; `key`: its exact time. */
 export type Change = Pick<ChangedClaims, 'userId'> & { readonly key: string };
 
-export type ReadChange = ChangedClaims & Change;
+type ReadChange = ChangedClaims & Change;
 type ReadVoided = VoidedClaims & Change;
 
 /** Change; `voidedAt`: the user was removed. */
