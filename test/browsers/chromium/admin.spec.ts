@@ -193,7 +193,7 @@ inChromium('the administration page, on the service', () => {
     await said('The claims are saved.');
     await page.getByRole('table', { name: 'Claims' }).getByText('editor').waitFor();
     await button('Remove').click();
-    await confirm('Remove for good');
+    await confirm('Remove');
     await heading('Users').waitFor();
     await said('The user is removed.');
     await byKey().get(`/users/${user}`).expect(404);
