@@ -1,8 +1,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
-import { AdminModule } from './admin/admin.module.js';
+import { AdministrationModule } from './administration/administration.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { BackchannelLogoutModule } from './auth/sign-out/backchannel-logout.module.js';
 import { settingsModule, type Settings } from './config/settings/settings.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DeviceModule } from './device/device.module.js';
@@ -37,7 +38,8 @@ export class AppModule {
         RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,
-        AuthModule.with(settings),
+        AuthModule,
+        BackchannelLogoutModule.with(settings),
         UserModule,
         DeviceModule,
         RealtimeModule,
@@ -46,7 +48,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
-        ...(settings.adminEnabled ? [AdminModule] : []),
+        AdministrationModule.with(settings),
       ],
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },

@@ -9,7 +9,7 @@ import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
-import { RefreshToken } from './token/sessions/refresh-token.entity.js';
+import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
@@ -19,7 +19,7 @@ export const ENTITIES = [
   User,
   VoidClaims,
   Device,
-  RefreshToken,
+  Session,
   AccessToken,
   SigningKey,
   AuthorizationState,

@@ -4,13 +4,13 @@ import type { RecordedEvent } from './audit/audit-event.js';
 import type { ErrorCode } from './errors/oauth-error.js';
 
 /** One sign-in of one user; `deviceId` is null if the client named no device. */
-export interface Session {
+export interface SessionIds {
   readonly userId: string;
   readonly sessionId: string;
   readonly deviceId: string | null;
 }
 
-export interface EndedSession extends Session {
+export interface EndedSession extends SessionIds {
   readonly endedAt: Date;
   /** When its last token expires at the latest. */
   readonly until: Date;
@@ -72,7 +72,7 @@ export interface ServiceState {
 /** Events between modules, from a lower layer to a higher one. Emitted on one instance, unless noted. */
 export interface DomainEvents {
   /** A refresh, or a request with an access token. On the hot path: listeners must be cheap. */
-  'session.used': [Session];
+  'session.used': [SessionIds];
   /** A session was signed out. Emitted on every instance within 1 s. */
   'session.ended': [EndedSession];
   /**
@@ -115,7 +115,7 @@ export interface DomainEvents {
       readonly seconds: number;
     },
   ];
-  /** Concurrent calls were batched into one statement (database/statements/coalesce.ts). On the hot path. */
+  /** Concurrent calls were batched into one statement (database/coalesce.ts). On the hot path. */
   'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket was admitted, or refused with `error`. */
   'handshake.finished': [{ readonly error: ErrorCode | undefined }];

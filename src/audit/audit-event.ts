@@ -153,7 +153,7 @@ declare module 'express-serve-static-core' {
 
 const LONGEST_USER_AGENT = 1024;
 
-export const From = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+export const RequestOrigin = createParamDecorator((_data: unknown, context: ExecutionContext) =>
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { databaseUnavailable } from '../errors/oauth-error.js';
-import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../http/parameters/cursor.js';
+import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
+import { placeOf, timeAt } from '../database/page.js';
 import { auditEventOf, type AuditEvent } from './audit-event.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 import { COLUMNS } from './audit.sql.js';
@@ -60,14 +61,14 @@ export class AuditFeed {
       const [now] = await manager.query<{ isStandby: boolean; latest: string; horizon: string }[]>(HORIZON);
       const { isStandby, latest, horizon } = now!;
       if (isStandby) throw databaseUnavailable();
-      const end = cursorOf({ place: horizon, id: BEFORE_ALL });
-      const from = placeIn(after);
+      const end = formatCursor({ place: horizon, id: BEFORE_ALL });
+      const from = parseCursor(after);
       if (!after || !from || Number(from.place) > Number(latest))
         return { events: [], cursor: end, hasMore: false };
       const rows = await manager.query<(StoredAuditEvent & Place)[]>(PAGE, [from.place, from.id, horizon]);
       const events = rows.map(({ place, ...row }) => ({
         event: auditEventOf(row),
-        cursor: cursorOf({ place, id: row.id }),
+        cursor: formatCursor({ place, id: row.id }),
       }));
       const hasMore = rows.length === PAGE_SIZE;
       const cursor = hasMore ? events.at(-1)!.cursor : end;
@@ -77,7 +78,7 @@ export class AuditFeed {
 }
 
 export function isBefore(cursor: Cursor, other: Cursor): boolean {
-  const [one, two] = [placeIn(cursor)!, placeIn(other)!];
+  const [one, two] = [parseCursor(cursor)!, parseCursor(other)!];
   return one.place === two.place ? one.id < two.id : Number(one.place) < Number(two.place);
 }
 

@@ -6,6 +6,7 @@ import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
 import { AuditSearch } from './search/audit-search.js';
 import { AuditController } from './search/audit.controller.js';
+import { SignInCounts } from './sign-in-counts.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
@@ -13,7 +14,17 @@ import { Webhooks } from './webhooks/webhooks.js';
 @Global()
 @Module({
   controllers: [AuditController],
-  providers: [AuditFeed, AuditLog, AuditSearch, AuditStore, AuditStreams, AuditTrail, Webhooks, WebhookStore],
-  exports: [AuditStore, AuditTrail],
+  providers: [
+    AuditFeed,
+    AuditLog,
+    AuditSearch,
+    AuditStore,
+    AuditStreams,
+    AuditTrail,
+    SignInCounts,
+    Webhooks,
+    WebhookStore,
+  ],
+  exports: [AuditStore, AuditTrail, SignInCounts],
 })
 export class AuditModule {}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type EntitySubscriberInterface, type QueryRunner } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { holdUser } from '../user/user.sql.js';
 import {

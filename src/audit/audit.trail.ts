@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { chunks, ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
+import { chunks, ConcurrencyLimit } from '../database/concurrency-limit.js';
 import { isDatabaseAway } from '../errors/database-error.js';
-import { Events, type Session } from '../events.js';
+import { Events, type SessionIds } from '../events.js';
 import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
 import { AuditStore } from './audit.store.js';
 
@@ -26,7 +26,7 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   /** Default: the user is not known. */
   readonly userId?: string | null;
   /** Session that a refused token names; the event has its ids only if `isProven` says so: the token may be forged. */
-  readonly claimed?: Session | undefined;
+  readonly claimed?: SessionIds | undefined;
   readonly isProven?: (() => Promise<boolean>) | undefined;
 }
 

@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
-import { errorCode } from '../database/statements/error-facts.js';
-import { KeptReading } from '../database/statements/kept-reading.js';
-import { Sql } from '../database/statements/sql.js';
+import { errorCode } from '../errors/error-facts.js';
+import { CachedReading } from '../database/cached-reading.js';
+import { Sql } from '../database/sql.js';
 import { SignInTallies, HOUR_MS, type CountedRow } from './sign-in-tallies.js';
 
 /** Hours that are counted: seven days. */
@@ -52,7 +52,7 @@ export class SignInCounts {
   /** Begin and end of the settled time that is counted; milliseconds since the epoch. */
   private from = 0;
   private to = 0;
-  private readonly counting: KeptReading<void>;
+  private readonly counting: CachedReading<void>;
 
   constructor(
     private readonly sql: Sql,
@@ -60,7 +60,7 @@ export class SignInCounts {
     @Inject(SETTINGS) { providers, sampleProvider }: Pick<Settings, 'providers' | 'sampleProvider'>,
   ) {
     this.providers = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()];
-    this.counting = new KeptReading(() => this.count(), FRESH_MS);
+    this.counting = new CachedReading(() => this.count(), FRESH_MS);
   }
 
   /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { type Origin, From, originOf } from '../audit/audit-event.js';
+import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
 import { Public } from '../token/guard/access.js';
 import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
@@ -52,7 +52,7 @@ export class AuthController {
     @Query(AuthorizeRequestPipe) query: AuthorizeDto | ClientAuthorizeDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<Authorization | string> {
     if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query, request.query, origin);
     refuseHead(request);
@@ -78,7 +78,7 @@ export class AuthController {
   @HttpCode(200)
   token(
     @Body(TokenRequestPipe) body: TokenRequest,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
     @Headers('dpop') header?: string,
     @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {

@@ -1,10 +1,9 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelModule } from '../channel/channel.module.js';
-import { openIdProviders } from '../config/providers/presets.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
@@ -14,7 +13,6 @@ import { AuthService } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
 import { ClientSignIns } from './clients/client-sign-ins.js';
-import { backchannelLogoutOf } from './sign-out/backchannel-logout.controller.js';
 import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
@@ -26,9 +24,6 @@ import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
-import { UserDirectory } from './users/user-directory.js';
-import { UsersController } from './users/users.controller.js';
-import { UsersService } from './users/users.service.js';
 
 const signInWriter = {
   provide: SignInWriter,
@@ -48,7 +43,6 @@ const signInWriter = {
     RevokeController,
     ServerMetadataController,
     SignOutController,
-    UsersController,
   ],
   providers: [
     AuthService,
@@ -59,13 +53,7 @@ const signInWriter = {
     SignInStore,
     signInWriter,
     TokenIssuer,
-    UserDirectory,
-    UsersService,
   ],
+  exports: [AuthorizationCodes, BackchannelLogout],
 })
-export class AuthModule {
-  /** Adds an endpoint for logout tokens of each OpenID provider. */
-  static with(settings: Settings): DynamicModule {
-    return { module: AuthModule, controllers: openIdProviders(settings).map(backchannelLogoutOf) };
-  }
-}
+export class AuthModule {}

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { type Origin, From } from '../audit/audit-event.js';
+import { type Origin, RequestOrigin } from '../audit/audit-event.js';
 import { AuditTrail } from '../audit/audit.trail.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { RateLimit } from '../http/rate-limit.js';
@@ -52,7 +52,7 @@ export class CallbackErrorController {
   @HttpCode(204)
   async callbackError(
     @Body() { state, error, error_description: description }: CallbackErrorDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<void> {
     const signIn = await this.states.spend(state);
     if (!signIn) return;

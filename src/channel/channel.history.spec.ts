@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings/settings.js';
-import type { Sql } from '../database/statements/sql.js';
+import type { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { ChannelHistory } from './channel.history.js';
 

@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { DatabaseBusy } from '../database/database-busy.js';
-import { ConcurrencyLimit } from '../database/statements/concurrency-limit.js';
-import { Sql } from '../database/statements/sql.js';
-import { Turns } from '../database/statements/turns.js';
+import { ConcurrencyLimit } from '../database/concurrency-limit.js';
+import { Sql } from '../database/sql.js';
+import { OneAtATime } from '../database/one-at-a-time.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps, type Appended } from './append-in-steps.js';
@@ -127,7 +127,7 @@ export class ChannelHistory {
   private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;
   /** Half of the pool's connections: the others are for requests. */
   private readonly reads: ConcurrencyLimit;
-  private readonly turns = new Turns('too many changes of one user');
+  private readonly queue = new OneAtATime('too many changes of one user');
 
   constructor(
     private readonly dataSource: DataSource,
@@ -149,7 +149,7 @@ export class ChannelHistory {
     userId: string,
     work: (transaction: ChannelTransaction) => Promise<Result>,
   ): Promise<Result> {
-    return this.turns.take(userId, () => this.transaction(work));
+    return this.queue.run(userId, () => this.transaction(work));
   }
 
   /** Runs work in a transaction, and emits the events that it appended after the commit. */

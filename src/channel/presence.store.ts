@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql } from '../database/statements/sql.js';
-import type { Session } from '../events.js';
+import { Sql } from '../database/sql.js';
+import type { SessionIds } from '../events.js';
 import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
 /** A user's device, or null: the user's sessions without a device. */
-export type UserDevice = Omit<Session, 'sessionId'>;
+export type UserDevice = Omit<SessionIds, 'sessionId'>;
 
 const ARRIVE = {
   name: 'presence-arrive',

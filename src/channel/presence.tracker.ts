@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { chunks } from '../database/statements/concurrency-limit.js';
+import { chunks } from '../database/concurrency-limit.js';
 import { PresenceStore, type UserDevice } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;

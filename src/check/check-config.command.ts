@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
-import { errorReason } from '../database/statements/error-facts.js';
+import { errorReason } from '../errors/error-facts.js';
 import { CheckReport } from './check-report.js';
 
 /** `latchkey check-config`. @returns the exit code: 0 valid, 1 not */

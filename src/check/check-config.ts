@@ -9,7 +9,7 @@ import { directTarget, usualTarget } from '../database/pool/connection-target.js
 import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
 import { commitWarning, requireSettings } from '../database/pool/session-settings.js';
 import { checkDatabase } from '../database/start/migrate.js';
-import { errorReason } from '../database/statements/error-facts.js';
+import { errorReason } from '../errors/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { loadProviders } from '../provider/provider.registry.js';

@@ -1,5 +1,5 @@
 import { Clock } from './clock.js';
-import type { Sql } from './statements/sql.js';
+import type { Sql } from './sql.js';
 
 const LATE_MS = 300;
 

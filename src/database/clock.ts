@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Sql } from './statements/sql.js';
+import { Sql } from './sql.js';
 
 const MEASURE_EVERY_MS = 10_000;
 const DATABASE_TIME = {

@@ -7,7 +7,7 @@ import { Clock } from './clock.js';
 import { dataSourceOptions, keepsSession } from './pool/data-source.js';
 import { isDistributed } from './citus.js';
 import { commitWarning, requireSettings } from './pool/session-settings.js';
-import { Sql } from './statements/sql.js';
+import { Sql } from './sql.js';
 import { usualTarget } from './pool/connection-target.js';
 
 const sql = {

@@ -4,7 +4,7 @@ import { Body, Controller, Get, HttpCode, Inject, Module, Post, Req, Res } from 
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Session } from '../events.js';
+import type { SessionIds } from '../events.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
 import { AnyJson, RequiredText } from '../http/parameters/parameter.js';
 import { filesToServe, sendFile } from '../http/static-files.js';
@@ -93,7 +93,7 @@ class DemoPushController {
    */
   @Post()
   @HttpCode(202)
-  push(@Caller() caller: Session, @Body() { event, data }: DemoPushDto): Promise<Pushed> {
+  push(@Caller() caller: SessionIds, @Body() { event, data }: DemoPushDto): Promise<Pushed> {
     if (this.settings.production) throw new OAuthError('not_found', 'there is no such path');
     return this.realtime.push(caller.userId, event, data, { ttl: TTL });
   }

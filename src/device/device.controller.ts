@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
-import { type Origin, From } from '../audit/audit-event.js';
-import type { Session } from '../events.js';
+import { type Origin, RequestOrigin } from '../audit/audit-event.js';
+import type { SessionIds } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
 import { RenameDto, type DeviceView, type OwnDevice, type OwnDeviceList } from './devices.dto.js';
@@ -26,7 +26,7 @@ export class DeviceController {
    * @returns A page of devices.
    */
   @Get()
-  async listDevices(@Caller() caller: Session, @Query() { cursor }: CursorDto): Promise<OwnDeviceList> {
+  async listDevices(@Caller() caller: SessionIds, @Query() { cursor }: CursorDto): Promise<OwnDeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
     const { devices, ...next } = await this.devices.list(caller.userId, cursor);
     return { ...next, devices: devices.map((device) => asSeen(device, caller)) };
@@ -42,10 +42,10 @@ export class DeviceController {
    */
   @Patch(':device_id')
   async renameDevice(
-    @Caller() caller: Session,
+    @Caller() caller: SessionIds,
     @Param('device_id', deviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<OwnDevice> {
     await this.limits.countUser('write', caller.userId);
     return asSeen(await this.devices.rename(caller.userId, deviceId, name, origin), caller);
@@ -60,14 +60,14 @@ export class DeviceController {
   @Delete(':device_id')
   @HttpCode(204)
   async removeDevice(
-    @Caller() caller: Session,
+    @Caller() caller: SessionIds,
     @Param('device_id', deviceIdPipe) deviceId: string,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<void> {
     await this.devices.remove(caller, deviceId, origin); // not limited: a stolen token must not keep the owner from it
   }
 }
 
-function asSeen(device: DeviceView, caller: Session): OwnDevice {
+function asSeen(device: DeviceView, caller: SessionIds): OwnDevice {
   return Object.assign(device, { current: device.device_id === caller.deviceId });
 }

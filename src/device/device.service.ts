@@ -3,11 +3,11 @@ import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
-import { plainArray } from '../database/statements/plain-array.js';
-import { Sql } from '../database/statements/sql.js';
-import { Turns } from '../database/statements/turns.js';
+import { plainArray } from '../database/plain-array.js';
+import { Sql } from '../database/sql.js';
+import { OneAtATime } from '../database/one-at-a-time.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Session } from '../events.js';
+import type { SessionIds } from '../events.js';
 import { Device } from './device.entity.js';
 import { hasDevice, RENAME_DEVICE } from './device.sql.js';
 import { findDevice, findDevices } from './device.store.js';
@@ -35,7 +35,7 @@ interface DeviceKey {
 export class DeviceService {
   private readonly exists: (key: DeviceKey) => Promise<boolean>;
   /** A page may read all sessions of a user: one at a time for each user, so that connections are left to others. */
-  private readonly pages = new Turns('too many lists of one user');
+  private readonly pages = new OneAtATime('too many lists of one user');
 
   constructor(
     private readonly dataSource: DataSource,
@@ -48,7 +48,7 @@ export class DeviceService {
   }
 
   list(userId: string, cursor?: string): Promise<DeviceList> {
-    return this.pages.take(userId, () => findDevices(this.dataSource.manager, userId, cursor));
+    return this.pages.run(userId, () => findDevices(this.dataSource.manager, userId, cursor));
   }
 
   /** @throws OAuthError `not_found` */
@@ -68,7 +68,7 @@ export class DeviceService {
    * Signs the device out and deletes it. The sign-out locks the user first: a concurrent sign-in waits, then inserts the device anew.
    * @throws OAuthError `not_found`
    */
-  async remove({ userId, sessionId }: Session, deviceId: string, origin: Origin): Promise<void> {
+  async remove({ userId, sessionId }: SessionIds, deviceId: string, origin: Origin): Promise<void> {
     let isThere = await this.exists({ userId, deviceId });
     if (isThere) {
       await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {

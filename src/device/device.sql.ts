@@ -1,4 +1,4 @@
-import { lastUse } from '../database/statements/last-use.js';
+import { lastUse } from '../database/last-use.js';
 
 const COLUMNS = 'user_id, device_id, device_name, user_agent, address, last_seen_at';
 

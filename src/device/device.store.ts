@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { answer } from '../http/answer.js';
-import { readPage, selectPage } from '../http/parameters/cursor.js';
+import { parseCursor } from '../http/parameters/cursor.js';
+import { readPage, selectPage } from '../database/page.js';
 import { browserOf } from '../http/user-agent.js';
 import { isOnline } from '../channel/presence.sql.js';
 import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
@@ -28,7 +29,7 @@ export async function findDevices(
   userId: string,
   cursor?: string,
 ): Promise<DeviceList> {
-  const { page, next } = await readPage(manager, DEVICES, viewOf, userId, cursor);
+  const { page, next } = await readPage(manager, DEVICES, viewOf, userId, parseCursor(cursor));
   return { devices: page, ...next };
 }
 

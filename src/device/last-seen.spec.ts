@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { Sql } from '../database/statements/sql.js';
+import type { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { LastSeen } from './last-seen.js';
 

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { forEachLimited, chunks } from '../database/statements/concurrency-limit.js';
-import type { LastUse } from '../database/statements/last-use.js';
-import { Sql } from '../database/statements/sql.js';
-import { Events, type Session } from '../events.js';
+import { forEachLimited, chunks } from '../database/concurrency-limit.js';
+import type { LastUse } from '../database/last-use.js';
+import { Sql } from '../database/sql.js';
+import { Events, type SessionIds } from '../events.js';
 import { SESSION_USE } from '../token/sessions/session.sql.js';
 import { USER_USE } from '../user/user.sql.js';
 import { DEVICE_USE } from './device.sql.js';
@@ -23,7 +23,7 @@ type Used = readonly [use: LastUse, keys: readonly (readonly string[])[]];
 export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);
   private readonly timer: NodeJS.Timeout;
-  private seen = new Map<string, Session>();
+  private seen = new Map<string, SessionIds>();
   private writing = false;
 
   constructor(
@@ -65,12 +65,12 @@ export class LastSeen implements OnApplicationShutdown {
     }
   }
 
-  private keep(session: Session): void {
+  private keep(session: SessionIds): void {
     if (this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
   }
 }
 
-function usedBy(sessions: readonly Session[]): Used[] {
+function usedBy(sessions: readonly SessionIds[]): Used[] {
   const users = new Set(sessions.map(({ userId }) => userId));
   const devices = sessions.flatMap(({ userId, deviceId }) => (deviceId === null ? [] : [[userId, deviceId]]));
   return [

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
-import { errorReason } from '../database/statements/error-facts.js';
+import { errorReason } from '../errors/error-facts.js';
 
 const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';
 

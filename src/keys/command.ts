@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
-import { errorCode, errorReason } from '../database/statements/error-facts.js';
+import { errorCode, errorReason } from '../errors/error-facts.js';
 
 export type Command =
   | { readonly name: 'list'; readonly json: boolean }

@@ -9,7 +9,7 @@ import { isDistributed } from '../database/citus.js';
 import { usualTarget } from '../database/pool/connection-target.js';
 import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
 import { requireSettings } from '../database/pool/session-settings.js';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { ENTITIES } from '../entities.js';
 import { Events } from '../events.js';
 import type { KeyLife } from '../token/keys/key-life.js';

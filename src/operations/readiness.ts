@@ -3,8 +3,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { BoundedPool } from '../database/pool/bounded-pool.js';
 import { poolOf } from '../database/pool/data-source.js';
-import { errorCode, errorMessage } from '../database/statements/error-facts.js';
-import { Sql } from '../database/statements/sql.js';
+import { errorCode, errorMessage } from '../errors/error-facts.js';
+import { Sql } from '../database/sql.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 
 /** A successful write is the result of all checks for this time. */

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ChannelModule } from '../channel/channel.module.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { directTarget } from '../database/pool/connection-target.js';
-import { OpenFiles } from '../http/server/open-files.js';
+import { OpenFiles } from './admission/open-files.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { Admission } from './admission/admission.js';

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { Expires, type Expiry, type Retention } from '../database/expires.js';
-import type { Sql, Statement } from '../database/statements/sql.js';
+import type { Sql, Statement } from '../database/sql.js';
 
 /** Rows of one batch: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;

@@ -8,11 +8,11 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { errorCode } from '../database/statements/error-facts.js';
+import { errorCode } from '../errors/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { ExpiredRows, expiringTables, RowBatches, type ExpiringTable } from './expired-rows.js';
 import { TimeSlices } from './expired-slices.js';
 

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 

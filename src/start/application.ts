@@ -9,7 +9,7 @@ import { Clock } from '../database/clock.js';
 import { dataSourceOptions } from '../database/pool/data-source.js';
 import { migrateOnce } from '../database/start/migrate.js';
 import { retry, type RetryOptions } from '../database/start/retry.js';
-import { Sql } from '../database/statements/sql.js';
+import { Sql } from '../database/sql.js';
 import { directTarget } from '../database/pool/connection-target.js';
 import { distributeNewTables } from '../distribute/distribute.js';
 import { createApp } from '../http/server/create-app.js';

@@ -6,9 +6,9 @@ import { AccessTokens } from './access-tokens/access-token.js';
 import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
-import { EndedSessions } from './revocation/ended-sessions.js';
-import { EndedSessionStore } from './revocation/ended-sessions.store.js';
-import { EndedSessionsController, EndedSessionStreams } from './revocation/ended-sessions.streams.js';
+import { EndedSessions } from './feed/ended-sessions.js';
+import { EndedSessionStore } from './feed/ended-sessions.store.js';
+import { EndedSessionsController, EndedSessionStreams } from './feed/ended-sessions.streams.js';
 import { IntrospectController } from './access-tokens/introspect.controller.js';
 import { JwksController } from './keys/jwks.controller.js';
 import { JwtGuard } from './guard/jwt.guard.js';
@@ -17,14 +17,14 @@ import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyStore } from './keys/key.store.js';
 import { Totals } from './sessions/totals.js';
-import { RefreshToken } from './sessions/refresh-token.entity.js';
+import { Session } from './sessions/session.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
 import { UserModule } from '../user/user.module.js';
 import { TokenService } from './refresh/token.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([RefreshToken]), UserModule],
+  imports: [TypeOrmModule.forFeature([Session]), UserModule],
   controllers: [JwksController, IntrospectController, EndedSessionsController],
   providers: [
     AccessTokens,

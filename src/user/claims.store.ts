@@ -4,10 +4,10 @@ import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
-import { CONFIRM_READ } from '../database/statements/confirm-read.js';
-import { plainArray } from '../database/statements/plain-array.js';
-import { Sql } from '../database/statements/sql.js';
-import { Turns } from '../database/statements/turns.js';
+import { CONFIRM_READ } from '../database/confirm-read.js';
+import { plainArray } from '../database/plain-array.js';
+import { Sql } from '../database/sql.js';
+import { OneAtATime } from '../database/one-at-a-time.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { areWithinLimits, describeCuts, fitClaims, MAX_CLAIMS, MAX_CLAIMS_BYTES } from './claim-limits.js';
 import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type UserClaims } from './claims.js';
@@ -49,7 +49,7 @@ export class ClaimsStore {
   /** Claims of users that have any, by user; the least recently used first. */
   private readonly kept = new Map<string, UserClaims>();
   /** Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections: the others are for requests. */
-  private readonly turns: Readonly<Record<Source, Turns>>;
+  private readonly queue: Readonly<Record<Source, OneAtATime>>;
   private readonly read: (userId: string) => Promise<UserClaims | undefined>;
 
   constructor(
@@ -59,8 +59,9 @@ export class ClaimsStore {
     private readonly audit: AuditStore,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
-    const turns = (): Turns => new Turns('too many changes of claims', Math.ceil(databasePoolSize / 4));
-    this.turns = { provider: turns(), application: turns() };
+    const queue = (): OneAtATime =>
+      new OneAtATime('too many changes of claims', Math.ceil(databasePoolSize / 4));
+    this.queue = { provider: queue(), application: queue() };
     this.read = sql.together('claims', (userIds: string[]) => this.readEach(userIds));
   }
 
@@ -116,7 +117,7 @@ export class ClaimsStore {
     claims: Claims,
     origin: Origin,
   ): Promise<UserClaims | undefined> {
-    const after = await this.turns[source].take(userId, () =>
+    const after = await this.queue[source].run(userId, () =>
       this.history.transaction((transaction) => this.replaceIn(transaction, userId, source, claims, origin)),
     );
     return after && this.keep(userId, after);

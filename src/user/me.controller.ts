@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Session } from '../events.js';
+import type { SessionIds } from '../events.js';
 import { Caller } from '../token/guard/access.js';
 import type { Me } from './me.dto.js';
 import { ProfileStore } from './profile.store.js';
@@ -18,7 +18,7 @@ export class MeController {
    * @throws OAuthError `not_found`
    */
   @Get()
-  async me(@Caller() { userId }: Session): Promise<Me> {
+  async me(@Caller() { userId }: SessionIds): Promise<Me> {
     const profile = await this.profiles.find(userId);
     if (!profile) throw new OAuthError('not_found', 'there is no such user');
     return profile;

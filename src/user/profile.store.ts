@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { plainArray } from '../database/statements/plain-array.js';
-import { Sql } from '../database/statements/sql.js';
+import { plainArray } from '../database/plain-array.js';
+import { Sql } from '../database/sql.js';
 import type { Me } from './me.dto.js';
 
 const FIND = {

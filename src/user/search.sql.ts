@@ -1,4 +1,5 @@
-import { placeOf, type Place } from '../http/parameters/cursor.js';
+import { type Place } from '../http/parameters/cursor.js';
+import { placeOf } from '../database/page.js';
 import { searchKey } from './user-keys.js';
 
 /** What a search asks for; each member that is given restricts the result. */

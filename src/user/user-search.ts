@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Sql } from '../database/statements/sql.js';
-import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
+import { Sql } from '../database/sql.js';
+import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
 import { conditionsOf, selectByWalk, selectByWeek, selectPlain } from './search.sql.js';
 import type { Found, UserFilter } from './search.sql.js';
 
@@ -42,7 +42,7 @@ export class UserSearch {
 
   /** @param cursor `next` of the page before */
   async find(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
-    const after = placeIn(cursor);
+    const after = parseCursor(cursor);
     const { fits, finders, values } = conditionsOf(filter);
     const ask = async (manager: EntityManager, text: string, from = after): Promise<Part> =>
       partOf(await manager.query(text, [from?.place ?? null, from?.id ?? null, ...values]), from);
@@ -85,7 +85,7 @@ function isOpen({ found, end }: Part, limit: number): boolean {
 
 function pageOf({ found, end }: Part, limit: number): UserPage {
   const next = found.length > limit ? found[limit - 1] : end;
-  return { userIds: found.slice(0, limit).map(({ id }) => id), next: next && cursorOf(next) };
+  return { userIds: found.slice(0, limit).map(({ id }) => id), next: next && formatCursor(next) };
 }
 
 /** Whether a place comes later in the list, which is sorted downwards. */

@@ -1,5 +1,5 @@
-import { placeOf, timeAt } from '../http/parameters/cursor.js';
-import { lastUse } from '../database/statements/last-use.js';
+import { placeOf, timeAt } from '../database/page.js';
+import { lastUse } from '../database/last-use.js';
 
 const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key';
 /** Set for a new user only; ClaimsStore makes later changes, and announces them. */

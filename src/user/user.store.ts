@@ -1,5 +1,5 @@
 import { IsNull, Not, type EntityManager } from 'typeorm';
-import { cursorOf, placeIn, type Place } from '../http/parameters/cursor.js';
+import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
 import { User } from './user.entity.js';
 import { REMOVE_SUSPENDED, selectRemoved, VOID_CLAIMS } from './user.sql.js';
 
@@ -63,9 +63,9 @@ export async function findRemoved(
   manager: EntityManager,
   cursor?: string,
 ): Promise<{ users: { user_id: string; removed_at: Date }[]; next_cursor?: string }> {
-  const { place, id } = placeIn(cursor) ?? {};
+  const { place, id } = parseCursor(cursor) ?? {};
   const rows = await manager.query<Removed[]>(selectRemoved(PAGE), [place, id]);
   const page = rows.slice(0, PAGE);
   const users = page.map((row) => ({ user_id: row.id, removed_at: row.removed_at }));
-  return { users, ...(rows.length > PAGE && { next_cursor: cursorOf(page.at(-1)!) }) };
+  return { users, ...(rows.length > PAGE && { next_cursor: formatCursor(page.at(-1)!) }) };
 }

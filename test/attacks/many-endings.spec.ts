@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
-import { Sql, type Statement } from '../../src/database/statements/sql.js';
-import { EndedSessionStore, timeOf } from '../../src/token/revocation/ended-sessions.store.js';
+import { Sql, type Statement } from '../../src/database/sql.js';
+import { EndedSessionStore, timeOf } from '../../src/token/feed/ended-sessions.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';

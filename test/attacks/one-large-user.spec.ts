@@ -292,7 +292,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     jest
       .spyOn(service.app.get(LogoutTokens), 'verify')
       .mockResolvedValue({ jti, until, subject: null, session: null, ...names });
-    await service.app.get(BackchannelLogout).obey('stub', 'a token', NOWHERE, undefined);
+    await service.app.get(BackchannelLogout).apply('stub', 'a token', NOWHERE, undefined);
   }
   /** The database goes away before the third transaction that is begun from now on. */
   function failBetweenSlices(): void {

@@ -8,7 +8,7 @@ import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
 import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { storedEvents } from '../support/audit.js';
 import { createDatabase, query } from '../support/database.js';

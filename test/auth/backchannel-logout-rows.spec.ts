@@ -10,7 +10,7 @@ import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { Events } from '../../src/events.js';
@@ -81,7 +81,7 @@ describe('the rows of a logout by the provider', () => {
     const obey = (what: Names | Error): Promise<void> => {
       const rest = { jti: randomUUID(), until: Date.now() / 1000 + 120 };
       verified = what instanceof Error ? what : { ...rest, ...what };
-      return logout.obey('corp', 'a token', NOWHERE, '192.0.2.1');
+      return logout.apply('corp', 'a token', NOWHERE, '192.0.2.1');
     };
     const userOf = (name: string): string => signInOf(name).session.userId;
 

@@ -9,7 +9,7 @@ import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { Clock } from '../../src/database/clock.js';
-import { Events, type Session } from '../../src/events.js';
+import { Events, type SessionIds } from '../../src/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
@@ -145,7 +145,7 @@ describe('the end of sessions', () => {
   it('every instance learns of an ended session within a second, once', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device);
-    const heard: [string, Session][] = [];
+    const heard: [string, SessionIds][] = [];
     for (const [name, service] of Object.entries({ here, there })) {
       service.app.get(Events).on('session.ended', (session) => {
         if (session.userId === tokens.user_id) heard.push([name, session]);

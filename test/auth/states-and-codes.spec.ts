@@ -7,7 +7,7 @@ import type { Verified } from '../../src/auth/sign-in/token-issuer.js';
 import { SecretKey } from '../../src/config/secrets/secret-key.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';

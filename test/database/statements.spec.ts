@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { plainArray } from '../../src/database/statements/plain-array.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { plainArray } from '../../src/database/plain-array.js';
+import { Sql } from '../../src/database/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';

@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   database: ['config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
   audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS, 'user/user.sql.js'], // refusals of removed users
-  admin: [...GROUND, 'auth', 'provider', 'user', 'token'],
+  administration: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   user: [...GROUND],
   provider: [...GROUND, 'user/claim-limits.js', 'user/user-keys.js'], // claims that fit, and the user in a warning
   token: [...GROUND, 'user'], // tokens carry the claims of their user
@@ -121,12 +121,12 @@ describe('who may import whom', () => {
 
 /** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
 const SPANNING = [
+  'administration/users/user-directory.ts',
+  'administration/users/users.service.ts',
   'audit/audit.store.ts',
   'auth/sign-in/batched-sign-ins.ts',
   'auth/sign-in/sign-in.store.ts',
   'auth/sign-in/stepwise-sign-ins.ts',
-  'auth/users/user-directory.ts',
-  'auth/users/users.service.ts',
   'channel/channel.history.ts',
   'device/device.store.ts',
   'device/last-seen.ts',
@@ -135,7 +135,7 @@ const SPANNING = [
   'token/access-tokens/access-token.store.ts',
   'token/access-tokens/access-token.verifier.ts',
   'token/access-tokens/token-inspector.ts',
-  'token/revocation/ended-sessions.store.ts',
+  'token/feed/ended-sessions.store.ts',
   'token/sessions/session-list.ts',
 ];
 

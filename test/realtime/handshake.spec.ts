@@ -5,7 +5,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
 import { RealtimeService } from '../../src/realtime/push/realtime.service.js';

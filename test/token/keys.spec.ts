@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { secretKey } from '../../src/config/secrets/secret-key.js';
 import { Clock } from '../../src/database/clock.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/sql.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';

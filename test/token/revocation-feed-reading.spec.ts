@@ -3,16 +3,16 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql, type Statement } from '../../src/database/statements/sql.js';
+import { Sql, type Statement } from '../../src/database/sql.js';
 import { Events, type EndedSession } from '../../src/events.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
-import { EndedSessions } from '../../src/token/revocation/ended-sessions.js';
+import { EndedSessions } from '../../src/token/feed/ended-sessions.js';
 import {
   EndedSessionStore,
   type PastPage,
   type DatabaseTime,
-} from '../../src/token/revocation/ended-sessions.store.js';
+} from '../../src/token/feed/ended-sessions.store.js';
 import { endSessions } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 

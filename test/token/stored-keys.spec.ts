@@ -8,7 +8,7 @@ import { SecretKey } from '../../src/config/secrets/secret-key.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql, type Statement } from '../../src/database/statements/sql.js';
+import { Sql, type Statement } from '../../src/database/sql.js';
 import { Events, type ServiceState } from '../../src/events.js';
 import { KeyCipher, type UnreadableKey } from '../../src/token/keys/key-cipher.js';
 import type { KeyLife } from '../../src/token/keys/key-life.js';

@@ -6,8 +6,8 @@ import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
-import { Sql } from '../../src/database/statements/sql.js';
-import { Events, type Session } from '../../src/events.js';
+import { Sql } from '../../src/database/sql.js';
+import { Events, type SessionIds } from '../../src/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
 import { AccessTokenStore, type Refresh } from '../../src/token/access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
@@ -70,7 +70,7 @@ describe('stored access tokens', () => {
 
   /** @param jkt of the key that it is bound to */
   async function begin(jkt?: number, deviceId: string | null = null): Promise<Refresh> {
-    const session: Session = { userId: randomUUID(), sessionId: randomUUID(), deviceId };
+    const session: SessionIds = { userId: randomUUID(), sessionId: randomUUID(), deviceId };
     const key = jkt === undefined ? null : Buffer.alloc(32, jkt);
     const refreshToken = makeRefreshToken(session, key !== null);
     await dataSource.query(

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Sql } from '../../database/statements/sql.js';
-import { cursorOf, placeIn, placeOf, timeAt, type Place } from '../../http/parameters/cursor.js';
+import { Sql } from '../../database/sql.js';
+import { formatCursor, parseCursor, type Place } from '../../http/parameters/cursor.js';
+import { placeOf, timeAt } from '../../database/page.js';
 import { auditEventOf, NO_USER } from '../audit-event.js';
 import type { StoredAuditEvent } from '../audit-event.entity.js';
 import { COLUMNS } from '../audit.sql.js';
@@ -36,7 +37,7 @@ export class AuditSearch {
   async find(query: AuditDto): Promise<AuditEvents> {
     const { user_id, event, provider, result, since, until } = query;
     const limit = Number(query.limit ?? 50);
-    const after = placeIn(query.cursor);
+    const after = parseCursor(query.cursor);
     const end = until === undefined ? until : { place: String(Date.parse(until) * 1000), id: NO_USER };
     const before = after && end ? (BigInt(after.place) < BigInt(end.place) ? after : end) : (after ?? end);
     const begin = since && new Date(since);
@@ -56,7 +57,7 @@ export class AuditSearch {
     const events = fitting
       .slice(0, limit)
       .map(({ place: _place, is_end: _end, ...row }) => auditEventOf(row));
-    return { events, next_cursor: last && cursorOf(last) };
+    return { events, next_cursor: last && formatCursor(last) };
   }
 
   /** Selects the page and, if it is not full, the event at which the walk ended. */

@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { answerWithStream } from '../../http/event-stream.js';
-import { placeIn } from '../../http/parameters/cursor.js';
+import { parseCursor } from '../../http/parameters/cursor.js';
 import { Requires, ServiceKeyOnly } from '../../token/guard/access.js';
 import { AuditStreams } from '../audit-streams.js';
 import { AuditDto, type AuditEvents } from './audit.dto.js';
@@ -44,7 +44,7 @@ export class AuditController {
     @Res() response: Response,
     @Headers('last-event-id') lastEventId: string | undefined,
   ): Promise<void> {
-    const after = placeIn(lastEventId) && lastEventId;
+    const after = parseCursor(lastEventId) && lastEventId;
     return answerWithStream(request, response, (stream) => this.streams.open(stream, after));
   }
 }

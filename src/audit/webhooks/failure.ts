@@ -1,4 +1,4 @@
-import { errorReason } from '../../database/statements/error-facts.js';
+import { errorReason } from '../../errors/error-facts.js';
 import type { Answer } from './webhook-http.js';
 
 /** Statuses with a meaning of their own: Request Timeout, Gone, Too Many Requests. */

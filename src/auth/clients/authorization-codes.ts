@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { userIdOf } from '../../user/user-keys.js';

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { type Origin, From } from '../../audit/audit-event.js';
+import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -50,7 +50,7 @@ export class ClientCallbackController {
     @Query() params: ClientCallbackDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<string> {
     refuseHead(request);
     const address = await this.addressAfter(this.providerOf(name, params), params, origin);
@@ -73,7 +73,7 @@ export class ClientCallbackController {
     @Param('name') name: string,
     @Body() params: ClientCallbackDto,
     @Res({ passthrough: true }) response: Response,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<string> {
     const provider = this.providerOf(name, params);
     if (!postsCode(provider.settings)) {

@@ -3,9 +3,9 @@ import { insertSignInEvents } from '../../audit/audit.sql.js';
 import type { AuditStore } from '../../audit/audit.store.js';
 import { appendToEach } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { errorCode } from '../../database/statements/error-facts.js';
-import type { Sql, Statement } from '../../database/statements/sql.js';
-import { Turns } from '../../database/statements/turns.js';
+import { errorCode } from '../../errors/error-facts.js';
+import type { Sql, Statement } from '../../database/sql.js';
+import { OneAtATime } from '../../database/one-at-a-time.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {
   hasMostSessions,
@@ -115,7 +115,7 @@ const SINGLE = Symbol('single');
 /** Batches concurrent sign-ins into one statement (docs/benchmark.md). */
 export class BatchedSignIns extends SignInWriter {
   private readonly batched: (signIn: SignIn) => Promise<Written | typeof SINGLE>;
-  private readonly turns = new Turns('too many sign-ins of one user');
+  private readonly queue = new OneAtATime('too many sign-ins of one user');
   private readonly record: Statement;
 
   constructor(
@@ -133,7 +133,7 @@ export class BatchedSignIns extends SignInWriter {
     const written = await this.batched(signIn);
     if (written !== SINGLE) return written;
     const { userId } = signIn.session;
-    return this.turns.take(userId, async () => (await this.execute([signIn], null)).get(userId), began);
+    return this.queue.run(userId, async () => (await this.execute([signIn], null)).get(userId), began);
   }
 
   /**

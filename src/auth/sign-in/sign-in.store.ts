@@ -4,7 +4,7 @@ import type { AuditFacts, Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type Session } from '../../events.js';
+import { Events, type SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { UserClaims } from '../../user/claims.js';
@@ -13,7 +13,7 @@ import { searchKey } from '../../user/user-keys.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
 export interface SignIn {
-  readonly session: Session;
+  readonly session: SessionIds;
   readonly provider: string;
   readonly identity: Identity;
   /** Hashes of the provider's subject and session, by which the provider may end the session. */

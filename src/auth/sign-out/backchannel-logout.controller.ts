@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
-import { type Origin, From } from '../../audit/audit-event.js';
+import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
 import { Public } from '../../token/guard/access.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
@@ -33,10 +33,10 @@ export function backchannelLogoutOf(provider: string): Type {
     @HttpCode(200)
     async backchannelLogout(
       @Body() { logout_token: token }: BackchannelLogoutDto,
-      @From() origin: Origin,
+      @RequestOrigin() origin: Origin,
       @Ip() address?: string,
     ): Promise<Record<string, never>> {
-      await this.logouts.obey(provider, token, origin, address);
+      await this.logouts.apply(provider, token, origin, address);
       return {};
     }
   }

@@ -37,7 +37,7 @@ export class BackchannelLogout {
    * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused.
    * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent again
    */
-  async obey(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
+  async apply(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
     try {
       const by = { ...origin, actor: { type: 'provider', name: provider } } as const;
       await this.end(provider, await this.tokens.verify(provider, token), by);

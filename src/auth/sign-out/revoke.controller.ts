@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
-import { type Origin, From } from '../../audit/audit-event.js';
-import { Sql } from '../../database/statements/sql.js';
+import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
+import { Sql } from '../../database/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import type { RevokeReason } from '../../events.js';
 import { OAuthParameters, OptionalText } from '../../http/parameters/parameter.js';
@@ -44,7 +44,7 @@ export class RevokeController {
   @HttpCode(200)
   async revoke(
     @Body() { token, reason }: RevokeDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
     @Ip() address?: string,
   ): Promise<Record<string, never>> {
     // Beyond the limit a valid token is still accepted (docs/security.md#requests), so the limit only chooses the batch.

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Logger, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { DataSource } from 'typeorm';
-import { type Origin, From } from '../../audit/audit-event.js';
+import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { isRedirectUri } from '../../config/urls/urls.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Session } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 import { OptionalObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { Caller } from '../../token/guard/access.js';
@@ -67,9 +67,9 @@ export class SignOutController {
   @Post('sign-out')
   @HttpCode(204)
   async signOut(
-    @Caller() caller: Session,
+    @Caller() caller: SessionIds,
     @Body() { scope = 'current', provider_logout: logout }: SignOutDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SignedOut | undefined> {
     if (logout && scope === 'others') {

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { AuthorizationState } from './authorization-state.entity.js';
 

@@ -5,7 +5,7 @@ import { currentSecret } from '../../config/secrets/current-secret.js';
 import { InvalidSettings } from '../../config/settings/invalid-settings.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { errorMessage } from '../statements/error-facts.js';
+import { errorMessage } from '../../errors/error-facts.js';
 import { limited } from './limited-client.js';
 import { SessionClient } from './session-settings.js';
 

@@ -1,6 +1,6 @@
 import type { Client, ClientConfig } from 'pg';
 import { type EndSpan, beginStatement } from '../../spans.js';
-import { errorCode } from '../statements/error-facts.js';
+import { errorCode } from '../../errors/error-facts.js';
 
 const CANCELED = '57014'; // query_canceled, for errors/database-error.ts
 const DISK_FULL = '53100';

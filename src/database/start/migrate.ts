@@ -3,7 +3,7 @@ import { DatabaseError, type Client } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
 import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
-import { errorCode, errorReason } from '../statements/error-facts.js';
+import { errorCode, errorReason } from '../../errors/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
 import { requireCreateRight, migrationState, requireUsable, type MigrationState } from './require-usable.js';
 

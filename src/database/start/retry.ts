@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AUTHENTICATION, isDatabaseAway } from '../../errors/database-error.js';
-import { errorCode, errorMessage, errorReason } from '../statements/error-facts.js';
+import { errorCode, errorMessage, errorReason } from '../../errors/error-facts.js';
 
 const RETRY_MS = 250;
 export const LOCK_NOT_AVAILABLE = '55P03';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import type { Logout } from './logout-claims.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;

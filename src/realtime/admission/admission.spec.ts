@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { Events } from '../../events.js';
-import type { OpenFiles } from '../../http/server/open-files.js';
+import type { OpenFiles } from './open-files.js';
 import type { RateLimits } from '../../http/rate-limit.js';
 import type { JwtGuard } from '../../token/guard/jwt.guard.js';
 import type { Transport } from '../socket/transport.js';

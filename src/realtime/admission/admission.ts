@@ -1,12 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
-import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
+import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { networkOf } from '../../http/network.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { OpenFiles } from '../../http/server/open-files.js';
+import { OpenFiles } from './open-files.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { JwtGuard } from '../../token/guard/jwt.guard.js';
 import { closeNow, transportOf, type Transport } from '../socket/transport.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import { chunks } from '../../database/statements/concurrency-limit.js';
+import { chunks } from '../../database/concurrency-limit.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { Admitted } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';

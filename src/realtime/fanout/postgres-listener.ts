@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { ConnectionTarget } from '../../database/pool/connection-target.js';
-import { errorReason } from '../../database/statements/error-facts.js';
+import { errorReason } from '../../errors/error-facts.js';
 import { apart } from '../../spans.js';
 
 const CHANNEL = 'latchkey_hints';

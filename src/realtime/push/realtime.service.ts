@@ -6,8 +6,8 @@ import { APPEND_TO_TARGET } from '../../channel/append.sql.js';
 import { IdempotencyStore } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/statements/sql.js';
-import { Turns } from '../../database/statements/turns.js';
+import { Sql } from '../../database/sql.js';
+import { OneAtATime } from '../../database/one-at-a-time.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
@@ -59,7 +59,7 @@ export class RealtimeService {
   private readonly findTarget: (event: NewEvent) => Promise<Row | undefined>;
 
   /** Events of a user wait for the lock of the channel, each with a connection: one at a time. */
-  private readonly turns = new Turns('too many events of one user');
+  private readonly queue = new OneAtATime('too many events of one user');
 
   constructor(
     private readonly sql: Sql,
@@ -96,7 +96,7 @@ export class RealtimeService {
     const run = (): Promise<Pushed> =>
       idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, content, push);
     // An event with `ttl` 0 takes no lock, and shares its statement.
-    const answer = await (ttl === 0 && idempotencyKey === undefined ? run() : this.turns.take(userId, run));
+    const answer = await (ttl === 0 && idempotencyKey === undefined ? run() : this.queue.run(userId, run));
     if (pushed) this.events.emit('channel.appended', pushed);
     return answer;
   }

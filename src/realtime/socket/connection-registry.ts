@@ -6,7 +6,7 @@ import { Clock } from '../../database/clock.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
-import { EndedSessions } from '../../token/revocation/ended-sessions.js';
+import { EndedSessions } from '../../token/feed/ended-sessions.js';
 import type { Admitted } from '../admission/admission.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Connection } from './connection.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'socket.io';
-import type { ChannelEvent, Session } from '../../events.js';
+import type { ChannelEvent, SessionIds } from '../../events.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
@@ -13,7 +13,7 @@ const LONGEST_QUEUE = 500;
 const LARGEST_QUEUE = 1024 * 1024;
 
 export class Connection {
-  readonly session: Session;
+  readonly session: SessionIds;
   /** Nothing is delivered afterwards. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
   kid: string;

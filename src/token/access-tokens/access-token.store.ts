@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseBusy } from '../../database/database-busy.js';
-import { plainArray, type PlainElement } from '../../database/statements/plain-array.js';
-import { Sql } from '../../database/statements/sql.js';
-import type { Session } from '../../events.js';
+import { plainArray, type PlainElement } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
+import type { SessionIds } from '../../events.js';
 import { NO_CLAIMS, type UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { claimsVersion } from '../../user/user.sql.js';
@@ -13,7 +13,7 @@ import { hashRefreshToken, type Authentication } from '../refresh/refresh-token.
 export interface Refresh {
   readonly refreshToken: string;
   /** Session that the token claims to belong to. */
-  readonly session: Session;
+  readonly session: SessionIds;
   readonly authentication?: Authentication | undefined;
   /** DPoP proof of the session's key, if any. */
   readonly proof: DpopProof | undefined;

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
-import type { Session } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { Authentication } from '../refresh/refresh-token.js';
@@ -72,7 +72,7 @@ export class AccessTokens {
 
   /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068. */
   issue(
-    { userId, sessionId, deviceId }: Session,
+    { userId, sessionId, deviceId }: SessionIds,
     { authentication, proof, claims }: TokenContent,
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;

@@ -2,17 +2,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
-import { plainArray } from '../../database/statements/plain-array.js';
-import { Sql } from '../../database/statements/sql.js';
+import { plainArray } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Session } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';
 import { claimsVersion } from '../../user/user.sql.js';
 import { readHeader, verifyJwt } from '../keys/sign-jwt.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 
 export interface VerifiedToken {
-  readonly session: Session;
+  readonly session: SessionIds;
   readonly claims: AccessTokenClaims;
   /** The key that signed it. */
   readonly kid: string;

@@ -2,13 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { plainArray } from '../../database/statements/plain-array.js';
-import { Sql } from '../../database/statements/sql.js';
-import type { Session } from '../../events.js';
+import { plainArray } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
+import type { SessionIds } from '../../events.js';
 import { selectUser } from '../../user/user.sql.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
-import { RefreshToken } from '../sessions/refresh-token.entity.js';
+import { Session } from '../sessions/session.entity.js';
 import {
   hashRefreshToken,
   parseRefreshToken,
@@ -18,7 +18,7 @@ import {
 
 /** Valid token of either kind; times are seconds since the epoch. */
 export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'> {
-  readonly session: Session;
+  readonly session: SessionIds;
   readonly authentication: Authentication | undefined;
   readonly kind: 'Bearer' | 'refresh_token';
   readonly jti?: string;
@@ -32,7 +32,7 @@ interface Row {
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
-type Lookup = (session: Session) => Promise<Row | undefined>;
+type Lookup = (session: SessionIds) => Promise<Row | undefined>;
 
 const selectLive = (more: string, from: string, session: string): string => `
     SELECT ${more} token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
@@ -59,11 +59,11 @@ export class TokenInspector {
 
   constructor(
     private readonly accessTokens: AccessTokenVerifier,
-    @InjectRepository(RefreshToken) private readonly refreshTokens: Repository<RefreshToken>,
+    @InjectRepository(Session) private readonly refreshTokens: Repository<Session>,
     @Inject(SETTINGS) private readonly settings: Settings,
     private readonly sql: Sql,
   ) {
-    const read = (sessions: Session[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
+    const read = (sessions: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
     this.findLive = sql.together('refresh-token', read);
     this.findSuspect = sql.together('refresh-token-suspect', read);
   }
@@ -91,7 +91,7 @@ export class TokenInspector {
    * Whether the session that a refresh token names has this token, live or not, and its user exists: events of a removed user keep no
    * new facts. It uses tables of several modules.
    */
-  async isOurs(token: string, { userId, sessionId }: Session): Promise<boolean> {
+  async isOurs(token: string, { userId, sessionId }: SessionIds): Promise<boolean> {
     const stored = await this.refreshTokens
       .createQueryBuilder('token')
       .where({ userId, sessionId })
@@ -113,7 +113,7 @@ export class TokenInspector {
     return { session, authentication, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
   }
 
-  private async readEach(sessions: readonly Session[]): Promise<(Row | undefined)[]> {
+  private async readEach(sessions: readonly SessionIds[]): Promise<(Row | undefined)[]> {
     const columns = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
     if (sessions.length === 1)
       return [

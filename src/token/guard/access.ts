@@ -1,6 +1,6 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { ServiceRight } from '../../config/secrets/service-key.js';
-import type { Session } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 
 /** Credential that a route needs: none, a user's access token (the default), or what has one of some rights. */
 export type Access = 'public' | 'user' | RightsNeeded;
@@ -44,11 +44,11 @@ export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & 
 declare module 'express-serve-static-core' {
   interface Request {
     /** Set by the guard if the caller is a user. */
-    session?: Session;
+    session?: SessionIds;
   }
 }
 
 /** Injects the session of the verified access token: `@Caller() caller: Session`. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  return context.switchToHttp().getRequest<{ session?: Session }>().session;
+  return context.switchToHttp().getRequest<{ session?: SessionIds }>().session;
 });

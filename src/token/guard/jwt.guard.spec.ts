@@ -4,7 +4,7 @@ import type { Socket } from 'socket.io';
 import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type Session } from '../../events.js';
+import { Events, type SessionIds } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import type { UserRights } from '../../user/user-rights.js';
@@ -20,7 +20,7 @@ const KEYS: Record<string, ServiceRight[]> = {
   helper: ['support'],
   'a:b+c%': ['read'],
 };
-const session: Session = { userId: 'u', sessionId: 's', deviceId: null };
+const session: SessionIds = { userId: 'u', sessionId: 's', deviceId: null };
 const away = new Error('the database is away');
 
 const basic = (password: string, user = 'client'): string =>
@@ -28,7 +28,7 @@ const basic = (password: string, user = 'client'): string =>
 
 describe('authentication', () => {
   let guard: JwtGuard;
-  let used: Session[];
+  let used: SessionIds[];
   let counted: [limit: string, address: string | undefined][];
   let isOverLimit: boolean;
   let right: 'users' | 'support' | null;
@@ -86,7 +86,7 @@ describe('authentication', () => {
     readonly ip: string;
     readonly id: string;
     readonly app: { readonly get: () => string };
-    session?: Session;
+    session?: SessionIds;
     actor?: object;
   }
   function ask(route: Route, authorization?: string): { request: Asked; decision: true | Promise<true> } {

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';

@@ -5,7 +5,7 @@ import { systemOrigin, type Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import type { SecretKey } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import type { Sql } from '../../database/statements/sql.js';
+import type { Sql } from '../../database/sql.js';
 import { KeyCipher, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';

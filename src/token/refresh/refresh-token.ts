@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Session } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 import { uuidIn } from '../../http/parameters/uuid.js';
 
 const PREFIX = 'lkr_'; // lets secret scanners recognise a leaked token
@@ -24,7 +24,7 @@ export interface Authentication {
 }
 
 export interface HeldToken {
-  readonly session: Session;
+  readonly session: SessionIds;
   /** Absent if nothing is known. */
   readonly authentication?: Authentication;
   /** Whether a refresh needs a proof of the session's key. */
@@ -37,7 +37,7 @@ export interface HeldToken {
  * access token can be signed before the query; the stored hash covers all of it.
  */
 export function makeRefreshToken(
-  { sessionId, userId, deviceId }: Session,
+  { sessionId, userId, deviceId }: SessionIds,
   bound = false,
   authentication?: Authentication,
 ): string {

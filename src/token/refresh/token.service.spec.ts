@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type Session } from '../../events.js';
+import { Events, type SessionIds } from '../../events.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import { systemOrigin } from '../../audit/audit-event.js';
 import type { AccessTokenStore, Refresh } from '../access-tokens/access-token.store.js';
@@ -9,7 +9,7 @@ import { makeRefreshToken } from './refresh-token.js';
 import type { InspectedToken, TokenInspector } from '../access-tokens/token-inspector.js';
 import { TokenService } from './token.service.js';
 
-const session: Session = {
+const session: SessionIds = {
   userId: '00000000-0000-4000-8000-00000000000a',
   sessionId: '00000000-0000-4000-8000-00000000000b',
   deviceId: null,
@@ -23,7 +23,7 @@ const away = new Error('away');
 
 describe('a refresh (spec §4.4)', () => {
   let asked: Refresh[];
-  let used: Session[];
+  let used: SessionIds[];
   let refused: Refusal[];
   beforeEach(() => {
     [asked, used, refused] = [[], [], []];

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type Session } from '../../events.js';
+import { Events, type SessionIds } from '../../events.js';
 import { AccessTokenStore } from '../access-tokens/access-token.store.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
 import { parseRefreshToken, type HeldToken } from './refresh-token.js';
@@ -47,7 +47,7 @@ export class TokenService {
   }
 
   /** The event has the ids in the token if the token is ours. */
-  private report({ error, reason }: OAuthError, origin: Origin, token: string, claimed?: Session): void {
+  private report({ error, reason }: OAuthError, origin: Origin, token: string, claimed?: SessionIds): void {
     const isProven = claimed && (() => this.inspector.isOurs(token, claimed));
     this.audit.refused({ event: 'refresh_refused', error, reason, origin, claimed, isProven });
   }

@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { SecretBox } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/statements/sql.js';
-import type { Session } from '../../events.js';
+import { Sql } from '../../database/sql.js';
+import type { SessionIds } from '../../events.js';
 
 const FIND = {
   name: 'id-token-find',
@@ -41,7 +41,7 @@ export class IdTokens {
     }
   }
 
-  async find({ userId, sessionId }: Session): Promise<string | null> {
+  async find({ userId, sessionId }: SessionIds): Promise<string | null> {
     const [row] = await this.sql.query<{ idToken: Buffer | null }>(FIND, [userId, sessionId]);
     return this.decrypt(row?.idToken ?? null, sessionId);
   }

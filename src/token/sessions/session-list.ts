@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { isOnline, NO_DEVICE } from '../../channel/presence.sql.js';
 import { answer } from '../../http/answer.js';
-import { readPage, selectPage } from '../../http/parameters/cursor.js';
+import { parseCursor } from '../../http/parameters/cursor.js';
+import { readPage, selectPage } from '../../database/page.js';
 import { browserOf } from '../../http/user-agent.js';
 import { LIVING } from './session.sql.js';
 import { SessionView, type SessionList } from './sessions.dto.js';
@@ -22,6 +23,6 @@ export async function findSessions(
   type Row = Omit<SessionView, 'provider' | 'browser' | 'os'>;
   const viewOf = (row: Row): SessionView =>
     answer(SessionView, { ...row, provider, ...browserOf(row.user_agent) });
-  const { page, next } = await readPage(manager, SESSIONS, viewOf, userId, cursor);
+  const { page, next } = await readPage(manager, SESSIONS, viewOf, userId, parseCursor(cursor));
   return { sessions: page, ...next };
 }

@@ -1,5 +1,5 @@
-import { lastUse } from '../../database/statements/last-use.js';
-import { errorCode } from '../../database/statements/error-facts.js';
+import { lastUse } from '../../database/last-use.js';
+import { errorCode } from '../../errors/error-facts.js';
 import type { Retention } from '../../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';

@@ -1,16 +1,16 @@
 import type { EntityManager } from 'typeorm';
-import { plainArray } from '../../database/statements/plain-array.js';
-import type { Sql } from '../../database/statements/sql.js';
-import type { Session } from '../../events.js';
+import { plainArray } from '../../database/plain-array.js';
+import type { Sql } from '../../database/sql.js';
+import type { SessionIds } from '../../events.js';
 import { OPEN } from './session.sql.js';
 
 /** Sessions of a user that are meant; `device`: all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
 /** Session that a scope refers to; without `sessionId` if the caller is not the user. */
-export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
+export type ScopeOf = Omit<SessionIds, 'sessionId'> & { readonly sessionId: string | null };
 
-export type Ended = Pick<Session, 'sessionId' | 'deviceId'>;
+export type Ended = Pick<SessionIds, 'sessionId' | 'deviceId'>;
 
 /** Selects the device of session `$2` of user `$1`, live or not. */
 export const DEVICE_OF_SESSION = {
@@ -115,7 +115,7 @@ async function endedBy(manager: EntityManager, text: string, values: unknown[]):
   return ended;
 }
 
-/** Names of sessions at a provider, as hashes (see RefreshToken). At least one is present. */
+/** Names of sessions at a provider, as hashes (see Session). At least one is present. */
 export interface NamesAtProvider {
   readonly session: Buffer | null;
   readonly subjects: readonly Buffer[];

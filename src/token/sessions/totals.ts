@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { errorCode } from '../../database/statements/error-facts.js';
-import { KeptReading } from '../../database/statements/kept-reading.js';
-import { Sql } from '../../database/statements/sql.js';
+import { errorCode } from '../../errors/error-facts.js';
+import { CachedReading } from '../../database/cached-reading.js';
+import { Sql } from '../../database/sql.js';
 import { Events } from '../../events.js';
 import { LIVING } from './session.sql.js';
 
@@ -19,12 +19,12 @@ interface Plan {
 /** Numbers of users and of live sessions: counted at most once a minute, and only on demand. */
 @Injectable()
 export class Totals {
-  readonly users: KeptReading<number>;
-  readonly liveSessions: KeptReading<number>;
+  readonly users: CachedReading<number>;
+  readonly liveSessions: CachedReading<number>;
 
   constructor(sql: Sql, events: Events) {
-    this.users = new KeptReading(() => countRows(sql, 'users-count', 'users'), FRESH_MS);
-    this.liveSessions = new KeptReading(() => countRows(sql, 'sessions-count', LIVE), FRESH_MS);
+    this.users = new CachedReading(() => countRows(sql, 'users-count', 'users'), FRESH_MS);
+    this.liveSessions = new CachedReading(() => countRows(sql, 'sessions-count', LIVE), FRESH_MS);
     events.on('total.asked', (report) => {
       report('users', this.users.get());
       report('live_sessions', this.liveSessions.get());

@@ -5,7 +5,7 @@ import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
 import { PresenceStore } from '../../channel/presence.store.js';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import { removeDevices } from '../../device/device.store.js';
 import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -17,7 +17,7 @@ import { ClaimsStore } from '../../user/claims.store.js';
 import { holdForAudit, letInAgain, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import { noSuchUser } from './users.dto.js';
-import { AuthorizationCodes } from '../clients/authorization-codes.js';
+import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { selectUser } from '../../user/user.sql.js';
 

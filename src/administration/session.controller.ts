@@ -1,7 +1,7 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Session } from '../events.js';
+import type { SessionIds } from '../events.js';
 import { Caller } from '../token/guard/access.js';
 import { ProfileStore } from '../user/profile.store.js';
 import { UserRights } from '../user/user-rights.js';
@@ -38,7 +38,7 @@ export class AdminSessionController {
    * @throws OAuthError `not_found`
    */
   @Get()
-  async adminSession(@Caller() { userId }: Session): Promise<AdminSession> {
+  async adminSession(@Caller() { userId }: SessionIds): Promise<AdminSession> {
     const [profile, right] = await Promise.all([this.profiles.find(userId), this.rights.of(userId)]);
     if (!profile) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;

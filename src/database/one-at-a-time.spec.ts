@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { DatabaseBusy } from '../database-busy.js';
-import { Turns } from './turns.js';
+import { DatabaseBusy } from './database-busy.js';
+import { OneAtATime } from './one-at-a-time.js';
 
 it('works run one of a key at a time, and no more than allowed of all keys; late ones are refused, and block none', async () => {
-  const turns = new Turns('busy', 2);
+  const queue = new OneAtATime('busy', 2);
   const running: string[] = [];
   const ends: (() => void)[] = [];
   const work = (name: string) => () => {
@@ -12,12 +12,12 @@ it('works run one of a key at a time, and no more than allowed of all keys; late
   };
   const now = performance.now();
   const all = [
-    turns.take('a', work('a1')),
-    turns.take('a', work('a2')),
-    turns.take('b', work('b')),
-    turns.take('c', work('late'), now - 2000).catch((error: unknown) => error),
-    turns.take('d', () => Promise.reject(new Error('no'))).catch(String),
-    turns.take('e', work('e')),
+    queue.run('a', work('a1')),
+    queue.run('a', work('a2')),
+    queue.run('b', work('b')),
+    queue.run('c', work('late'), now - 2000).catch((error: unknown) => error),
+    queue.run('d', () => Promise.reject(new Error('no'))).catch(String),
+    queue.run('e', work('e')),
   ];
   await turn();
   expect(running).toEqual(['a1', 'b']);

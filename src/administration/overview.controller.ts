@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { HOURS, SignInCounts } from '../audit/sign-in-counts.js';
 import { HOUR_MS } from '../audit/sign-in-tallies.js';
 import { PresenceStore } from '../channel/presence.store.js';
-import { KeptReading } from '../database/statements/kept-reading.js';
+import { CachedReading } from '../database/cached-reading.js';
 import { listed } from '../provider/listed-provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Requires } from '../token/guard/access.js';
@@ -17,7 +17,7 @@ const ONLINE_MS = 5000;
 @Requires('support')
 @Controller('admin/overview')
 export class OverviewController {
-  private readonly online: KeptReading<number>;
+  private readonly online: CachedReading<number>;
 
   constructor(
     private readonly counts: SignInCounts,
@@ -25,7 +25,7 @@ export class OverviewController {
     private readonly providers: ProviderRegistry,
     presence: PresenceStore,
   ) {
-    this.online = new KeptReading(() => presence.countUsers(), ONLINE_MS);
+    this.online = new CachedReading(() => presence.countUsers(), ONLINE_MS);
   }
 
   /**

@@ -7,7 +7,7 @@ import { KEPT_SESSIONS, OPEN } from './session.sql.js';
 @Entity('refresh_tokens')
 @Index('refresh_tokens_signed_out', ['signedOutAt', 'sessionId'], { where: 'signed_out_at IS NOT NULL' })
 @Index('refresh_tokens_open', ['userId', 'deviceId', 'expiresAt'], { where: OPEN })
-export class RefreshToken {
+export class Session {
   @PrimaryColumn('uuid', { name: 'user_id' })
   userId!: string;
 

@@ -1,5 +1,5 @@
-import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
-import { errorCode } from './error-facts.js';
+import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
+import { errorCode } from '../errors/error-facts.js';
 
 /** Statements of one kind at a time; later calls wait for the next batch. */
 const IN_FLIGHT = 2;

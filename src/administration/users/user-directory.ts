@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isOnline } from '../../channel/presence.sql.js';
-import { Sql } from '../../database/statements/sql.js';
+import { Sql } from '../../database/sql.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { countLiving } from '../../token/sessions/session.sql.js';
 import type { UserFilter } from '../../user/search.sql.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { ConcurrencyLimit } from '../../database/statements/concurrency-limit.js';
-import { plainArray } from '../../database/statements/plain-array.js';
-import { Sql } from '../../database/statements/sql.js';
+import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
+import { plainArray } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
 import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
 import { SELECT_CHANGED_CLAIMS, selectChanges } from '../../user/user.sql.js';

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { Events } from '../../events.js';
-import { apart, inSpan, statementFacts } from '../../spans.js';
+import { Events } from '../events.js';
+import { apart, inSpan, statementFacts } from '../spans.js';
 import { coalesce } from './coalesce.js';
 import { CONFIRM_READ } from './confirm-read.js';
-import { keepsSession, poolOf } from '../pool/data-source.js';
+import { keepsSession, poolOf } from './pool/data-source.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
 export interface Statement {

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import { From, type Origin } from '../audit/audit-event.js';
+import { RequestOrigin, type Origin } from '../audit/audit-event.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -56,7 +56,7 @@ export class AdminProvidersController {
   testProvider(
     @Param('name') name: string,
     @Body() { code, state, iss }: TestSignInDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<TestBegun | TestResult> {
     if (code === undefined && state === undefined) return this.tests.begin(name);
     if (code === undefined || state === undefined) {

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { type Origin, From } from '../../audit/audit-event.js';
+import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { DataSource } from 'typeorm';
 import { findDevices } from '../../device/device.store.js';
 import type { DeviceList } from '../../device/devices.dto.js';
@@ -133,7 +133,7 @@ export class UsersController {
   async suspendUser(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { suspended }: SuspensionDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
     @Res({ passthrough: true }) response: Response,
   ): Promise<UserView | undefined> {
     if (await this.users.suspend(userId, suspended, origin)) return this.directory.find(userId);
@@ -153,7 +153,10 @@ export class UsersController {
   @Requires('users')
   @Delete(':user_id')
   @HttpCode(204)
-  async removeUser(@Param('user_id', userIdPipe) userId: string, @From() origin: Origin): Promise<void> {
+  async removeUser(
+    @Param('user_id', userIdPipe) userId: string,
+    @RequestOrigin() origin: Origin,
+  ): Promise<void> {
     await this.users.remove(userId, origin);
   }
 
@@ -168,7 +171,7 @@ export class UsersController {
   async signOutUser(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { device_id: deviceId, session_id: sessionId }: UserSignOutDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<UserSignedOut> {
     if (deviceId !== undefined && sessionId !== undefined) {
       throw new OAuthError('invalid_request', 'device_id and session_id exclude each other');
@@ -188,7 +191,7 @@ export class UsersController {
   @HttpCode(200)
   async signOutFoundUser(
     @Body() { provider, provider_user_id: id, email }: FoundUserDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<UserSignedOut> {
     const isPair = provider !== undefined && id !== undefined;
     const isAddress = email !== undefined && provider === undefined && id === undefined;
@@ -224,7 +227,7 @@ export class UsersController {
   async setClaims(
     @Param('user_id', userIdPipe) userId: string,
     @Body() { claims }: SetClaimsDto,
-    @From() origin: Origin,
+    @RequestOrigin() origin: Origin,
   ): Promise<ClaimsOfUser> {
     return claimsOf(await this.users.setClaims(userId, claims, origin));
   }

@@ -1,5 +1,5 @@
 /** Costly reading of the database, made at most once in some time. */
-export class KeptReading<T> {
+export class CachedReading<T> {
   private latest: Promise<T> | undefined;
   private isOld = true;
 

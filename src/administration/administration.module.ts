@@ -1,0 +1,42 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { StatesModule } from '../auth/states/state.service.js';
+import { ChannelModule } from '../channel/channel.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { DeviceModule } from '../device/device.module.js';
+import { ProviderModule } from '../provider/provider.module.js';
+import { TokenModule } from '../token/token.module.js';
+import { UserModule } from '../user/user.module.js';
+import { AdminPageController } from './admin-page.controller.js';
+import { OverviewController } from './overview.controller.js';
+import { AdminProvidersController } from './providers.controller.js';
+import { AdminSessionController } from './session.controller.js';
+import { TestSignIns } from './test-sign-ins.js';
+import { UserDirectory } from './users/user-directory.js';
+import { UsersController } from './users/users.controller.js';
+import { UsersService } from './users/users.service.js';
+
+/** Controllers of the administration page (docs/administration.md#turn-it-on). */
+const PAGE = [AdminPageController, AdminProvidersController, AdminSessionController, OverviewController];
+
+/** `/users`, and the administration page with the interface behind it. */
+@Module({
+  imports: [
+    AuditModule,
+    AuthModule,
+    ChannelModule,
+    DeviceModule,
+    ProviderModule,
+    StatesModule,
+    TokenModule,
+    UserModule,
+  ],
+  controllers: [UsersController],
+  providers: [TestSignIns, UserDirectory, UsersService],
+})
+export class AdministrationModule {
+  static with({ adminEnabled }: Settings): DynamicModule {
+    return { module: AdministrationModule, controllers: adminEnabled ? PAGE : [] };
+  }
+}

@@ -1,0 +1,17 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { openIdProviders } from '../../config/providers/presets.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { AuthModule } from '../auth.module.js';
+import { backchannelLogoutOf } from './backchannel-logout.controller.js';
+
+/** An endpoint for the logout tokens of each OpenID provider. */
+@Module({})
+export class BackchannelLogoutModule {
+  static with(settings: Settings): DynamicModule {
+    return {
+      module: BackchannelLogoutModule,
+      imports: [AuthModule],
+      controllers: openIdProviders(settings).map(backchannelLogoutOf),
+    };
+  }
+}
