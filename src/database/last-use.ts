@@ -1,10 +1,23 @@
-import type { Statement } from './sql.js';
+import { chunks, forEachLimited } from './concurrency-limit.js';
+import type { Sql, Statement } from './sql.js';
+
+/** Rows that one statement writes. */
+const LARGEST_WRITE = 1000;
 
 /** Statements that write the time of the last use; the parameters are the columns of the primary key. */
 export interface LastUse {
   /** Takes an array for each column. */
   readonly many: Statement;
   readonly one: Statement;
+}
+
+/** Sets the time of the last use of rows to now. @param keys primary keys, each once */
+export function writeLastUse(sql: Sql, use: LastUse, keys: readonly (readonly string[])[]): Promise<void> {
+  if (sql.distributed) return forEachLimited(keys, (key) => sql.query(use.one, [...key]));
+  return forEachLimited(chunks(keys, LARGEST_WRITE), (some) => {
+    const columns = some[0]!.map((_, i) => some.map((key) => key[i]!));
+    return sql.query(use.many, columns);
+  });
 }
 
 /** Makes statements that set a time to now, at most once a minute and row. @param key columns of the primary key, of the type uuid */

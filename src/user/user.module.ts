@@ -5,11 +5,12 @@ import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
 import { UserRights } from './user-rights.js';
 import { UserSearch } from './user-search.js';
+import { UserStore } from './user.store.js';
 
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore, UserRights, UserSearch],
-  exports: [ClaimsStore, ProfileStore, UserRights, UserSearch],
+  providers: [ClaimsStore, ProfileStore, UserRights, UserSearch, UserStore],
+  exports: [ClaimsStore, ProfileStore, UserRights, UserSearch, UserStore],
 })
 export class UserModule {}

@@ -1,7 +1,25 @@
+import { Injectable } from '@nestjs/common';
 import { IsNull, Not, type EntityManager } from 'typeorm';
+import { writeLastUse } from '../database/last-use.js';
+import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
 import { User } from './user.entity.js';
-import { REMOVE_SUSPENDED, selectRemoved, VOID_CLAIMS } from './user.sql.js';
+import { REMOVE_SUSPENDED, selectRemoved, USER_USE, VOID_CLAIMS } from './user.sql.js';
+
+/** Rows of users. */
+@Injectable()
+export class UserStore {
+  constructor(private readonly sql: Sql) {}
+
+  /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */
+  markUsed(userIds: readonly string[]): Promise<void> {
+    return writeLastUse(
+      this.sql,
+      USER_USE,
+      userIds.map((userId) => [userId]),
+    );
+  }
+}
 
 export type Account = Pick<User, 'provider' | 'providerUserId'>;
 
