@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { AccessTokens } from './access-tokens/access-token.js';
 import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
@@ -17,9 +18,12 @@ import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyStore } from './keys/key.store.js';
 import { Totals } from './sessions/totals.js';
+import { CitusSessionStore } from './sessions/session.citus.js';
 import { Session } from './sessions/session.entity.js';
+import { SessionStore } from './sessions/session.store.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
+import { Sql } from '../database/sql.js';
 import { UserModule } from '../user/user.module.js';
 import { TokenService } from './refresh/token.service.js';
 
@@ -43,6 +47,7 @@ import { TokenService } from './refresh/token.service.js';
     TokenInspector,
     TokenService,
     Totals,
+    { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
@@ -53,12 +58,18 @@ import { TokenService } from './refresh/token.service.js';
     EndedSessions,
     IdTokens,
     JwtGuard,
+    KeyStore,
+    SessionStore,
     TokenInspector,
     TokenService,
     Totals,
   ],
 })
 export class TokenModule {}
+
+function sessionStore(sql: Sql, dataSource: DataSource): SessionStore {
+  return sql.distributed ? new CitusSessionStore(sql, dataSource) : new SessionStore(sql, dataSource);
+}
 
 /** Verifies with our own keys, as KeyObjects, which need no parsing. */
 function jwtWithOurKeys(keys: KeyService): JwtService {

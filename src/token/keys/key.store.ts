@@ -7,7 +7,7 @@ import type { SecretKey } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { Sql } from '../../database/sql.js';
 import { KeyCipher, UnreadableKey } from './key-cipher.js';
-import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
+import { isUsable, type KeyLife, type StoredKey, KEY_LIVES, LONGEST_TOKEN_TTL } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
 
 const NEWEST_FIRST = `ORDER BY "activeAt" DESC, kid DESC`;
@@ -26,6 +26,9 @@ export function listKeys(sql: Sql): Promise<KeyLife[]> {
 export function readKeys(sql: Sql): Promise<StoredKey[]> {
   return sql.query<StoredKey>(UNEXPIRED, []);
 }
+
+// Raw: of the subquery KEY_LIVES.
+const LAST_TOKEN_END = `SELECT now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + 3600) AS "end"`;
 
 /** Advisory lock; all versions of the service use the same number. */
 const LOCK = 0x6c6b_0002;
@@ -144,6 +147,12 @@ export class KeyStore {
       { kid: In(shorter), tokenTtl: LessThan(tokenTtl) },
       { tokenTtl },
     );
+  }
+
+  /** Returns when the last token that is issued until now has expired at the latest; an hour more, since clocks differ. */
+  async lastTokenEnd(manager: EntityManager = this.dataSource.manager): Promise<Date> {
+    const [row] = await manager.query<{ end: Date }[]>(LAST_TOKEN_END);
+    return row!.end;
   }
 
   /**

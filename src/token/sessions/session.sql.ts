@@ -73,7 +73,7 @@ export function selectLivingDevices(userId: string): string {
 }
 
 /** Live sessions that a user may have (docs/security.md#database). */
-const MOST_SESSIONS = 10_000;
+export const MOST_SESSIONS = 10_000;
 
 /** Condition, made from an SQL expression: the user has MOST_SESSIONS live sessions. */
 export function hasMostSessions(userId: string): string {

@@ -1,8 +1,11 @@
-import type { EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { writeLastUse } from '../../database/last-use.js';
 import { plainArray } from '../../database/plain-array.js';
-import type { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
-import { OPEN } from './session.sql.js';
+import { Session } from './session.entity.js';
+import { LIVING, MOST_SESSIONS, OPEN, SESSION_USE } from './session.sql.js';
 
 /** Sessions of a user that are meant; `device`: all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
@@ -175,4 +178,88 @@ export function endSessionsAtProvider(
   { session, subjects }: NamesAtProvider,
 ): Promise<Ended[]> {
   return endedBy(manager, END_AT_PROVIDER, [userId, session, subjects]);
+}
+
+export type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
+
+/** Ended sessions of a user that are read at most. */
+const MOST_ENDED = 20_000;
+
+interface DeviceFilter {
+  /** Only these devices are looked for. */
+  readonly among?: readonly string[];
+  /** Of a transaction, if any. */
+  readonly manager?: EntityManager;
+}
+
+// Raw: the query builder has no limit for each user. In the order of the index refresh_tokens_open.
+const COUNT_LIVE = {
+  name: 'sessions-count-live',
+  text: `
+    SELECT wanted.user_id AS "userId", live.count
+    FROM unnest($1::uuid[]) AS wanted (user_id)
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS count FROM (
+        SELECT FROM refresh_tokens WHERE user_id = wanted.user_id AND ${LIVING}
+        ORDER BY device_id, expires_at LIMIT $2
+      ) AS counted
+    ) AS live`,
+};
+
+/** Sessions, for other modules. On Citus, CitusSessionStore is in its place. */
+@Injectable()
+export class SessionStore {
+  constructor(
+    protected readonly sql: Sql,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /** Counts the live sessions of each user. @param most limit of each count */
+  async countLive(userIds: readonly string[], most = MOST_SESSIONS): Promise<Map<string, number>> {
+    const rows = await this.sql.query<{ userId: string; count: number }>(COUNT_LIVE, [userIds, most]);
+    return new Map(rows.map(({ userId, count }) => [userId, count]));
+  }
+
+  /** Finds the devices on which a user has a live session. */
+  async findLiveDevices(userId: string, { among, manager }: DeviceFilter = {}): Promise<Set<string>> {
+    const query = (manager ?? this.dataSource.manager)
+      .createQueryBuilder(Session, 'session')
+      .select('session.deviceId', 'deviceId')
+      .distinct()
+      .where({ userId })
+      .andWhere(`device_id IS NOT NULL AND ${LIVING}`)
+      .orderBy('session.deviceId'); // the order of the index refresh_tokens_open
+    if (among) query.andWhere('device_id = ANY (:among)', { among });
+    const rows = await query.getRawMany<{ deviceId: string }>();
+    return new Set(rows.map(({ deviceId }) => deviceId));
+  }
+
+  /** Finds the devices of a user with ended sessions that are not removed yet, each with the last end. */
+  async findEndedDevices(userId: string, manager = this.dataSource.manager): Promise<Map<string, Date>> {
+    const ended = manager
+      .createQueryBuilder(Session, 'session')
+      .select(['session.deviceId AS "deviceId"', 'session.expiresAt AS ended_at'])
+      .where({ userId })
+      .andWhere('device_id IS NOT NULL AND expires_at <= now()')
+      .limit(MOST_ENDED);
+    const rows = await manager
+      .createQueryBuilder()
+      .select(['"deviceId"', 'max(ended_at) AS "endedAt"'])
+      .from(`(${ended.getQuery()})`, 'ended')
+      .setParameters(ended.getParameters())
+      .groupBy('"deviceId"')
+      .getRawMany<{ deviceId: string; endedAt: Date }>();
+    return new Map(rows.map(({ deviceId, endedAt }) => [deviceId, endedAt]));
+  }
+
+  /** Finds a session, live or not. */
+  find({ userId, sessionId }: SessionKey): Promise<Session | null> {
+    return this.dataSource.manager.findOneBy(Session, { userId, sessionId });
+  }
+
+  /** Sets the last use of sessions to now, at most once a minute and session. @param keys each once */
+  markUsed(keys: readonly SessionKey[]): Promise<void> {
+    const rows = keys.map(({ userId, sessionId }) => [userId, sessionId]);
+    return writeLastUse(this.sql, SESSION_USE, rows);
+  }
 }
