@@ -1,6 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { forEachLimited, chunks } from '../database/concurrency-limit.js';
-import type { LastUse } from '../database/last-use.js';
+import { chunks, forEachLimited, type LastUse } from '../database/last-use.js';
 import { Sql } from '../database/sql.js';
 import { Events, type SessionIds } from '../events.js';
 import { SESSION_USE } from '../token/sessions/session.sql.js';

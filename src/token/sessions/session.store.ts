@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { plainArray } from '../../database/batching.js';
 import { writeLastUse } from '../../database/last-use.js';
-import { plainArray } from '../../database/plain-array.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
 import { Session } from './session.entity.js';

@@ -1,4 +1,4 @@
-import { forEachLimited } from './concurrency-limit.js';
+import { forEachLimited } from './last-use.js';
 
 const ITEMS = Array.from({ length: 1000 }, (_, i) => i);
 
