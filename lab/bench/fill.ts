@@ -7,7 +7,7 @@ import {
   makeRefreshToken,
   parseRefreshToken,
 } from '../../src/token/refresh/refresh-token.js';
-import { userIdOf } from '../../src/user/user-keys.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
 import type { BoundSession } from './load/refresh-with-proof.script.js';
 import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './names.js';
@@ -70,7 +70,7 @@ async function insertUsers(admin: Client): Promise<void> {
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS n (id, provider_user_id, username, email)`,
     [
       PROVIDER,
-      identities.map(({ provider_user_id }) => userIdOf(PROVIDER, provider_user_id)),
+      identities.map(({ provider_user_id }) => deriveUserId(PROVIDER, provider_user_id)),
       identities.map(({ provider_user_id }) => provider_user_id),
       identities.map(({ username }) => username),
       identities.map(({ email }) => email),

@@ -8,7 +8,7 @@ import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
-import { userIdOf } from '../user/user-keys.js';
+import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
 import { isObject } from './identity/claims.js';
@@ -111,7 +111,7 @@ export class Provider {
       const { name, variables } = settings;
       const warn = (line: string, id: string): void =>
         claimsLogger.warn(
-          `provider ${name}, user ${printable(id, [], 255)} (${userIdOf(name, id)}): ${line}`,
+          `provider ${name}, user ${printable(id, [], 255)} (${deriveUserId(name, id)}): ${line}`,
         );
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });

@@ -8,8 +8,21 @@ import { CONFIRM_READ, Sql } from '../database/sql.js';
 import { plainArray } from '../database/batching.js';
 import { OneAtATime } from '../database/limits.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { areWithinLimits, describeCuts, fitClaims, MAX_CLAIMS, MAX_CLAIMS_BYTES } from './claim-limits.js';
-import { areSameClaims, effectiveClaims, jsonOf, NO_CLAIMS, type Claims, type UserClaims } from './claims.js';
+import {
+  areWithinLimits,
+  describeCuts,
+  fitClaims,
+  MAX_CLAIMS,
+  MAX_CLAIMS_BYTES,
+} from '../identity/claim-limits.js';
+import {
+  areSameClaims,
+  effectiveClaims,
+  toJson,
+  NO_CLAIMS,
+  type Claims,
+  type UserClaims,
+} from '../identity/claims.js';
 
 const logger = new Logger('ProviderClaims');
 
@@ -161,12 +174,12 @@ export class ClaimsStore {
     const effective = effectiveClaims(replaced.provider, replaced.application);
     // Under the lock of the user, so that a concurrent sign-in does not exceed them either.
     if (!areWithinLimits(effective)) throw beyondLimits();
-    const values = [userId, jsonOf(replaced.provider), jsonOf(replaced.application), version];
+    const values = [userId, toJson(replaced.provider), toJson(replaced.application), version];
     if (areSameClaims(effective, before.effective)) {
       await manager.query(KEEP, values);
       return replaced;
     }
-    await manager.query(CHANGE, [...values, jsonOf(effective), at]);
+    await manager.query(CHANGE, [...values, toJson(effective), at]);
     await append(userId, 'claims.changed', [{ claims: effective }]);
     const from = source === 'application' ? origin : { ...origin, actor: { type: source, name } };
     await this.audit.write(manager, [{ event: 'claims_changed', userId, provider: name, origin: from }]);

@@ -1,6 +1,6 @@
 import { type Place } from '../http/parameters/cursor.js';
 import { placeOf } from '../database/page.js';
-import { searchKey } from './user-keys.js';
+import { searchKey } from './search-key.js';
 
 /** What a search asks for; each member that is given restricts the result. */
 export interface UserFilter {

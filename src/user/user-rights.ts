@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { listIn } from './claims.js';
+import { listClaim } from '../identity/claims.js';
 import { User } from './user.entity.js';
 
 /**
@@ -23,7 +23,7 @@ export class UserRights {
     if (!user) return null;
     const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
     const sources = [user.applicationClaims, isTrusted ? user.providerClaims : null];
-    const roles = sources.flatMap((claims) => listIn(claims ?? {}, 'roles'));
+    const roles = sources.flatMap((claims) => listClaim(claims ?? {}, 'roles'));
     if (roles.includes(adminRole)) return 'users';
     return roles.includes(supportRole) ? 'support' : null;
   }

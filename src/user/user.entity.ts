@@ -1,9 +1,9 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Claims } from './claims.js';
+import type { Claims } from '../identity/claims.js';
 
 /**
  * One (provider, provider_user_id), byte for byte; users are never joined by e-mail. `user_id` is derived
- * from both (user-keys.ts).
+ * from both (identity/user-id.ts).
  */
 @Entity('users')
 @Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })

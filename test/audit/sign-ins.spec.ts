@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type request from 'supertest';
-import { userIdOf } from '../../src/user/user-keys.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { OpenIdStub } from '../support/openid-stub.js';
@@ -48,7 +48,7 @@ describe('sign-ins in the audit trail', () => {
     const events = await during(1, async () => {
       tokens = (await signIn({ device_id })).body as Tokens;
     });
-    const userId = userIdOf('stub', 'ada');
+    const userId = deriveUserId('stub', 'ada');
     const { sid } = claimsOf(tokens!.access_token);
     expect(events).toEqual([
       {
@@ -96,7 +96,7 @@ describe('sign-ins in the audit trail', () => {
       expect(status).toBe(500);
     });
     expect(refusal).toMatchObject({ event: 'sign_in_refused', error: 'server_error' });
-    const userId = userIdOf('stub', 'nobody');
+    const userId = deriveUserId('stub', 'nobody');
     expect(await rowsOf('user_id FROM users', userId)).toEqual([]);
     expect(await rowsOf('event FROM audit_events', userId)).toEqual([{ event: 'sign_in_refused' }]);
   });

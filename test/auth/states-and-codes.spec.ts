@@ -11,7 +11,7 @@ import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
-import { userIdOf } from '../../src/user/user-keys.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 const SETTINGS = { stateTtl: 600 } as Settings;
@@ -149,7 +149,7 @@ describe('what can be used once', () => {
       const code = await codes.issue(binding, ada);
       expect(code).toMatch(/^lkc_[\w-]{43}$/);
       expect(await dataSource.query('SELECT code_hash, user_id FROM authorization_codes')).toEqual([
-        { code_hash: sha256(code), user_id: userIdOf('corp', 'ada') },
+        { code_hash: sha256(code), user_id: deriveUserId('corp', 'ada') },
       ]);
       const left = await secondsLeft('authorization_codes');
       expect(left).toBeGreaterThan(30);

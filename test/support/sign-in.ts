@@ -3,8 +3,8 @@ import { randomUUID, randomBytes } from 'node:crypto';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { NO_CLAIMS } from '../../src/user/claims.js';
-import { userIdOf } from '../../src/user/user-keys.js';
+import { NO_CLAIMS } from '../../src/identity/claims.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { NOWHERE } from './audit.js';
 import { query } from './database.js';
 
@@ -81,7 +81,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
   const jti = randomUUID();
   const expiresAt = Math.floor(Date.now() / 1000) + 900;
   return {
-    session: { userId: userIdOf('corp', name), sessionId: randomUUID(), deviceId },
+    session: { userId: deriveUserId('corp', name), sessionId: randomUUID(), deviceId },
     provider: 'corp',
     identity: parseIdentity({ provider_user_id: name }),
     providerSubject: null,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { searchKey, userIdOf } from '../../src/user/user-keys.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
+import { searchKey } from '../../src/user/search-key.js';
 import { MOST_READ } from '../../src/user/search.sql.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -50,7 +51,7 @@ describe('the search for users', () => {
   async function insert(rows: readonly Row[]): Promise<void> {
     const keyOf = (text: string | null) => (text === null ? null : searchKey(text));
     const columns = [
-      rows.map(({ provider, id }) => userIdOf(provider, id)),
+      rows.map(({ provider, id }) => deriveUserId(provider, id)),
       rows.map(({ provider }) => provider),
       rows.map(({ id }) => id),
       rows.map(({ username }) => username),
@@ -123,7 +124,7 @@ describe('the search for users', () => {
   it('finds one user by the id, and by the provider’s id', async () => {
     const uuid = randomUUID();
     await insert([row('Ada', { username: uuid, email: 'ada@example.com' }), row('ada', { at: BEGIN + 1 })]);
-    const [ada, other] = [userIdOf('corp', 'Ada'), userIdOf('corp', 'ada')];
+    const [ada, other] = [deriveUserId('corp', 'Ada'), deriveUserId('corp', 'ada')];
     expect(await find({ q: ada.toUpperCase() })).toEqual(['Ada']);
     expect(await find({ q: other })).toEqual(['ada']);
     expect(await find({ q: uuid })).toEqual(['Ada']); // a name that looks like an id
@@ -169,7 +170,7 @@ describe('the search for users', () => {
     });
     await insert(rows);
     const sorted = rows
-      .map((one) => ({ ...one, userId: userIdOf(one.provider, one.id) }))
+      .map((one) => ({ ...one, userId: deriveUserId(one.provider, one.id) }))
       .toSorted((a, b) => b.at - a.at || (a.userId < b.userId ? 1 : -1));
     const begins = (text: string | null, q: string) =>
       text !== null && searchKey(text).startsWith(searchKey(q));

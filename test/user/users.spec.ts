@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { removeMostEvents } from '../../src/channel/channel.removal.js';
-import { userIdOf } from '../../src/user/user-keys.js';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { watchLateness, until } from '../support/waiting.js';
 import { dump, query } from '../support/database.js';
@@ -141,7 +141,7 @@ describe('users, by service key', () => {
       for (const [id, of] of [['ADA'], ['ada', 'Stub'], ['ada', 'nobody'], ['da', 'stub\u0001']] as const) {
         expect((await signOut(id, of).expect(404)).body).toMatchObject({ error: 'not_found' });
       }
-      const userId = userIdOf('long-gone', 'ada');
+      const userId = deriveUserId('long-gone', 'ada');
       const insert = 'INSERT INTO users (user_id, provider, provider_user_id) VALUES ($1, $2, $3)';
       await query(here.databaseUrl, insert, [userId, 'long-gone', 'ada']);
       await signOut('ada', 'long-gone').expect(200, { sessions: 0 });

@@ -9,8 +9,8 @@ import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
 import { findSessions } from '../../token/sessions/session-list.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
-import type { UserClaims } from '../../user/claims.js';
-import { userIdOf } from '../../user/user-keys.js';
+import type { UserClaims } from '../../identity/claims.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import { findRemoved } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import {
@@ -196,7 +196,7 @@ export class UsersController {
     const isPair = provider !== undefined && id !== undefined;
     const isAddress = email !== undefined && provider === undefined && id === undefined;
     if (isPair && email === undefined) {
-      return { sessions: await this.users.signOut(userIdOf(provider, id), origin) };
+      return { sessions: await this.users.signOut(deriveUserId(provider, id), origin) };
     }
     if (isAddress) return { sessions: await this.users.signOut(await this.users.findByEmail(email), origin) };
     throw new OAuthError('invalid_request', 'give provider and provider_user_id, or email alone');

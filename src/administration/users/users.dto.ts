@@ -5,7 +5,7 @@ import { AnyObject, KnownOnly, OptionalText, RequiredBoolean } from '../../http/
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
 import type { UserFilter } from '../../user/user-search.js';
-import { userIdOf } from '../../user/user-keys.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
 export const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
@@ -169,7 +169,7 @@ export function filterOf(query: UsersDto): UserFilter {
     throw new OAuthError('invalid_request', 'provider_user_id needs provider, and must not be empty');
   }
   return {
-    ...(id !== undefined && provider && { userId: userIdOf(provider, id) }),
+    ...(id !== undefined && provider && { userId: deriveUserId(provider, id) }),
     prefix: query.q?.trim() || undefined,
     email: query.email?.trim() || undefined,
     role: query.role || undefined,

@@ -12,7 +12,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { validClaims } from '../../provider/identity/kept-claims.js';
 import { LONGEST_TOKEN_TTL } from '../../token/keys/key-life.js';
 import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
-import type { Claims, UserClaims } from '../../user/claims.js';
+import type { Claims, UserClaims } from '../../identity/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { holdForAudit, letInAgain, removeUser, setSuspended } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { userIdOf } from '../../user/user-keys.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import type { Verified } from '../sign-in/token-issuer.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
@@ -49,7 +49,7 @@ export class AuthorizationCodes {
       clientId,
       redirectUri,
       codeChallenge,
-      userId: userIdOf(provider, identity.providerUserId),
+      userId: deriveUserId(provider, identity.providerUserId),
       provider,
       identity: { ...identity, idToken: sealed?.toString('base64') ?? null },
       askedAt: new Date(asked),

@@ -13,7 +13,7 @@ import {
   insertRefreshTokens,
   isProofUsed,
 } from '../../token/sessions/session.sql.js';
-import { jsonOf } from '../../user/claims.js';
+import { toJson } from '../../identity/claims.js';
 import { upsertUsers } from '../../user/user.sql.js';
 import {
   auditOf,
@@ -52,9 +52,9 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['expires_at', 'float8', ({ accessToken }) => accessToken.expiresAt],
   ['token', 'text', ({ accessToken }) => accessToken.token],
   ['claims_version', 'bigint', ({ claims }) => claims.version],
-  ['provider_claims', 'jsonb', ({ claims }) => jsonOf(claims.provider)],
-  ['application_claims', 'jsonb', ({ claims }) => jsonOf(claims.application)],
-  ['claims', 'jsonb', ({ claims }) => jsonOf(claims.effective)],
+  ['provider_claims', 'jsonb', ({ claims }) => toJson(claims.provider)],
+  ['application_claims', 'jsonb', ({ claims }) => toJson(claims.application)],
+  ['claims', 'jsonb', ({ claims }) => toJson(claims.effective)],
 ];
 const names = COLUMNS.map(([name]) => name).join(', ');
 // The SELECT hides the array's length from the planner, so that it keeps the generic plan: planning costs as much as a sign-in.

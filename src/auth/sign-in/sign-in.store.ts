@@ -7,9 +7,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
-import type { UserClaims } from '../../user/claims.js';
+import type { UserClaims } from '../../identity/claims.js';
 import { holdForAudit } from '../../user/user.store.js';
-import { searchKey } from '../../user/user-keys.js';
+import { searchKey } from '../../user/search-key.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
 export interface SignIn {

@@ -10,7 +10,7 @@ import {
   INSERT_ACCESS_TOKEN,
   INSERT_REFRESH_TOKEN,
 } from '../../token/sessions/session.sql.js';
-import { jsonOf } from '../../user/claims.js';
+import { toJson } from '../../identity/claims.js';
 import { HOLD_CLAIMS, INSERT_USER, selectUser, UPDATE_USER } from '../../user/user.sql.js';
 import { auditOf, keyOf, SignInWriter, type SignIn, type Written } from './sign-in.store.js';
 
@@ -85,9 +85,9 @@ async function writeUser(
   const keys = [keyOf(username), keyOf(email)];
   const [held] = await manager.query<{ version: number; suspended: boolean }[]>(HOLD_CLAIMS, [userId]);
   if (!held) {
-    if (jsonOf(claims.application) !== null) return 'claims'; // of a removed user (upsertUsers)
+    if (toJson(claims.application) !== null) return 'claims'; // of a removed user (upsertUsers)
     const profile = [userId, provider, providerUserId, username, email, avatarUrl, ...keys];
-    const values = [...profile, jsonOf(claims.provider), jsonOf(claims.effective), claims.version];
+    const values = [...profile, toJson(claims.provider), toJson(claims.effective), claims.version];
     return (await manager.query<unknown[]>(INSERT_USER, values)).length > 0 ? undefined : 'claims';
   }
   if (held.suspended) return 'suspended';

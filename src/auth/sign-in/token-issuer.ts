@@ -17,7 +17,7 @@ import {
 } from '../../token/refresh/refresh-token.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { userIdOf } from '../../user/user-keys.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import type { Attempt } from './sign-in-refusals.js';
 import { SignInStore, type SignIn } from './sign-in.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
@@ -62,7 +62,7 @@ export class TokenIssuer {
   ): Promise<IssuedTokens> {
     const jkt = proof?.jkt ?? null;
     const session = {
-      userId: userIdOf(provider, identity.providerUserId),
+      userId: deriveUserId(provider, identity.providerUserId),
       sessionId: randomUUID(),
       deviceId: device.device_id?.toLowerCase() ?? null,
     };

@@ -1,7 +1,7 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
 import type { ClaimMap } from '../../config/providers/claim-map.js';
-import { describeCuts } from '../../user/claim-limits.js';
+import { describeCuts } from '../../identity/claim-limits.js';
 import { isObject, isUnverified, type Claims } from './claims.js';
 import { describeClaims, keepClaims } from './kept-claims.js';
 

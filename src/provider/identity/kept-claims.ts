@@ -1,7 +1,7 @@
 import { claimMap, type ClaimMap } from '../../config/providers/claim-map.js';
 import { claimPaths, isClaimName } from '../../config/providers/claim-paths.js';
 import { hasInexactNumber } from '../../http/parameters/exact-numbers.js';
-import { fitClaims, type Cut } from '../../user/claim-limits.js';
+import { fitClaims, type Cut } from '../../identity/claim-limits.js';
 import { ELSEWHERE, isObject, type Claims } from './claims.js';
 import { textsIn } from './lists.js';
 

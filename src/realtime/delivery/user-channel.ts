@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import { isDatabaseAway } from '../../errors/database-error.js';
 import type { ChannelEvent } from '../../events.js';
-import { carries } from '../../user/claims.js';
+import { carries } from '../../identity/claims.js';
 import type { Admitted } from '../admission/admission.js';
 import type { Connection } from '../socket/connection.js';
 

@@ -3,7 +3,7 @@ import { DatabaseBusy } from '../../database/limits.js';
 import { plainArray, type PlainElement } from '../../database/batching.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
-import { NO_CLAIMS, type UserClaims } from '../../user/claims.js';
+import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { claimsVersion } from '../../user/user.sql.js';
 import { AccessTokens, type IssuedAccessToken } from './access-token.js';

@@ -8,7 +8,7 @@ import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { Authentication } from '../refresh/refresh-token.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { signJwt } from '../keys/sign-jwt.js';
-import { tokenMembers, type Claims } from '../../user/claims.js';
+import { tokenMembers, type Claims } from '../../identity/claims.js';
 
 /** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered. */
 const CLIENT_ID = 'latchkey';

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { tokenMembers } from '../../user/claims.js';
+import { tokenMembers } from '../../identity/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { ServiceKeyOnly } from '../guard/access.js';
 import { TokenInspector } from './token-inspector.js';

@@ -1,26 +1,4 @@
-import { userIdOf, searchKey } from './user-keys.js';
-
-describe('userIdOf', () => {
-  it('is a UUID of version 8 that never changes: stored data depends on it', () => {
-    expect(userIdOf('mock', 'ada')).toMatch(
-      /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    );
-    expect(userIdOf('mock', 'ada')).toBe('155bc610-55f9-8159-ad33-a388bffd92dc');
-  });
-
-  it('differs for any other provider or id, byte for byte', () => {
-    const pairs = [
-      ['mock', 'ada'],
-      ['mock', 'Ada'],
-      ['mock', 'ada '],
-      ['moc', 'kada'],
-      ['mocka', 'da'],
-      ['mock', 'a\u0301'],
-      ['mock', '\u00e1'],
-    ];
-    expect(new Set(pairs.map(([provider, id]) => userIdOf(provider!, id!))).size).toBe(pairs.length);
-  });
-});
+import { searchKey } from './search-key.js';
 
 describe('the key of a search', () => {
   it.each([

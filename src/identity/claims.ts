@@ -22,7 +22,7 @@ const TOP_LEVEL: ReadonlySet<string> = new Set([...LISTS, 'name', 'email', 'pref
 export function effectiveClaims(provider: Claims, application: Claims): Claims {
   const claims = new Map([...Object.entries(provider), ...Object.entries(application)]);
   for (const name of LISTS) {
-    const union = new Set([...listIn(provider, name), ...listIn(application, name)]);
+    const union = new Set([...listClaim(provider, name), ...listClaim(application, name)]);
     if (union.size > 0) claims.set(name, [...union]);
     else claims.delete(name);
   }
@@ -53,12 +53,12 @@ export function carries(token: object, claims: Claims): boolean {
 }
 
 /** Returns the JSON of a column; null for no claims. */
-export function jsonOf(claims: Claims): string | null {
+export function toJson(claims: Claims): string | null {
   return Object.keys(claims).length > 0 ? JSON.stringify(claims) : null;
 }
 
 /** Returns a list; empty if the claims have none of this name. */
-export function listIn(claims: Claims, name: string): readonly unknown[] {
+export function listClaim(claims: Claims, name: string): readonly unknown[] {
   const value = claims[name];
   return Array.isArray(value) ? value : [];
 }
@@ -69,7 +69,7 @@ function byText(a: string, b: string): number {
 
 /** JSON with sorted names and lists. */
 function canonical(claims: Claims): string {
-  const lists = LISTS.map((name) => [name, listIn(claims, name).map(String).toSorted(byText)] as const);
+  const lists = LISTS.map((name) => [name, listClaim(claims, name).map(String).toSorted(byText)] as const);
   return JSON.stringify({ ...claims, ...Object.fromEntries(lists) }, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => byText(a, b)))
