@@ -3,30 +3,14 @@ import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { SessionIds } from '../events.js';
 import { Caller } from '../token/guard/access.js';
-import { ProfileStore } from '../user/profile.store.js';
 import { UserRights } from '../user/user-rights.js';
-
-/** Answer of GET /admin/session. */
-export class AdminSession {
-  /** UUID. */
-  user_id!: string;
-
-  username!: string | null;
-
-  /** Null: the administration page is not for this user. */
-  right!: 'users' | 'support' | null;
-
-  /** Role that grants the right `users` (ADMIN_ROLE). */
-  admin_role!: string;
-
-  /** Role that grants the right `support` (SUPPORT_ROLE). */
-  support_role!: string;
-}
+import { UserStore } from '../user/user.store.js';
+import type { AdminSession } from './session.dto.js';
 
 @Controller('admin/session')
 export class AdminSessionController {
   constructor(
-    private readonly profiles: ProfileStore,
+    private readonly users: UserStore,
     private readonly rights: UserRights,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -39,12 +23,12 @@ export class AdminSessionController {
    */
   @Get()
   async adminSession(@Caller() { userId }: SessionIds): Promise<AdminSession> {
-    const [profile, right] = await Promise.all([this.profiles.find(userId), this.rights.of(userId)]);
-    if (!profile) throw new OAuthError('not_found', 'there is no such user');
+    const [user, right] = await Promise.all([this.users.find(userId), this.rights.of(userId)]);
+    if (!user) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;
     return {
       user_id: userId,
-      username: profile.username,
+      username: user.username,
       right,
       admin_role: adminRole,
       support_role: supportRole,

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { StateService, testState, type PendingSignIn } from '../auth/states/state.service.js';
@@ -24,7 +23,6 @@ export class TestSignIns {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
-    private readonly dataSource: DataSource,
     private readonly audit: AuditStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -49,10 +47,10 @@ export class TestSignIns {
     const test = await this.states.consume(testState(callback.state));
     if (test.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
     let received: Claims | null = null;
-    const answer = await this.identityOf(provider, test, callback, (claims) => void (received = claims));
+    const answer = await this.exchange(provider, test, callback, (claims) => void (received = claims));
     const failure = 'error' in answer ? answer : {};
     const event = { event: 'provider_tested', userId: null, provider: name, ...failure, origin } as const;
-    await this.dataSource.transaction((manager) => this.audit.write(manager, [event]));
+    await this.audit.record(event);
     const identity = 'error' in answer ? null : answer;
     const findings = received ? findingsOf(received, provider.settings, identity) : [];
     return {
@@ -78,7 +76,7 @@ export class TestSignIns {
   }
 
   /** @returns a refusal instead of throwing it: it is what the test shows */
-  private async identityOf(
+  private async exchange(
     provider: Provider,
     { redirectUri, memory }: PendingSignIn,
     { code, state, iss }: Callback,

@@ -64,6 +64,11 @@ export class AuditStore implements EntitySubscriberInterface {
     this.uncommitted.set(runner, [...earlier, ...rows.map(recordedEventOf)]);
   }
 
+  /** Writes an event of a change that needs no other row, in a transaction of its own. */
+  async record(facts: AuditFacts): Promise<void> {
+    await this.dataSource.transaction((manager) => this.write(manager, [facts]));
+  }
+
   /**
    * Clears what the events of a removed user hold beside ids, slice by slice.
    * @param from as an earlier call returned it; default: all events

@@ -12,7 +12,7 @@ import { Device } from './device.entity.js';
 import { hasDevice, RENAME_DEVICE } from './device.sql.js';
 import { findDevice, findDevices } from './device.store.js';
 import type { DeviceList, DeviceView } from './devices.dto.js';
-import { holdForAudit } from '../user/user.store.js';
+import { lockUser } from '../user/lock-user.js';
 import { SignOutService } from './sign-out.service.js';
 
 // Batched and without a lock: the removal of an unknown device has no rate limit.
@@ -54,7 +54,7 @@ export class DeviceService {
   /** @throws OAuthError `not_found` */
   rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<DeviceView> {
     return this.history.transactionOf(userId, async ({ manager, append }) => {
-      const provider = await holdForAudit(manager, userId);
+      const provider = await lockUser(manager, userId);
       const values = [userId, deviceId, deviceName];
       const [renamed] = await manager.query<{ facts: object }[]>(RENAME_DEVICE, values);
       if (!renamed) throw noSuchDevice();

@@ -18,7 +18,7 @@ import {
   type SessionScope,
   type ToEnd,
 } from '../token/sessions/session.store.js';
-import { holdForAudit } from '../user/user.store.js';
+import { lockUser } from '../user/lock-user.js';
 import { DEVICE_FACTS } from './device.sql.js';
 
 // `device.signed_out` says that the device has no living session. It uses tables of several modules.
@@ -143,7 +143,7 @@ export class SignOutService {
     end: () => Promise<Ended[]>,
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { userId } = common;
-    const provider = await holdForAudit(manager, userId);
+    const provider = await lockUser(manager, userId);
     const ended = await end();
     const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
     if (devices.length > 0) {

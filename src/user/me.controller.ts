@@ -2,12 +2,12 @@ import { Controller, Get } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { SessionIds } from '../events.js';
 import { Caller } from '../token/guard/access.js';
-import type { Me } from './me.dto.js';
-import { ProfileStore } from './profile.store.js';
+import { toMe, type Me } from './me.dto.js';
+import { UserStore } from './user.store.js';
 
 @Controller('me')
 export class MeController {
-  constructor(private readonly profiles: ProfileStore) {}
+  constructor(private readonly users: UserStore) {}
 
   /**
    * Who the caller is
@@ -19,8 +19,8 @@ export class MeController {
    */
   @Get()
   async me(@Caller() { userId }: SessionIds): Promise<Me> {
-    const profile = await this.profiles.find(userId);
-    if (!profile) throw new OAuthError('not_found', 'there is no such user');
-    return profile;
+    const user = await this.users.find(userId);
+    if (!user) throw new OAuthError('not_found', 'there is no such user');
+    return toMe(user);
   }
 }

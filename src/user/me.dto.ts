@@ -1,3 +1,5 @@
+import type { User } from './user.entity.js';
+
 /** Answer of GET /me. */
 export class Me {
   /** UUID. */
@@ -17,4 +19,15 @@ export class Me {
 
   /** Claims of the user now, by name. */
   claims!: Record<string, unknown>;
+}
+
+export function toMe(user: User): Me {
+  return {
+    user_id: user.userId,
+    username: user.username,
+    email: user.email,
+    avatar_url: user.avatarUrl,
+    created_at: user.createdAt,
+    claims: user.claims ?? {},
+  };
 }

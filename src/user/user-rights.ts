@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { listClaim } from '../identity/claims.js';
-import { User } from './user.entity.js';
+import { UserStore } from './user.store.js';
 
 /**
  * Rights that roles grant (docs/administration.md#turn-it-on). Any kept provider can send any role, so only
@@ -11,7 +10,7 @@ import { User } from './user.entity.js';
 @Injectable()
 export class UserRights {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly users: UserStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -19,7 +18,7 @@ export class UserRights {
   async of(userId: string): Promise<'users' | 'support' | null> {
     const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
     if (!adminEnabled) return null;
-    const user = await this.dataSource.manager.findOneBy(User, { userId });
+    const user = await this.users.find(userId);
     if (!user) return null;
     const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
     const sources = [user.applicationClaims, isTrusted ? user.providerClaims : null];

@@ -1,95 +1,156 @@
-import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { Sql } from '../database/sql.js';
-import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
-import { conditionsOf, selectByWalk, selectByWeek, selectPlain } from './search.sql.js';
-import type { Found, UserFilter } from './search.sql.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository, type SelectQueryBuilder } from 'typeorm';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { ConcurrencyLimit } from '../database/limits.js';
+import { placeOf, timeAt } from '../database/page.js';
+import { errorCode } from '../errors/error-facts.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { formatSearchCursor, parseSearchCursor, type SearchPlace } from './search-cursor.js';
+import { searchKey } from './search-key.js';
+import { User } from './user.entity.js';
 
-export type { UserFilter };
+/** What a search looks for; each member that is set restricts the result. */
+export interface UserFilter {
+  /** Prefix of the name or of the e-mail address. */
+  readonly prefix?: string | undefined;
+  readonly email?: string | undefined;
+  /** One of the effective `roles`. */
+  readonly role?: string | undefined;
+  readonly suspended?: boolean | undefined;
+  readonly provider?: string | undefined;
+  readonly userId?: string | undefined;
+}
 
-/** Page of a search. It may be shorter than asked for, even empty, and still not be the last one. */
 export interface UserPage {
-  readonly userIds: readonly string[];
+  readonly users: readonly User[];
+  /** Cursor of the next page; undefined for the last one. */
   readonly next: string | undefined;
 }
 
-/** Users that were found up to a place; without `end`, up to the end of the list. More than the page takes: it is full. */
-interface Part {
-  readonly found: readonly Found[];
-  readonly end: Place | undefined;
+interface Found extends SearchPlace {
+  readonly user: User;
 }
 
-/** The plans must not depend on statistics, which may be old: no table is read as a whole, and no B-tree to its end. */
-const plansFor = (needsBitmap: boolean): string => `
-  SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off;
-  SET LOCAL enable_bitmapscan = ${needsBitmap ? 'on' : 'off'}`;
+type Query = SelectQueryBuilder<User>;
 
-/** Users that are read without an index for what is searched: many match if a page is found in them. */
-const SHORT_WALK = 500;
-/** Users that are read after so many have matched that their index was left. */
-const LONG_WALK = 3000;
+const COLUMN = { name: 'usernameKey', email: 'emailKey' } as const;
+
+/** Above every character that a key may have. */
+const LAST = '\u{10ffff}';
+
+const CANCELED = '57014'; // by the statement timeout
 
 /**
- * Searches users, newest first (docs/endpoints.md#for-your-backend). The time of a search does not depend on
- * the number of users that match.
+ * Searches users (docs/endpoints.md#users): `prefix` and `email` in the order of the key that is searched, all else newest first.
+ * Each page continues after the last row of the page before, in the order of one index.
  */
 @Injectable()
 export class UserSearch {
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly sql: Sql,
-  ) {}
+  /** Searches at a time: a slow one must leave connections to other requests. */
+  private readonly limit: ConcurrencyLimit;
 
-  /** @param cursor `next` of the page before */
+  constructor(
+    @InjectRepository(User) private readonly users: Repository<User>,
+    @Inject(SETTINGS) { databasePoolSize }: Pick<Settings, 'databasePoolSize'>,
+  ) {
+    this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
+  }
+
+  /**
+   * @param cursor `next` of the page before
+   * @throws OAuthError `invalid_request` for another cursor, and if the search takes too long
+   */
   async find(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
-    const after = parseCursor(cursor);
-    const { fits, finders, values } = conditionsOf(filter);
-    const ask = async (manager: EntityManager, text: string, from = after): Promise<Part> =>
-      partOf(await manager.query(text, [from?.place ?? null, from?.id ?? null, ...values]), from);
-    if (this.sql.distributed || filter.userId !== undefined) {
-      return pageOf(await ask(this.dataSource.manager, selectPlain(fits, limit + 1)), limit);
+    try {
+      const found = await this.limit.run(() => this.findMost(filter, limit + 1, cursor));
+      const next = found.length > limit ? formatSearchCursor(found[limit - 1]!) : undefined;
+      return { users: found.slice(0, limit).map(({ user }) => user), next };
+    } catch (error) {
+      const isWide =
+        filter.role !== undefined || filter.provider !== undefined || filter.suspended !== undefined;
+      if (!isWide || errorCode(error) !== CANCELED) throw error;
+      throw new OAuthError('invalid_request', 'the search takes too long: narrow the search', {
+        cause: error,
+      });
     }
-    return this.dataSource.transaction(async (manager) => {
-      const walk = async (length: number, from?: Place): Promise<Part> => {
-        await manager.query(plansFor(false));
-        return ask(manager, selectByWalk(fits, length, limit + 1), from);
-      };
-      let longest = await walk(finders.length > 0 ? SHORT_WALK : LONG_WALK);
-      for (const finder of isOpen(longest, limit) ? finders : []) {
-        await manager.query(plansFor(finder.needsBitmap));
-        let part = await ask(manager, selectByWeek(finder, fits, limit + 1));
-        if (isOpen(part, limit)) {
-          const { found, end } = await walk(LONG_WALK, part.end);
-          part = { found: [...part.found, ...found], end };
-        }
-        if (!isOpen(part, limit)) return pageOf(part, limit);
-        if (isAfter(part.end!, longest.end!)) longest = part;
-      }
-      return pageOf(longest, limit);
-    });
+  }
+
+  private async findMost(filter: UserFilter, most: number, cursor?: string): Promise<Found[]> {
+    const { email, prefix } = filter;
+    if (email !== undefined) {
+      const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['email']);
+      const query = this.select(filter).andWhere({ emailKey: searchKey(email) });
+      if (prefix !== undefined) query.andWhere(`(${begins('name')} OR ${begins('email')})`, range(prefix));
+      return findByKey(query, 'email', most, after);
+    }
+    if (prefix === undefined) {
+      const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['created']);
+      return findNewest(this.select(filter), most, after);
+    }
+    const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['name', 'email']);
+    return this.findByPrefix(filter, prefix, most, after);
+  }
+
+  /** Finds names first, then addresses of users with another name: so a page reads few users that are listed already. */
+  private async findByPrefix(
+    filter: UserFilter,
+    prefix: string,
+    most: number,
+    after?: SearchPlace,
+  ): Promise<Found[]> {
+    const byName = this.select(filter).andWhere(begins('name'), range(prefix));
+    const names = after?.by === 'email' ? [] : await findByKey(byName, 'name', most, after);
+    if (names.length === most) return names;
+    const byEmail = this.select(filter).andWhere(
+      `${begins('email')} AND (${begins('name')}) IS NOT TRUE`,
+      range(prefix),
+    );
+    const place = after?.by === 'email' ? after : undefined;
+    return [...names, ...(await findByKey(byEmail, 'email', most - names.length, place))];
+  }
+
+  private select({ userId, role, suspended, provider }: UserFilter): Query {
+    const query = this.users.createQueryBuilder('user').where({ removedAt: IsNull() });
+    if (userId !== undefined) query.andWhere({ userId });
+    if (provider !== undefined) query.andWhere({ provider });
+    if (suspended !== undefined) query.andWhere({ suspendedAt: suspended ? Not(IsNull()) : IsNull() });
+    if (role !== undefined)
+      query.andWhere(`user.claims -> 'roles' @> :role`, { role: JSON.stringify([role]) });
+    return query;
   }
 }
 
-function partOf(rows: readonly Found[], from: Place | undefined): Part {
-  const last = rows.findIndex(({ endPlace }) => endPlace !== null);
-  const found = rows.slice(0, last === -1 ? rows.length : last + 1).filter(({ fits }) => fits);
-  if (last === -1) return { found, end: undefined };
-  const end = { place: rows[last]!.endPlace!, id: rows[last]!.endId! };
-  return { found, end: from && isAfter(from, end) ? from : end }; // the week began before the page
+/** Condition: the key begins with the prefix of `range`. */
+function begins(by: 'name' | 'email'): string {
+  return `user.${COLUMN[by]} >= :from AND user.${COLUMN[by]} < :to`;
 }
 
-/** Whether the page has room for more, and there may be more. */
-function isOpen({ found, end }: Part, limit: number): boolean {
-  return end !== undefined && found.length <= limit;
+function range(prefix: string): { from: string; to: string } {
+  const from = searchKey(prefix);
+  return { from, to: from + LAST };
 }
 
-function pageOf({ found, end }: Part, limit: number): UserPage {
-  const next = found.length > limit ? found[limit - 1] : end;
-  return { userIds: found.slice(0, limit).map(({ id }) => id), next: next && formatCursor(next) };
+async function findByKey(
+  query: Query,
+  by: 'name' | 'email',
+  most: number,
+  after?: SearchPlace,
+): Promise<Found[]> {
+  const key = COLUMN[by];
+  if (after) query.andWhere(`(user.${key}, user.userId) > (:key, :id)`, after);
+  const users = await query.orderBy(`user.${key}`).addOrderBy('user.userId').limit(most).getMany();
+  return users.map((user) => ({ user, by, key: user[key]!, id: user.userId }));
 }
 
-/** Whether a place comes later in the list, which is sorted downwards. */
-function isAfter(one: Place, other: Place): boolean {
-  const [a, b] = [BigInt(one.place), BigInt(other.place)];
-  return a < b || (a === b && one.id < other.id);
+async function findNewest(query: Query, most: number, after?: SearchPlace): Promise<Found[]> {
+  if (after) query.andWhere(`(user.createdAt, user.userId) < (${timeAt(':key')}, :id)`, after);
+  // The exact time as well: a Date has no microseconds.
+  const { entities, raw } = await query
+    .addSelect(placeOf('user.createdAt'), 'place')
+    .orderBy('user.createdAt', 'DESC')
+    .addOrderBy('user.userId', 'DESC')
+    .limit(most)
+    .getRawAndEntities<{ place: string }>();
+  return entities.map((user, i) => ({ user, by: 'created', key: raw[i]!.place, id: user.userId }));
 }

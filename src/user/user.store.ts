@@ -1,89 +1,111 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull, Not, type EntityManager } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, IsNull, Not, type EntityManager, type Repository } from 'typeorm';
 import { writeLastUse } from '../database/last-use.js';
+import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
-import { formatCursor, parseCursor, type Place } from '../http/parameters/cursor.js';
+import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import { USER_USE } from './user.sql.js';
 import { User } from './user.entity.js';
-import { REMOVE_SUSPENDED, selectRemoved, USER_USE, VOID_CLAIMS } from './user.sql.js';
+import { VoidClaims } from './void-claims.entity.js';
+
+/** Removed users of a page. */
+const PAGE = 100;
+
+/** Of a removed user who was suspended, only the id stays. `infinity`: `markUsed` writes no later use. */
+const REMOVED = {
+  removedAt: () => 'now()',
+  suspendedAt: () => 'now()',
+  createdAt: () => 'now()',
+  lastSeenAt: () => `'infinity'`,
+  provider: '',
+  providerUserId: '',
+  username: null,
+  email: null,
+  avatarUrl: null,
+  usernameKey: null,
+  emailKey: null,
+  providerClaims: null,
+  applicationClaims: null,
+  claims: null,
+  claimsVersion: '0',
+  claimsChangedAt: null,
+} as const;
 
 /** Rows of users. */
 @Injectable()
 export class UserStore {
-  constructor(private readonly sql: Sql) {}
+  private readonly findBatched: (userId: string) => Promise<User | undefined>;
+
+  constructor(
+    private readonly sql: Sql,
+    @InjectRepository(User) private readonly users: Repository<User>,
+  ) {
+    this.findBatched = sql.batched('user', (userIds: string[]) => this.findEach(userIds));
+  }
+
+  /** Finds a user; concurrent calls are batched. */
+  find(userId: string): Promise<User | undefined> {
+    return this.findBatched(userId);
+  }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */
   markUsed(userIds: readonly string[]): Promise<void> {
-    return writeLastUse(
-      this.sql,
-      USER_USE,
-      userIds.map((userId) => [userId]),
-    );
+    const keys = userIds.map((userId) => [userId]);
+    return writeLastUse(this.sql, USER_USE, keys);
   }
-}
 
-export type Account = Pick<User, 'provider' | 'providerUserId'>;
+  /** @returns whether the user exists and was not so before */
+  async setSuspended(manager: EntityManager, userId: string, suspended: boolean): Promise<boolean> {
+    const before = { userId, suspendedAt: suspended ? IsNull() : Not(IsNull()) };
+    const { affected } = await manager.update(User, before, {
+      suspendedAt: suspended ? () => 'now()' : null,
+    });
+    return affected! > 0;
+  }
 
-export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {
-  return manager.findOneBy(User, { userId, removedAt: IsNull() });
-}
+  /**
+   * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused until `allowSignIns`.
+   * @param until when no token with the present claims can be valid any more
+   */
+  async remove(manager: EntityManager, userId: string, until: Date): Promise<void> {
+    if (await manager.existsBy(User, { userId, claimsChangedAt: Not(IsNull()) })) {
+      const voided = { userId, voidedAt: () => 'clock_timestamp()', expiresAt: until };
+      await manager.upsert(VoidClaims, voided, ['userId']);
+    }
+    await manager.update(User, { userId, suspendedAt: Not(IsNull()) }, REMOVED);
+    await manager.delete(User, { userId, removedAt: IsNull() });
+  }
 
-/**
- * Locks a user for a change that the audit trail records, before all other rows: so the events of a user have the order of the commits.
- * Sign-ins of the user wait, pushes wait only for `UPDATE`, the lock of a removal.
- * @returns name of the user's provider; undefined without such a user
- */
-export async function holdForAudit(
-  manager: EntityManager,
-  userId: string,
-  strength: 'NO KEY UPDATE' | 'UPDATE' = 'NO KEY UPDATE',
-): Promise<string | undefined> {
-  const text = `SELECT provider FROM users WHERE user_id = $1 AND removed_at IS NULL FOR ${strength}`;
-  const [held] = await manager.query<{ provider: string }[]>(text, [userId]);
-  return held?.provider;
-}
+  /** Deletes the id of a removed user who was suspended. @returns whether there is one */
+  async allowSignIns(manager: EntityManager, userId: string): Promise<boolean> {
+    const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
+    return affected! > 0;
+  }
 
-/** @returns whether the user exists and was not so before */
-export async function setSuspended(
-  manager: EntityManager,
-  userId: string,
-  suspended: boolean,
-): Promise<boolean> {
-  const before = { userId, suspendedAt: suspended ? IsNull() : Not(IsNull()) };
-  const { affected } = await manager.update(User, before, { suspendedAt: suspended ? () => 'now()' : null });
-  return affected! > 0;
-}
+  /** Returns a page of removed users whose sign-ins are refused, latest first. @param cursor `next_cursor` of the page before */
+  async findRemoved(
+    cursor?: string,
+  ): Promise<{ users: { user_id: string; removed_at: Date }[]; next_cursor?: string }> {
+    const after = parseCursor(cursor);
+    const query = this.users
+      .createQueryBuilder('user')
+      .addSelect(placeOf('user.removedAt'), 'place')
+      .where({ removedAt: Not(IsNull()) })
+      .orderBy('user.removedAt', 'DESC')
+      .addOrderBy('user.userId', 'DESC')
+      .limit(PAGE + 1);
+    if (after) query.andWhere(`(user.removedAt, user.userId) < (${timeAt(':place')}, :id)`, after);
+    const { entities, raw } = await query.getRawAndEntities<{ place: string }>();
+    const page = entities.slice(0, PAGE);
+    const users = page.map(({ userId, removedAt }) => ({ user_id: userId, removed_at: removedAt! }));
+    if (entities.length <= PAGE) return { users };
+    return { users, next_cursor: formatCursor({ place: raw[PAGE - 1]!.place, id: page.at(-1)!.userId }) };
+  }
 
-/**
- * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused until `letInAgain`.
- * @param until when no token with the present claims can be valid any more
- */
-export async function removeUser(manager: EntityManager, userId: string, until: Date): Promise<void> {
-  const changed = { userId, claimsChangedAt: Not(IsNull()) };
-  if (await manager.existsBy(User, changed)) await manager.query(VOID_CLAIMS, [userId, until]);
-  await manager.query(REMOVE_SUSPENDED, [userId]);
-  await manager.delete(User, { userId, removedAt: IsNull() });
-}
-
-/** Forgets the id of a removed user who was suspended. @returns whether there is one */
-export async function letInAgain(manager: EntityManager, userId: string): Promise<boolean> {
-  const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
-  return affected! > 0;
-}
-
-interface Removed extends Place {
-  readonly removed_at: Date;
-}
-
-const PAGE = 100;
-
-/** Returns a page of removed users whose sign-ins are refused, latest first. @param cursor `next_cursor` of the page before */
-export async function findRemoved(
-  manager: EntityManager,
-  cursor?: string,
-): Promise<{ users: { user_id: string; removed_at: Date }[]; next_cursor?: string }> {
-  const { place, id } = parseCursor(cursor) ?? {};
-  const rows = await manager.query<Removed[]>(selectRemoved(PAGE), [place, id]);
-  const page = rows.slice(0, PAGE);
-  const users = page.map((row) => ({ user_id: row.id, removed_at: row.removed_at }));
-  return { users, ...(rows.length > PAGE && { next_cursor: formatCursor(page.at(-1)!) }) };
+  private async findEach(userIds: string[]): Promise<(User | undefined)[]> {
+    const users = await this.users.findBy({ userId: In(userIds), removedAt: IsNull() });
+    const byId = new Map(users.map((user) => [user.userId, user]));
+    return userIds.map((userId) => byId.get(userId));
+  }
 }

@@ -5,7 +5,8 @@ import { Sql } from '../../src/database/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
-import { ProfileStore } from '../../src/user/profile.store.js';
+import { User } from '../../src/user/user.entity.js';
+import { UserStore } from '../../src/user/user.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
@@ -53,7 +54,7 @@ describe('users and their devices', () => {
   it('GET /me of several users at once returns each their own, on Citus as well', async () => {
     const shared: number[] = [];
     const events = service.app.get(Events);
-    events.on('statement.batched', ({ name, calls }) => void (name === 'profile' && shared.push(calls)));
+    events.on('statement.batched', ({ name, calls }) => void (name === 'user' && shared.push(calls)));
     const users = Array.from({ length: 4 }, () => randomUUID());
     const all = [];
     for (const name of users) {
@@ -75,10 +76,11 @@ describe('users and their devices', () => {
     shared.length = 0;
     const ids = [...all.map(({ user_id }) => user_id).toReversed(), randomUUID(), all[0]!.user_id];
     const names = [...users.toReversed().map((name) => `of ${name}`), undefined, `of ${users[0]}`];
-    const single = new ProfileStore(new Sql(service.app.get(DataSource), true));
-    for (const profiles of [service.app.get(ProfileStore), single]) {
-      const found = await Promise.all(ids.map((id) => profiles.find(id)));
-      expect(found.map((profile) => profile?.username)).toEqual(names);
+    const dataSource = service.app.get(DataSource);
+    const single = new UserStore(new Sql(dataSource, true), dataSource.getRepository(User));
+    for (const store of [service.app.get(UserStore), single]) {
+      const found = await Promise.all(ids.map((id) => store.find(id)));
+      expect(found.map((user) => user?.username)).toEqual(names);
     }
     expect(shared).toEqual(process.env['CITUS_URL'] === undefined ? [ids.length] : []);
   });

@@ -9,7 +9,6 @@ import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
-import { UserDirectory } from '../../src/administration/users/user-directory.js';
 import { UsersService } from '../../src/administration/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -23,10 +22,14 @@ import { Sql, type Statement } from '../../src/database/sql.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
+import { Session } from '../../src/token/sessions/session.entity.js';
+import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
-import { UserSearch } from '../../src/user/user-search.js';
+import { UserStore } from '../../src/user/user.store.js';
+import { VoidClaims } from '../../src/user/void-claims.entity.js';
 import { NOWHERE } from '../support/audit.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/sign-in.js';
@@ -71,9 +74,11 @@ describe.each([
       Device,
       Instance,
       Presence,
+      Session,
       StoredAuditEvent,
       StoredChannelEvent,
       User,
+      VoidClaims,
     ];
     dataSource = await new DataSource({
       ...unhurriedOptions(dataSourceOptions(database.url, 4)),
@@ -88,7 +93,8 @@ describe.each([
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
-    const idTokens = new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql);
+    const secretKey = new SecretKey(randomBytes(32));
+    const idTokens = new IdTokens({ secretKey }, sql);
     codes = new AuthorizationCodes(dataSource, sql, idTokens);
     const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(
@@ -97,7 +103,9 @@ describe.each([
       presence,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
-      new UserDirectory(new UserSearch(dataSource, sql), sql),
+      new UserStore(sql, dataSource.getRepository(User)),
+      new SessionStore(sql, dataSource),
+      new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 }),
       audit,
       sql,
       dataSource,

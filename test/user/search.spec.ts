@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { searchKey } from '../../src/user/search-key.js';
-import { MOST_READ } from '../../src/user/search.sql.js';
+import { formatSearchCursor } from '../../src/user/search-cursor.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
@@ -10,6 +10,8 @@ const KNOWN = 'q, email, provider, provider_user_id, role, suspended, limit, cur
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DAY_MS = 86_400_000;
 const BEGIN = Date.UTC(2026, 0, 1);
+const ID = '0f0e0d0c-0b0a-4908-8706-050403020100';
+const ID_CURSOR = formatSearchCursor({ by: 'created', key: '1', id: ID });
 
 interface Row {
   readonly id: string;
@@ -48,7 +50,7 @@ describe('the search for users', () => {
     await query(service.databaseUrl, 'TRUNCATE users', []);
   });
 
-  async function insert(rows: readonly Row[]): Promise<void> {
+  async function insert(rows: readonly Row[], url = service.databaseUrl): Promise<void> {
     const keyOf = (text: string | null) => (text === null ? null : searchKey(text));
     const columns = [
       rows.map(({ provider, id }) => deriveUserId(provider, id)),
@@ -62,7 +64,7 @@ describe('the search for users', () => {
       rows.map(({ suspended }) => suspended),
       rows.map(({ at }) => at),
     ];
-    await query(service.databaseUrl, INSERT, columns);
+    await query(url, INSERT, columns);
   }
 
   const row = (id: string, rest: Partial<Row> = {}): Row => ({
@@ -117,7 +119,7 @@ describe('the search for users', () => {
     for (const q of ['Lovelace', 'a%', '_', '100%_sure!', 'x\u{10ffff}'] as const) {
       expect([q, await find({ q })]).toEqual([q, []]);
     }
-    expect(await find({ q: 'x' })).toEqual(names.toReversed()); // newest first
+    expect(await find({ q: 'x' })).toEqual(names); // by the address
     expect(await find({ q: '' })).toHaveLength(names.length);
   }); // prettier-ignore
 
@@ -153,91 +155,134 @@ describe('the search for users', () => {
     ]);
   });
 
-  // The crowded week has more users than an index reads of a week, and two of them were created at one moment.
-  it('pages through all that match, once each and newest first, whatever their number', async () => {
-    const crowd = MOST_READ + 300;
-    const rows = Array.from({ length: crowd + 700 }, (_, i) => {
-      const day = i < crowd ? 10 : i % 40;
+  it('pages through all that match, once each: by the key that is searched, all else newest first', async () => {
+    const rows = Array.from({ length: 1500 }, (_, i) => {
       const name = ['Ann', 'ANNE', 'Bo', 'bob', 'Zoë'][i % 5]!;
       return row(`u${i}`, {
-        username: i % 7 === 0 ? null : `${name} ${i}`,
+        username: i % 7 === 0 ? null : `${name} ${i % 500}`, // three users with each name
         email: i % 3 === 0 ? null : `${i % 2 ? 'ann' : 'mail'}${i}@example.com`,
-        roles: [...(i % 2 ? ['member'] : []), ...(i % 900 === 5 ? ['rare'] : []), ...(i < 40 ? ['old'] : [])],
+        roles: [...(i % 2 ? ['member'] : []), ...(i % 300 === 5 ? ['rare'] : [])],
         suspended: i % 11 === 0,
         provider: i % 501 === 3 ? 'github' : 'corp',
-        at: BEGIN + day * DAY_MS + (i % 2 ? 0 : i * 7),
+        at: BEGIN + (i % 40) * DAY_MS + (i % 2 ? 0 : i * 7), // some at one moment
       });
     });
     await insert(rows);
-    const sorted = rows
-      .map((one) => ({ ...one, userId: deriveUserId(one.provider, one.id) }))
-      .toSorted((a, b) => b.at - a.at || (a.userId < b.userId ? 1 : -1));
-    const begins = (text: string | null, q: string) =>
+    const all = rows.map((one) => ({ ...one, userId: deriveUserId(one.provider, one.id) }));
+    type User = (typeof all)[number];
+    const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+    const newest = (fits: (one: User) => boolean): User[] =>
+      all.filter(fits).toSorted((a, b) => b.at - a.at || compare(b.userId, a.userId));
+    const begins = (text: string | null, q: string): boolean =>
       text !== null && searchKey(text).startsWith(searchKey(q));
-    const searches: [Record<string, string>, (one: Row) => boolean][] = [
-      [{ q: 'ann' }, (one) => begins(one.username, 'ann') || begins(one.email, 'ann')],
-      [{ q: 'ANN 1' }, (one) => begins(one.username, 'ann 1')],
-      [{ q: 'zoë', suspended: 'true' }, (one) => begins(one.username, 'zoë') && one.suspended],
-      [{ role: 'member' }, ({ roles }) => roles.includes('member')],
-      [{ role: 'rare' }, ({ roles }) => roles.includes('rare')],
-      [{ role: 'old', suspended: 'false' }, (one) => one.roles.includes('old') && !one.suspended],
-      [{ role: 'nobody' }, () => false],
-      [{ provider: 'corp', suspended: 'true' }, (one) => one.provider === 'corp' && one.suspended],
-      [{ provider: 'github', q: 'bo' }, (one) => one.provider === 'github' && begins(one.username, 'bo')],
-      [{ suspended: 'true' }, ({ suspended }) => suspended],
+    const byKey = (key: 'username' | 'email', fits: (one: User) => boolean): User[] =>
+      all
+        .filter(fits)
+        .toSorted((a, b) => compare(searchKey(a[key]!), searchKey(b[key]!)) || compare(a.userId, b.userId));
+    const byPrefix = (q: string, fits = (_one: User): boolean => true): User[] => [
+      ...byKey('username', (one) => begins(one.username, q) && fits(one)),
+      ...byKey('email', (one) => begins(one.email, q) && !begins(one.username, q) && fits(one)),
     ];
-    for (const [parameters, fits] of searches) {
-      const wanted = sorted.filter(fits).map(({ id }) => id);
-      expect([parameters, await find({ ...parameters, limit: '200' })]).toEqual([parameters, wanted]);
+    const searches: [Record<string, string>, User[]][] = [
+      [{}, newest(() => true)],
+      [{ q: 'ann' }, byPrefix('ann')],
+      [{ q: 'ANN 1' }, byPrefix('ann 1')],
+      [{ q: 'mail' }, byPrefix('mail')],
+      [{ q: 'zoë', suspended: 'true' }, byPrefix('zoë', ({ suspended }) => suspended)],
+      [{ q: 'bo', provider: 'github' }, byPrefix('bo', ({ provider }) => provider === 'github')],
+      [{ role: 'member' }, newest(({ roles }) => roles.includes('member'))],
+      [{ role: 'rare', suspended: 'false' }, newest((one) => one.roles.includes('rare') && !one.suspended)],
+      [{ role: 'nobody' }, []],
+      [{ provider: 'corp', suspended: 'true' }, newest((one) => one.provider === 'corp' && one.suspended)],
+      [{ provider: 'github' }, newest(({ provider }) => provider === 'github')],
+      [{ suspended: 'true' }, newest(({ suspended }) => suspended)],
+      [{ email: 'ANN1@example.com' }, byKey('email', ({ email }) => email === 'ann1@example.com')],
+      [{ email: 'ann1@example.com', q: 'bob' }, []],
+      [{ email: 'ann1@example.com', q: 'ann' }, byKey('email', ({ email }) => email === 'ann1@example.com')],
+    ];
+    for (const [parameters, wanted] of searches) {
+      const ids = wanted.map(({ id }) => id);
+      for (const limit of ['7', '200']) {
+        if (limit === '7' && ids.length > 500) continue;
+        expect([parameters, await find({ ...parameters, limit })]).toEqual([parameters, ids]);
+      }
     }
-    expect(await find({ q: 'ann 2', limit: '7' })).toHaveLength(rows.filter(({ username }) => begins(username, 'ann 2')).length); // prettier-ignore
   });
 
-  it('reads a bounded number of users for a page, and finds those who are few by what they have in common', async () => {
-    const crowd = Array.from({ length: 2 * MOST_READ + 500 }, (_, i) =>
-      row(`u${i}`, {
-        username: 'Ada',
-        at: BEGIN + (i % 8) * 7 * DAY_MS + 1000 + i,
-        suspended: true,
-        roles: i % 2500 === 1 ? ['rare'] : [],
-        provider: i % 2500 === 2 ? 'github' : 'corp',
-      }),
-    );
-    await insert([row('free', { username: 'Ada' }), ...crowd]);
-    const few = Math.ceil((crowd.length - 1) / 2500);
-    for (const parameters of [
-      { q: 'ada', role: 'rare' },
-      { q: 'ada', provider: 'github' },
-    ]) {
-      const { users, next_cursor } = await page(parameters);
-      expect([users.length, next_cursor]).toEqual([few, undefined]);
-    }
-    // Of these a page may have none, with a cursor to the next one.
-    expect(await find({ suspended: 'false' })).toEqual(['free']);
-    expect(await find({ q: 'ada', suspended: 'false' })).toEqual(['free']);
-  });
-
-  it('users who arrive between two pages move none of the others', async () => {
-    const rows = Array.from({ length: 30 }, (_, i) => row(`u${i}`, { username: 'Ada', at: BEGIN + i }));
+  it('pages through users with one e-mail address', async () => {
+    const rows = Array.from({ length: 5 }, (_, i) => row(`u${i}`, { email: 'Ada@example.com' }));
     await insert(rows);
-    const first = await page({ q: 'ada', limit: '10' });
-    await insert([
-      row('new', { username: 'Ada', at: BEGIN + 100 }),
-      row('old', { username: 'Ada', at: BEGIN - 1 }),
-    ]);
-    const second = await page({ q: 'ada', limit: '10', cursor: first.next_cursor! });
-    const third = await page({ q: 'ada', limit: '11', cursor: second.next_cursor! });
-    const ids = [first, second, third].flatMap(({ users }) => users.map((user) => user.provider_user_id));
-    expect(ids).toEqual([...rows.map(({ id }) => id).toReversed(), 'old']);
-    expect(third.next_cursor).toBeUndefined();
+    const ids = rows
+      .map(({ id }) => id)
+      .toSorted((a, b) => (deriveUserId('corp', a) < deriveUserId('corp', b) ? -1 : 1));
+    expect(await find({ email: 'ada@EXAMPLE.com', limit: '2' })).toEqual(ids);
   });
+
+  it('a search that takes too long is an error that says what to do', async () => {
+    const hurried = await startTestService({ SERVICE_KEYS: SERVICE_KEY }, { hasOwnLimits: true });
+    const { url, databaseUrl } = hurried;
+    try {
+      await insert([row('ada', { username: 'Ada', roles: ['member'] })], databaseUrl);
+      await query(databaseUrl, 'ALTER TABLE users RENAME TO stored', []);
+      // Instead of millions of users.
+      await query(databaseUrl, 'CREATE VIEW users AS SELECT stored.* FROM stored, pg_sleep(60)', []);
+      const wide = {
+        error: 'invalid_request',
+        error_description: 'the search takes too long: narrow the search',
+      };
+      const away = { error: 'server_error', error_description: 'the database is unavailable' };
+      for (const [search, body] of [
+        ['role=member', wide],
+        ['provider=corp&q=a', wide],
+        ['q=a', away],
+      ] as const) {
+        const answer = await bearer(url, SERVICE_KEY).get(`/users?${search}`);
+        expect([search, answer.body]).toEqual([search, body]);
+      }
+    } finally {
+      await hurried.close();
+    }
+  });
+
+  it.each([{}, { q: 'ada' }])(
+    'users who arrive between two pages move none of the others: %j',
+    async (filter) => {
+      const name = (i: number): string => `Ada ${String(200 - i)}`; // both orders are alike
+      const rows = Array.from({ length: 30 }, (_, i) => row(`u${i}`, { username: name(i), at: BEGIN + i }));
+      await insert(rows);
+      const first = await page({ ...filter, limit: '10' });
+      await insert([
+        row('new', { username: name(50), at: BEGIN + 100 }),
+        row('old', { username: name(-1), at: BEGIN - 1 }),
+      ]);
+      const second = await page({ ...filter, limit: '10', cursor: first.next_cursor! });
+      const third = await page({ ...filter, limit: '11', cursor: second.next_cursor! });
+      const ids = [first, second, third].flatMap(({ users }) => users.map((user) => user.provider_user_id));
+      expect(ids).toEqual([...rows.map(({ id }) => id).toReversed(), 'old']);
+      expect(third.next_cursor).toBeUndefined();
+    },
+  );
 
   it.each<[Record<string, string>, string]>([
     [{ limit: '0' }, 'limit must be a whole number from 1 to 200'],
     [{ limit: '201' }, 'limit must be a whole number from 1 to 200'],
     [{ limit: '5x' }, 'limit must be a whole number from 1 to 200'],
     [{ suspended: '1' }, 'suspended must be true or false'],
-    [{ cursor: 'x' }, 'cursor must be the next_cursor of an answer'],
+    [{ cursor: '?' }, 'cursor must be the next_cursor of an answer'],
+    [{ cursor: 'x' }, 'cursor must be the next_cursor of an answer to the same search'],
+    [{ cursor: ID_CURSOR, q: 'a' }, 'cursor must be the next_cursor of an answer to the same search'],
+    [
+      { cursor: formatSearchCursor({ by: 'name', key: 'A\0', id: ID }), q: 'a' },
+      'cursor must be the next_cursor of an answer to the same search',
+    ],
+    [
+      { cursor: formatSearchCursor({ by: 'created', key: '1e9', id: ID }) },
+      'cursor must be the next_cursor of an answer to the same search',
+    ],
+    [
+      { cursor: formatSearchCursor({ by: 'created', key: '1', id: 'x' }) },
+      'cursor must be the next_cursor of an answer to the same search',
+    ],
     [{ q: 'x'.repeat(256) }, 'q must be text of at most 255 characters'],
     [{ q: '\0' }, 'q must be text of at most 255 characters'],
     [{ provider_user_id: 'ada' }, 'provider_user_id needs provider, and must not be empty'],
@@ -248,10 +293,13 @@ describe('the search for users', () => {
     expect((await ask(parameters).expect(400)).body).toEqual({ error: 'invalid_request', error_description });
   });
 
-  it('answers the longest cursor, and a parameter that comes twice', async () => {
+  it('answers the longest cursors, and a parameter that comes twice', async () => {
     await insert([row('ada')]);
-    const cursor = `${'9'.repeat(16)}-${randomUUID()}`;
-    expect((await page({ cursor })).users).toHaveLength(1);
+    const latest = formatSearchCursor({ by: 'created', key: '9'.repeat(16), id: ID });
+    expect((await page({ cursor: latest })).users).toHaveLength(1);
+    const username = '\u0001'.repeat(255); // six bytes of JSON each
+    await insert([row('a', { username }), row('b', { username })]);
+    expect(await find({ q: '\u0001', limit: '1' })).toHaveLength(2);
     await bearer(service.url, SERVICE_KEY).get('/users?q=a&q=b').expect(400);
   });
 });

@@ -1,64 +1,105 @@
 import { Injectable } from '@nestjs/common';
-import { isOnline } from '../../channel/presence.sql.js';
-import { Sql } from '../../database/sql.js';
+import { DataSource } from 'typeorm';
+import { PresenceStore } from '../../channel/presence.store.js';
+import { findDevices } from '../../device/device.store.js';
+import type { DeviceList } from '../../device/devices.dto.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { UUID } from '../../http/parameters/uuid.js';
-import { countLiving } from '../../token/sessions/session.sql.js';
-import type { UserFilter } from '../../user/search.sql.js';
-import { UserSearch, type UserPage } from '../../user/user-search.js';
-import { describeUsers } from '../../user/user.sql.js';
-import { noSuchUser, type UserList, type UserView } from './users.dto.js';
+import { findSessions } from '../../token/sessions/session-list.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
+import type { SessionList } from '../../token/sessions/sessions.dto.js';
+import { toMe } from '../../user/me.dto.js';
+import { UserSearch, type UserFilter, type UserPage } from '../../user/user-search.js';
+import { UserStore } from '../../user/user.store.js';
+import { noSuchUser, type UserDetail, type UserList, type UserView } from './users.dto.js';
 
 /** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
 const MOST_COUNTED = 1000;
 
-// It uses tables of several modules; each module offers the SQL of its tables.
-const liveState =
-  (most?: number) =>
-  (userId: string): string =>
-    `${countLiving(userId, most)} AS live_sessions, ${isOnline(userId)} AS online`;
-const USER = { name: 'user-known', text: describeUsers('user_id = $1', liveState()) };
-// In the order of the search.
-const USERS = {
-  name: 'users-known',
-  text: `${describeUsers('user_id = ANY ($1::uuid[])', liveState(MOST_COUNTED))} ORDER BY created_at DESC, user_id DESC`,
-};
-// One node of a Citus cluster has all of one user.
-const USER_OF_LIST = { name: 'user-of-list', text: describeUsers('user_id = $1', liveState(MOST_COUNTED)) };
+/** Users with similar e-mail addresses that `findIdByEmail` reads. */
+const MOST_SIMILAR = 200;
 
 /** Users as the support sees them. */
 @Injectable()
 export class UserDirectory {
   constructor(
-    private readonly users: UserSearch,
-    private readonly sql: Sql,
+    private readonly users: UserStore,
+    private readonly userSearch: UserSearch,
+    private readonly sessions: SessionStore,
+    private readonly presence: PresenceStore,
+    private readonly dataSource: DataSource,
   ) {}
 
   /** @param filter its prefix may be a whole `user_id` */
   async search(filter: UserFilter, limit: number, cursor?: string): Promise<UserList> {
-    const { userIds, next } = await this.page(filter, limit, cursor);
-    const users = await this.findEach(userIds); // one may have been removed since
-    return { users, ...(next !== undefined && { next_cursor: next }) };
+    const { users, next } = await this.findPage(filter, limit, cursor);
+    const views = await this.describe(users, MOST_COUNTED);
+    return { users: views, ...(next !== undefined && { next_cursor: next }) };
   }
 
   /** @throws OAuthError `not_found` */
   async find(userId: string): Promise<UserView> {
-    const [user] = await this.sql.query<UserView>(USER, [userId]);
+    const user = await this.users.find(userId);
     if (!user) throw noSuchUser();
-    return user;
+    const [view] = await this.describe([user]);
+    return view!;
   }
 
-  private async page(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
+  /** @throws OAuthError `not_found` */
+  async findDetail(userId: string): Promise<UserDetail> {
+    const user = await this.find(userId);
+    const { manager } = this.dataSource;
+    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
+    const [{ devices }, { sessions }] = await Promise.all(parts);
+    return Object.assign(user, { devices, sessions });
+  }
+
+  /** @throws OAuthError `not_found` */
+  async findDevices(userId: string, cursor?: string): Promise<DeviceList> {
+    await this.find(userId);
+    return findDevices(this.dataSource.manager, userId, cursor);
+  }
+
+  /** @throws OAuthError `not_found` */
+  async findSessions(userId: string, cursor?: string): Promise<SessionList> {
+    return findSessions(this.dataSource.manager, await this.find(userId), cursor);
+  }
+
+  /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
+  async findIdByEmail(email: string): Promise<string> {
+    const { users, next } = await this.userSearch.find({ email }, MOST_SIMILAR);
+    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
+    const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
+    const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
+    if (user && others.length === 0 && next === undefined) return user.userId;
+    const count = user || next !== undefined ? 'several users have' : 'no user has';
+    throw new OAuthError('invalid_request', `${count} this e-mail address`);
+  }
+
+  private async findPage(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
     const { prefix } = filter;
-    if (prefix !== undefined && UUID.test(prefix)) {
-      const one = await this.users.find({ ...filter, prefix: undefined, userId: prefix }, limit, cursor);
-      if (one.userIds.length > 0) return one;
+    if (prefix !== undefined && cursor === undefined && UUID.test(prefix)) {
+      const one = await this.userSearch.find({ ...filter, prefix: undefined, userId: prefix }, limit);
+      if (one.users.length > 0) return one;
     }
-    return this.users.find(filter, limit, cursor);
+    return this.userSearch.find(filter, limit, cursor);
   }
 
-  private async findEach(userIds: readonly string[]): Promise<UserView[]> {
-    if (!this.sql.distributed) return this.sql.query<UserView>(USERS, [userIds]);
-    const each = userIds.map((userId) => this.sql.query<UserView>(USER_OF_LIST, [userId]));
-    return (await Promise.all(each)).flat();
+  /** @param mostSessions bound of the count of each user's live sessions */
+  private async describe(users: UserPage['users'], mostSessions?: number): Promise<UserView[]> {
+    const userIds = users.map(({ userId }) => userId);
+    const [sessions, devices] = await Promise.all([
+      this.sessions.countLive(userIds, mostSessions),
+      Promise.all(userIds.map((userId) => this.presence.onlineDevices(userId))),
+    ]);
+    return users.map((user, i) => ({
+      ...toMe(user),
+      provider: user.provider,
+      provider_user_id: user.providerUserId,
+      suspended_at: user.suspendedAt,
+      last_seen_at: user.lastSeenAt,
+      online: devices[i]!.size > 0,
+      live_sessions: sessions.get(user.userId) ?? 0,
+    }));
   }
 }

@@ -1,24 +1,20 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
-import { DataSource } from 'typeorm';
-import { findDevices } from '../../device/device.store.js';
 import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
-import { findSessions } from '../../token/sessions/session-list.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import type { UserClaims } from '../../identity/claims.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import { findRemoved } from '../../user/user.store.js';
 import { UserDirectory } from './user-directory.js';
 import {
-  filterOf,
   FoundUserDto,
   RemovedUsersDto,
   SetClaimsDto,
   SuspensionDto,
+  toFilter,
   userIdPipe,
   UsersDto,
   UserSignOutDto,
@@ -40,20 +36,19 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
-    private readonly dataSource: DataSource,
   ) {}
 
   /**
    * Find users
    *
-   * Newest first. A page may have fewer users than `limit`, even none, and still have a `next_cursor`: one call reads a bounded part of the
-   * users, however many match.
+   * Newest first. With `q`: by name, then those whose e-mail address alone begins with it. A search by `role`, `provider` or `suspended`
+   * that takes longer than a second is `invalid_request`: narrow it.
    *
    * @returns A page of users.
    */
   @Get()
   async listUsers(@Query() query: UsersDto): Promise<UserList> {
-    return this.directory.search(filterOf(query), Number(query.limit ?? PAGE), query.cursor);
+    return this.directory.search(toFilter(query), Number(query.limit ?? PAGE), query.cursor);
   }
 
   /**
@@ -67,7 +62,7 @@ export class UsersController {
   @Requires('users')
   @Get('removed')
   async removedUsers(@Query() { cursor }: RemovedUsersDto): Promise<RemovedUserList> {
-    return findRemoved(this.dataSource.manager, cursor);
+    return this.users.findRemoved(cursor);
   }
 
   /**
@@ -78,11 +73,7 @@ export class UsersController {
    */
   @Get(':user_id')
   async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
-    const user = await this.directory.find(userId);
-    const { manager } = this.dataSource;
-    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
-    const [{ devices }, { sessions }] = await Promise.all(parts);
-    return Object.assign(user, { devices, sessions });
+    return this.directory.findDetail(userId);
   }
 
   /**
@@ -98,8 +89,7 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
   ): Promise<DeviceList> {
-    await this.directory.find(userId);
-    return findDevices(this.dataSource.manager, userId, cursor);
+    return this.directory.findDevices(userId, cursor);
   }
 
   /**
@@ -115,7 +105,7 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
   ): Promise<SessionList> {
-    return findSessions(this.dataSource.manager, await this.directory.find(userId), cursor);
+    return this.directory.findSessions(userId, cursor);
   }
 
   /**
@@ -198,7 +188,10 @@ export class UsersController {
     if (isPair && email === undefined) {
       return { sessions: await this.users.signOut(deriveUserId(provider, id), origin) };
     }
-    if (isAddress) return { sessions: await this.users.signOut(await this.users.findByEmail(email), origin) };
+    if (isAddress) {
+      const userId = await this.directory.findIdByEmail(email);
+      return { sessions: await this.users.signOut(userId, origin) };
+    }
     throw new OAuthError('invalid_request', 'give provider and provider_user_id, or email alone');
   }
 
@@ -211,7 +204,7 @@ export class UsersController {
   @Requires('users')
   @Get(':user_id/claims')
   async claims(@Param('user_id', userIdPipe) userId: string): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.claims(userId));
+    return toAnswer(await this.users.claims(userId));
   }
 
   /**
@@ -229,10 +222,10 @@ export class UsersController {
     @Body() { claims }: SetClaimsDto,
     @RequestOrigin() origin: Origin,
   ): Promise<ClaimsOfUser> {
-    return claimsOf(await this.users.setClaims(userId, claims, origin));
+    return toAnswer(await this.users.setClaims(userId, claims, origin));
   }
 }
 
-function claimsOf({ application, provider, effective }: UserClaims): ClaimsOfUser {
+function toAnswer({ application, provider, effective }: UserClaims): ClaimsOfUser {
   return { claims: application, provider_claims: provider, effective };
 }

@@ -4,6 +4,7 @@ import { CursorDto } from '../../http/parameters/cursor.js';
 import { AnyObject, KnownOnly, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
+import { SEARCH_CURSOR } from '../../user/search-cursor.js';
 import type { UserFilter } from '../../user/user-search.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
@@ -16,7 +17,7 @@ export function noSuchUser(): OAuthError {
 
 /** Query of GET /users. Each parameter that is given restricts the result. */
 @KnownOnly()
-export class UsersDto extends CursorDto {
+export class UsersDto {
   /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
   @OptionalText({ max: 255 })
   q?: string;
@@ -42,6 +43,10 @@ export class UsersDto extends CursorDto {
   /** Users on a page, 200 at most; default 50. */
   @OptionalText({ matches: { pattern: /^(?:[1-9]\d?|1\d\d|200)$/, as: 'a whole number from 1 to 200' } })
   limit?: string;
+
+  /** `next_cursor` of the page before; left out: the first page. */
+  @OptionalText({ matches: { pattern: SEARCH_CURSOR, as: 'the next_cursor of an answer' } })
+  cursor?: string;
 }
 
 /** Body of PATCH /users/:user_id. */
@@ -74,7 +79,7 @@ export class UserView extends Me {
 
 /** Users, a page. */
 export class UserList {
-  /** Newest first. A page may have fewer than `limit`, even none, before the last one. */
+  /** Newest first; with `q` or `email` by name and e-mail address. */
   users!: UserView[];
 
   /** For the next page; left out on the last one. */
@@ -163,7 +168,7 @@ export class ClaimsOfUser {
 }
 
 /** @throws OAuthError `invalid_request` for an id at the provider without the provider */
-export function filterOf(query: UsersDto): UserFilter {
+export function toFilter(query: UsersDto): UserFilter {
   const { provider, provider_user_id: id, suspended } = query;
   if (id !== undefined && (id === '' || !provider)) {
     throw new OAuthError('invalid_request', 'provider_user_id needs provider, and must not be empty');

@@ -6,32 +6,18 @@ import { ChannelHistory } from '../../channel/channel.history.js';
 import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { Sql } from '../../database/sql.js';
-import { removeDevices } from '../../device/device.store.js';
+import { findDevice, removeDevices } from '../../device/device.store.js';
 import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { validClaims } from '../../provider/identity/kept-claims.js';
-import { LONGEST_TOKEN_TTL } from '../../token/keys/key-life.js';
-import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
+import { KeyStore } from '../../token/keys/key.store.js';
+import { endSessions, SessionStore, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../identity/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { holdForAudit, letInAgain, removeUser, setSuspended } from '../../user/user.store.js';
-import { UserDirectory } from './user-directory.js';
-import { noSuchUser } from './users.dto.js';
+import { lockUser } from '../../user/lock-user.js';
+import { UserStore } from '../../user/user.store.js';
+import { noSuchUser, type RemovedUserList } from './users.dto.js';
 import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
-import { hasDevice } from '../../device/device.sql.js';
-import { selectUser } from '../../user/user.sql.js';
-
-// It uses tables of several modules; each module offers the SQL of its tables (`*.sql.ts`).
-const TARGET = {
-  name: 'user-and-device',
-  text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
-};
-
-/** An hour more than any token, since clocks differ. */
-const TOKENS_END = `SELECT now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + 3600) AS until`;
-
-/** Users with similar e-mail addresses that a sign-out reads. */
-const MOST_LIKE = 200;
 
 /** What of a user is meant; nothing: everything. */
 interface Part {
@@ -48,7 +34,9 @@ export class UsersService {
     private readonly presence: PresenceStore,
     private readonly codes: AuthorizationCodes,
     private readonly userClaims: ClaimsStore,
-    private readonly directory: UserDirectory,
+    private readonly userStore: UserStore,
+    private readonly sessions: SessionStore,
+    private readonly keys: KeyStore,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
@@ -62,21 +50,14 @@ export class UsersService {
   async signOut(userId: string, origin: Origin, { deviceId, sessionId }: Part = {}): Promise<number> {
     if (sessionId !== undefined) return this.endSession(userId, sessionId, origin);
     if (deviceId === undefined) await this.codes.forget(userId);
-    const { length } = await this.sql.query(TARGET, [userId, deviceId]);
-    if (length === 0) return this.notFound();
+    if (!(await this.exists(userId, deviceId))) return this.notFound();
     const target = { userId, sessionId: null, deviceId: deviceId ?? null };
     return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin);
   }
 
-  /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
-  async findByEmail(email: string): Promise<string> {
-    const { users, next_cursor: next } = await this.directory.search({ email }, MOST_LIKE);
-    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
-    const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
-    const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
-    if (user && others.length === 0 && next === undefined) return user.user_id;
-    const count = user || next !== undefined ? 'several users have' : 'no user has';
-    throw new OAuthError('invalid_request', `${count} this e-mail address`);
+  /** @param cursor `next_cursor` of the page before */
+  findRemoved(cursor?: string): Promise<RemovedUserList> {
+    return this.userStore.findRemoved(cursor);
   }
 
   /**
@@ -87,11 +68,11 @@ export class UsersService {
    */
   async suspend(userId: string, suspended: boolean, origin: Origin): Promise<boolean> {
     const found = await this.history.transactionOf(userId, async ({ manager }) => {
-      const provider = await holdForAudit(manager, userId);
+      const provider = await lockUser(manager, userId);
       const isRemoved = provider === undefined;
-      if (isRemoved && (suspended || !(await letInAgain(manager, userId)))) return 'nobody';
+      if (isRemoved && (suspended || !(await this.userStore.allowSignIns(manager, userId)))) return 'nobody';
       const event = suspended ? 'user_suspended' : 'user_restored';
-      if (isRemoved || (await setSuspended(manager, userId, suspended))) {
+      if (isRemoved || (await this.userStore.setSuspended(manager, userId, suspended))) {
         await this.audit.write(manager, [{ event, userId, provider, origin }]);
       }
       return isRemoved ? 'removed' : 'user';
@@ -128,7 +109,7 @@ export class UsersService {
     await this.presence.forget(userId);
     // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
     const isRemoved = await this.history.transactionOf(userId, async ({ manager }) => {
-      const provider = await holdForAudit(manager, userId, 'UPDATE');
+      const provider = await lockUser(manager, userId, 'removal');
       if (provider === undefined) return false;
       await removeDevices(manager, userId);
       const everySession = { userId, sessionId: null, deviceId: null };
@@ -138,8 +119,7 @@ export class UsersService {
         count = ended.length;
       }
       await removeChannel(manager, userId);
-      const [tokens] = await manager.query<{ until: Date }[]>(TOKENS_END);
-      await removeUser(manager, userId, tokens!.until);
+      await this.userStore.remove(manager, userId, await this.keys.lastTokenEnd(manager));
       await this.audit.forget(manager, userId, forgotten);
       const isSelf = origin.actor.type === 'user' && origin.actor.name === userId;
       const by = isSelf ? { ...origin, address: null, userAgent: null } : origin;
@@ -149,11 +129,15 @@ export class UsersService {
     if (!isRemoved) return this.notFound();
   }
 
+  private async exists(userId: string, deviceId?: string): Promise<boolean> {
+    if (!(await this.userStore.find(userId))) return false;
+    return deviceId === undefined || !!(await findDevice(this.dataSource.manager, userId, deviceId));
+  }
+
   private async endSession(userId: string, sessionId: string, origin: Origin): Promise<number> {
-    const values = [userId, sessionId];
-    const [session] = await this.sql.query<{ deviceId: string | null }>(DEVICE_OF_SESSION, values);
+    const session = await this.sessions.find({ userId, sessionId });
     if (!session) return this.notFound();
-    return this.signOuts.signOut('session', { userId, sessionId, ...session }, origin);
+    return this.signOuts.signOut('session', { userId, sessionId, deviceId: session.deviceId }, origin);
   }
 
   /** Confirmed first: a concurrent removal may not be on the standby yet (CONFIRM_READ). */

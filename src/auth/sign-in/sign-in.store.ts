@@ -8,7 +8,7 @@ import { Events, type SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import type { UserClaims } from '../../identity/claims.js';
-import { holdForAudit } from '../../user/user.store.js';
+import { lockUser } from '../../user/lock-user.js';
 import { searchKey } from '../../user/search-key.js';
 import { isProofUsed } from '../../token/sessions/session.sql.js';
 
@@ -125,7 +125,7 @@ export class SignInStore {
   /** Removes the device that has been signed out the longest. @returns whether there is one */
   private makeRoom({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
-      await holdForAudit(manager, userId);
+      await lockUser(manager, userId);
       const deviceId = await removeSignedOutLongest(manager, userId);
       if (deviceId === undefined) return false;
       const [event, reason] = ['device_removed', 'too many devices'] as const;

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Logger, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { DataSource } from 'typeorm';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { isRedirectUri } from '../../config/urls/urls.js';
 import { SignOutService } from '../../device/sign-out.service.js';
@@ -10,7 +9,7 @@ import { OptionalObject, OptionalText, RequiredText } from '../../http/parameter
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { Caller } from '../../token/guard/access.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { findAccount, type Account } from '../../user/user.store.js';
+import { UserStore } from '../../user/user.store.js';
 
 /** Answer of POST /sign-out, if the provider has a logout page. */
 export class SignedOut {
@@ -51,7 +50,7 @@ export class SignOutController {
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
     private readonly idTokens: IdTokens,
-    private readonly dataSource: DataSource,
+    private readonly users: UserStore,
   ) {}
 
   /**
@@ -76,7 +75,7 @@ export class SignOutController {
       throw new OAuthError('invalid_request', 'provider_logout would end the session that is to stay');
     }
     // Read before the sign-out, so that nothing has ended if the database is away.
-    const account = logout && (await findAccount(this.dataSource.manager, caller.userId));
+    const account = logout && (await this.users.find(caller.userId));
     const idToken = logout ? await this.idTokens.find(caller) : null;
     const current = caller.deviceId === null ? 'session' : 'device';
     await this.signOuts.signOut(scope === 'current' ? current : scope, caller, origin);
@@ -93,7 +92,7 @@ export class SignOutController {
    * @returns undefined if the provider has no such page, is disabled or is away
    */
   private async logoutUrl(
-    { provider, providerUserId }: Account,
+    { provider, providerUserId }: { readonly provider: string; readonly providerUserId: string },
     redirectUri: string,
     idToken: string | null,
   ): Promise<URL | undefined> {

@@ -1,8 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Week of the first sign-in: an expression that does not depend on the time zone of the session. */
-const WEEK = `(date_trunc('week', created_at AT TIME ZONE 'UTC')::date)`;
-
 /**
  * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by that column.
  *
@@ -10,9 +7,8 @@ const WEEK = `(date_trunc('week', created_at AT TIME ZONE 'UTC')::date)`;
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in session.sql.ts).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
- * - Users are searched week by week (search.sql.ts): the indexes for it begin with the week. Keys of names and e-mail addresses
- *   (identity/user-id.ts) are compared byte by byte: hence the collation.
- * - `users_roles` has no list of pending entries, which a search would read for each week.
+ * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail addresses (search-key.ts) are
+ *   compared byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {
@@ -38,13 +34,12 @@ export class Init1700000000000 implements MigrationInterface {
         last_seen_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
-      CREATE INDEX users_username_key ON users (${WEEK}, username_key) WHERE username_key IS NOT NULL;
-      CREATE INDEX users_email_key ON users (${WEEK}, email_key) WHERE email_key IS NOT NULL;
-      CREATE INDEX users_provider ON users (${WEEK}, provider);
-      CREATE INDEX users_suspended_at ON users (${WEEK}) WHERE suspended_at IS NOT NULL;
-      CREATE INDEX users_roles ON users USING gin (
-        (jsonb_set('{}', ARRAY[(${WEEK} - date '1970-01-01')::text], claims -> 'roles')) jsonb_path_ops)
-        WITH (fastupdate = off) WHERE claims ? 'roles';
+      CREATE INDEX users_username_key ON users (username_key, user_id) WHERE username_key IS NOT NULL;
+      CREATE INDEX users_email_key ON users (email_key, user_id) WHERE email_key IS NOT NULL;
+      CREATE INDEX users_provider ON users (provider, created_at, user_id);
+      CREATE INDEX users_suspended_at ON users (created_at, user_id) WHERE suspended_at IS NOT NULL;
+      CREATE INDEX users_roles ON users USING gin ((claims -> 'roles') jsonb_path_ops)
+        WHERE claims -> 'roles' IS NOT NULL;
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
       CREATE INDEX users_removed_at ON users (removed_at, user_id) WHERE removed_at IS NOT NULL;
       CREATE INDEX users_claims_changed_at ON users (claims_changed_at, user_id) WHERE claims_changed_at IS NOT NULL;
