@@ -39,6 +39,9 @@ const COLUMN = { name: 'usernameKey', email: 'emailKey' } as const;
 /** Above every character that a key may have. */
 const LAST = '\u{10ffff}';
 
+/** Newest users among which a role is looked for before its index is read. */
+const MOST_RECENT = 2000;
+
 const CANCELED = '57014'; // by the statement timeout
 
 /**
@@ -86,7 +89,7 @@ export class UserSearch {
     }
     if (prefix === undefined) {
       const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['created']);
-      return findNewest(this.select(filter), most, after);
+      return this.findNewest(filter, most, after);
     }
     const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['name', 'email']);
     return this.findByPrefix(filter, prefix, most, after);
@@ -108,6 +111,26 @@ export class UserSearch {
     );
     const place = after?.by === 'email' ? after : undefined;
     return [...names, ...(await findByKey(byEmail, 'email', most - names.length, place))];
+  }
+
+  /**
+   * The index of roles has no order: PostgreSQL reads and sorts all users of a role, unless the newest users fill the page. So few
+   * users of any role cost little, and a role of many costs much only if the newest users lack it.
+   */
+  private async findNewest(filter: UserFilter, most: number, after?: SearchPlace): Promise<Found[]> {
+    const select = (): Query => {
+      const query = this.select(filter).addSelect(placeOf('user.createdAt'), 'place');
+      return after ? query.andWhere(before('user'), after) : query;
+    };
+    if (filter.role === undefined) return readNewest(select(), 'user.createdAt', most);
+    const recent = select().andWhere((query) => {
+      const newest = query.subQuery().select('newest.userId').from(User, 'newest');
+      if (after) newest.where(before('newest'));
+      newest.orderBy('newest.createdAt', 'DESC').addOrderBy('newest.userId', 'DESC').limit(MOST_RECENT);
+      return `user.userId IN ${newest.getQuery()}`;
+    });
+    const found = await readNewest(recent, 'place', most);
+    return found.length === most ? found : readNewest(select(), 'place', most);
   }
 
   private select({ userId, role, suspended, provider }: UserFilter): Query {
@@ -143,14 +166,15 @@ async function findByKey(
   return users.map((user) => ({ user, by, key: user[key]!, id: user.userId }));
 }
 
-async function findNewest(query: Query, most: number, after?: SearchPlace): Promise<Found[]> {
-  if (after) query.andWhere(`(user.createdAt, user.userId) < (${timeAt(':key')}, :id)`, after);
-  // The exact time as well: a Date has no microseconds.
-  const { entities, raw } = await query
-    .addSelect(placeOf('user.createdAt'), 'place')
-    .orderBy('user.createdAt', 'DESC')
-    .addOrderBy('user.userId', 'DESC')
-    .limit(most)
-    .getRawAndEntities<{ place: string }>();
+/** Condition: a user is behind the place `key`, `id` in the list of the newest. */
+function before(user: string): string {
+  return `(${user}.createdAt, ${user}.userId) < (${timeAt(':key')}, :id)`;
+}
+
+/** @param time by which the list is sorted: `place` is an expression that no index has */
+async function readNewest(query: Query, time: 'user.createdAt' | 'place', most: number): Promise<Found[]> {
+  query.orderBy(time, 'DESC').addOrderBy('user.userId', 'DESC').limit(most);
+  // `place` is exact: a Date has no microseconds.
+  const { entities, raw } = await query.getRawAndEntities<{ place: string }>();
   return entities.map((user, i) => ({ user, by: 'created', key: raw[i]!.place, id: user.userId }));
 }
