@@ -19,7 +19,7 @@ import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RedisModule } from './redis/redis.module.js';
-import { RemovalModule } from './removal/removal.js';
+import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';

@@ -18,6 +18,7 @@ interface Placement {
   readonly beside?: string;
 }
 
+// Raw SQL: functions and catalogs of PostgreSQL and Citus have no entity.
 const CITUS = `SELECT FROM pg_extension WHERE extname = 'citus'`;
 
 const OTHERS = `
@@ -111,8 +112,8 @@ async function place(manager: EntityManager, { table, by, beside }: Placement): 
   await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
   const [found] = await manager.query<{ yes: boolean }[]>(IS_DISTRIBUTED, [table]);
   if (found!.yes) return false;
-  if (by === undefined) await manager.query(CREATE_REFERENCE, [table]);
-  else await manager.query(CREATE_DISTRIBUTED, [table, by, beside ?? 'none']);
+  const values = by === undefined ? [table] : [table, by, beside ?? 'none'];
+  await manager.query(by === undefined ? CREATE_REFERENCE : CREATE_DISTRIBUTED, values);
   return true;
 }
 

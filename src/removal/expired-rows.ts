@@ -46,7 +46,7 @@ export class RowBatches extends ExpiredRows {
   }
 
   async removeBatch(table: ExpiringTable, size: number, from: string): Promise<Batch> {
-    const [batch] = await this.sql.query<Batch & { seen: number }>(removalOf(table, size), [from]);
+    const [batch] = await this.sql.query<Batch & { seen: number }>(buildRemoval(table, size), [from]);
     return { removed: batch!.removed, next: batch!.seen < size ? null : batch!.next };
   }
 }
@@ -68,15 +68,15 @@ export function expiringTables(
   return tables.toSorted((a, b) => Number(b.first ?? false) - Number(a.first ?? false));
 }
 
-/** Statement of one batch, by the expiry at which it begins. After a removal the next batch begins at its last one, which others may have. */
-export function removalOf(expiring: ExpiringTable, rows = BATCH): Statement {
+/** Builds the statement of one batch, by the expiry at which it begins. Raw: it finds, locks and deletes at once. After a removal the next batch begins at its last one, which others may have. */
+export function buildRemoval(expiring: ExpiringTable, rows = BATCH): Statement {
   const { table, unless } = expiring;
   return {
     name: `remove-expired-${table}-${rows}`,
     text: `
-    WITH turn AS MATERIALIZED (
+    WITH lock AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${REMOVAL_LOCK}, hashtext('${table}')) AS is_ours
-    ), ${unless === undefined ? removeAll(expiring, rows) : removeSome(expiring, unless, rows)}
+    ), ${unless === undefined ? deleteAll(expiring, rows) : deleteSome(expiring, unless, rows)}
     SELECT count(*)::int AS seen, counted.removed,
       (max(expires_at) + CASE counted.removed WHEN 0 THEN interval '1 microsecond' ELSE '0' END)::text AS next
     FROM (SELECT count(*)::int AS removed FROM removed) AS counted LEFT JOIN seen ON true
@@ -85,10 +85,10 @@ export function removalOf(expiring: ExpiringTable, rows = BATCH): Statement {
 }
 
 /** A row that is locked here stays in its place, so its `ctid` finds it at less than half the cost of the primary key. */
-function removeAll(expiring: ExpiringTable, rows: number): string {
+function deleteAll(expiring: ExpiringTable, rows: number): string {
   const { table, column = 'expires_at' } = expiring;
   return `seen AS MATERIALIZED (
-      ${look(expiring, `ctid AS place, ${column} AS expires_at`, rows)} FOR UPDATE SKIP LOCKED
+      ${selectOldest(expiring, `ctid AS place, ${column} AS expires_at`, rows)} FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT place FROM seen)) RETURNING 1
     )`;
@@ -98,26 +98,26 @@ function removeAll(expiring: ExpiringTable, rows: number): string {
  * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is repeated under the lock, since
  * a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
-function removeSome(expiring: ExpiringTable, { isDue, selectRetained }: Retention, rows: number): string {
+function deleteSome(expiring: ExpiringTable, { isDue, selectRetained }: Retention, rows: number): string {
   const { table, key } = expiring;
   return `seen AS MATERIALIZED (
-      ${look(expiring, '*', rows)}
+      ${selectOldest(expiring, '*', rows)}
     ), due AS MATERIALIZED (
       SELECT ${key} FROM seen AS ${table} WHERE ${isDue}
     ), needless AS MATERIALIZED (
       SELECT ${key} FROM due EXCEPT (${selectRetained('due')})
-    ), held AS MATERIALIZED (
+    ), locked AS MATERIALIZED (
       SELECT ${key} FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM needless) AND ${isDue}
       FOR UPDATE SKIP LOCKED
     ), removed AS (
-      DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM held) RETURNING 1
+      DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM locked) RETURNING 1
     )`;
 }
 
-function look(expiring: ExpiringTable, columns: string, rows: number): string {
+function selectOldest(expiring: ExpiringTable, columns: string, rows: number): string {
   const { table, column = 'expires_at', until = 'now()' } = expiring;
   return `
       SELECT ${columns} FROM ${table}
-      WHERE (SELECT is_ours FROM turn) AND ${column} >= $1::timestamptz AND ${column} < ${until}
+      WHERE (SELECT is_ours FROM lock) AND ${column} >= $1::timestamptz AND ${column} < ${until}
       ORDER BY ${column} LIMIT ${rows}`;
 }

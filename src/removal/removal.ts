@@ -3,7 +3,6 @@ import {
   Inject,
   Injectable,
   Logger,
-  Module,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
@@ -12,9 +11,7 @@ import { errorCode } from '../errors/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Sql } from '../database/sql.js';
-import { ExpiredRows, expiringTables, RowBatches, type ExpiringTable } from './expired-rows.js';
-import { TimeSlices } from './expired-slices.js';
+import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
 const EVERY_MS = 30_000; // expired rows are removed within a minute
 
@@ -98,7 +95,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
           throw error;
         }
         if (size === 1) {
-          from = await this.behindOldest(table, from!);
+          from = await this.findBehindOldest(table, from!);
           const msg = 'skips an expired row that cannot be removed';
           this.logger.warn({ err: error, table: table.table, msg });
         }
@@ -109,10 +106,11 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return total;
   }
 
-  private async behindOldest(
+  private async findBehindOldest(
     { table, column = 'expires_at', until = 'now()' }: ExpiringTable,
     from: string,
   ): Promise<string | null> {
+    // Raw: the table is any one with an expiry.
     const [oldest] = await this.dataSource.query<{ behind: string | null }[]>(
       `SELECT (min(${column}) + interval '1 microsecond')::text AS behind
        FROM ${table} WHERE ${column} >= $1::timestamptz AND ${column} < ${until}`,
@@ -138,13 +136,3 @@ function mayDoWithFewer(error: unknown): boolean {
   if (code === '57014') return true; // query_canceled
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !isDatabaseAway(error);
 }
-
-const expiredRows = {
-  provide: ExpiredRows,
-  inject: [Sql, DataSource],
-  useFactory: (sql: Sql, dataSource: DataSource): ExpiredRows =>
-    sql.distributed ? new TimeSlices(dataSource) : new RowBatches(sql),
-};
-
-@Module({ providers: [expiredRows, Removal] })
-export class RemovalModule {}

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
@@ -18,48 +19,37 @@ import {
 import {
   areSameClaims,
   effectiveClaims,
-  toJson,
   NO_CLAIMS,
   type Claims,
   type UserClaims,
 } from '../identity/claims.js';
+import { User } from './user.entity.js';
 
 const logger = new Logger('ProviderClaims');
 
 /** Source of claims. */
 type Source = 'provider' | 'application';
 
-/** Users whose claims an instance keeps: at the limits of claims, which few users reach, some 100 MB. */
-const MOST_KEPT = 10_000;
+/** Users whose claims an instance caches: at the limits of claims, which few users reach, some 100 MB. */
+const MOST_CACHED = 10_000;
 
-const COLUMNS = `claims_version::float8 AS version, coalesce(provider_claims, '{}') AS provider,
-      coalesce(application_claims, '{}') AS application, coalesce(claims, '{}') AS effective`;
-
+// Raw: prepared and batched, on the path of sign-ins and refreshes.
 const FIND = {
   name: 'claims',
-  text: `SELECT user_id AS "userId", ${COLUMNS} FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
+  text: `
+    SELECT user_id AS "userId", claims_version::float8 AS version, coalesce(provider_claims, '{}') AS provider,
+      coalesce(application_claims, '{}') AS application, coalesce(claims, '{}') AS effective
+    FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
 };
 
-const LOCK = `
-  SELECT ${COLUMNS}, provider AS name, suspended_at IS NOT NULL AS suspended FROM users
-  WHERE user_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`;
-// Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
+// Raw: of no table. Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
-// With a new version, too: another instance must not take its old claims of a source for the current ones.
-const KEEP = `
-  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4 WHERE user_id = $1`;
-const CHANGE = `
-  UPDATE users SET provider_claims = $2, application_claims = $3, claims_version = $4, claims = $5, claims_changed_at = $6
-  WHERE user_id = $1`;
 
-/** Row of a locked user; `name` is the provider's. */
-type Held = UserClaims & { readonly name: string; readonly suspended: boolean };
-
-/** Claims of users. The statement that stores a token compares their version, so kept claims may be old. */
+/** Claims of users. The statement that stores a token compares their version, so cached claims may be old. */
 @Injectable()
 export class ClaimsStore {
   /** Claims of users that have any, by user; the least recently used first. */
-  private readonly kept = new Map<string, UserClaims>();
+  private readonly cache = new Map<string, UserClaims>();
   /** Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections: the others are for requests. */
   private readonly queue: Readonly<Record<Source, OneAtATime>>;
   private readonly read: (userId: string) => Promise<UserClaims | undefined>;
@@ -79,18 +69,18 @@ export class ClaimsStore {
 
   /** Returns the claims that a token is signed with; NO_CLAIMS for a user whom this instance does not know. */
   known(userId: string): UserClaims {
-    const claims = this.kept.get(userId);
-    return claims ? this.keep(userId, claims) : NO_CLAIMS;
+    const claims = this.cache.get(userId);
+    return claims ? this.remember(userId, claims) : NO_CLAIMS;
   }
 
-  /** Reads the current claims, and keeps them; undefined without such a user. Concurrent calls are batched. */
+  /** Reads and caches the current claims; undefined without such a user. Concurrent calls are batched. */
   async find(userId: string): Promise<UserClaims | undefined> {
     const claims = await this.read(userId);
-    if (!claims) this.kept.delete(userId);
-    return claims && this.keep(userId, claims);
+    if (!claims) this.cache.delete(userId);
+    return claims && this.remember(userId, claims);
   }
 
-  /** Returns the current claims: the kept ones, if they have the version that was read. */
+  /** Returns the current claims: the cached ones, if they have the version that was read. */
   async current(userId: string, version?: number): Promise<UserClaims> {
     const known = this.known(userId);
     return known.version === version ? known : ((await this.find(userId)) ?? NO_CLAIMS);
@@ -132,7 +122,7 @@ export class ClaimsStore {
     const after = await this.queue[source].run(userId, () =>
       this.history.transaction((transaction) => this.replaceIn(transaction, userId, source, claims, origin)),
     );
-    return after && this.keep(userId, after);
+    return after && this.remember(userId, after);
   }
 
   private async readEach(userIds: string[]): Promise<(UserClaims | undefined)[]> {
@@ -141,11 +131,11 @@ export class ClaimsStore {
     return userIds.map((userId) => byUser.get(userId));
   }
 
-  /** Keeps claims as the most recently used; users that never had any need no entry. */
-  private keep(userId: string, claims: UserClaims): UserClaims {
-    this.kept.delete(userId);
-    if (claims.version > 0) this.kept.set(userId, claims);
-    if (this.kept.size > MOST_KEPT) this.kept.delete(this.kept.keys().next().value!);
+  /** Caches claims as the most recently used; users that never had any need no entry. */
+  private remember(userId: string, claims: UserClaims): UserClaims {
+    this.cache.delete(userId);
+    if (claims.version > 0) this.cache.set(userId, claims);
+    if (this.cache.size > MOST_CACHED) this.cache.delete(this.cache.keys().next().value!);
     return claims;
   }
 
@@ -156,35 +146,58 @@ export class ClaimsStore {
     sent: Claims,
     origin: Origin,
   ): Promise<UserClaims | undefined> {
-    const [held] = await manager.query<Held[]>(LOCK, [userId]);
-    if (!held) {
-      await manager.query(CONFIRM_READ.text);
-      return undefined;
-    }
-    const { name, suspended, ...before } = held;
+    const user = await manager.findOne(User, {
+      where: { userId, removedAt: IsNull() },
+      lock: { mode: 'for_no_key_update' },
+    });
+    const before = user ? toClaims(user) : NO_CLAIMS;
     const claims = source === 'provider' ? fitClaims(sent, before.application).claims : sent;
-    if ((source === 'provider' && suspended) || areSameClaims(before[source], claims)) {
+    const stays = source === 'provider' && user?.suspendedAt;
+    if (!user || stays || areSameClaims(before[source], claims)) {
       await manager.query(CONFIRM_READ.text);
-      return before;
+      return user ? before : undefined;
     }
     const [time] = await manager.query<{ at: Date }[]>(TIME);
     const { at } = time!;
+    // A new version in any case: another instance must not take its old claims of a source for the current ones.
     const version = Math.max(before.version + 1, at.getTime());
-    const replaced = { ...before, [source]: claims, version };
-    const effective = effectiveClaims(replaced.provider, replaced.application);
+    const changed = { ...before, [source]: claims, version };
+    const effective = effectiveClaims(changed.provider, changed.application);
     // Under the lock of the user, so that a concurrent sign-in does not exceed them either.
     if (!areWithinLimits(effective)) throw beyondLimits();
-    const values = [userId, toJson(replaced.provider), toJson(replaced.application), version];
     if (areSameClaims(effective, before.effective)) {
-      await manager.query(KEEP, values);
-      return replaced;
+      await manager.update(User, { userId }, toColumns(changed));
+      return changed;
     }
-    await manager.query(CHANGE, [...values, toJson(effective), at]);
+    const after = { ...changed, effective };
+    await manager.update(User, { userId }, { ...toColumns(after), claimsChangedAt: at });
     await append(userId, 'claims.changed', [{ claims: effective }]);
+    const name = user.provider;
     const from = source === 'application' ? origin : { ...origin, actor: { type: source, name } };
     await this.audit.write(manager, [{ event: 'claims_changed', userId, provider: name, origin: from }]);
-    return { ...replaced, effective };
+    return after;
   }
+}
+
+function toClaims({ claimsVersion, providerClaims, applicationClaims, claims }: User): UserClaims {
+  return {
+    version: Number(claimsVersion),
+    provider: providerClaims ?? {},
+    application: applicationClaims ?? {},
+    effective: claims ?? {},
+  };
+}
+
+function toColumns({ version, provider, application, effective }: UserClaims) {
+  // The type of TypeORM takes unknown values for functions that return SQL.
+  const column = (claims: Claims) =>
+    Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
+  return {
+    claimsVersion: String(version),
+    providerClaims: column(provider),
+    applicationClaims: column(application),
+    claims: column(effective),
+  };
 }
 
 /** Whether a user has the claims that the provider sent, as far as they fit. */

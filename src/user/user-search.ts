@@ -45,7 +45,7 @@ const MOST_RECENT = 2000;
 const CANCELED = '57014'; // by the statement timeout
 
 /**
- * Searches users (docs/endpoints.md#users): `prefix` and `email` in the order of the key that is searched, all else newest first.
+ * Searches users (docs/endpoints.md#for-your-backend): `prefix` and `email` in the order of the key that is searched, all else newest first.
  * Each page continues after the last row of the page before, in the order of one index.
  */
 @Injectable()

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { BATCH, ExpiredRows, expiringTables, removalOf } from '../../src/removal/expired-rows.js';
+import { BATCH, ExpiredRows, expiringTables, buildRemoval } from '../../src/removal/expired-rows.js';
 import { Removal } from '../../src/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -94,7 +94,7 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
   /** How many access tokens the statement of a batch reads. */
   async function tokensRead(): Promise<number> {
     const tables = expiringTables(service.app.get(DataSource), { auditRetentionDays: 90 });
-    const { text } = removalOf(tables.find(({ table }) => table === 'refresh_tokens')!);
+    const { text } = buildRemoval(tables.find(({ table }) => table === 'refresh_tokens')!);
     const [{ 'QUERY PLAN': plan }] = (await sql(
       `EXPLAIN (ANALYZE, FORMAT JSON) ${text.replace('$1', `'-infinity'`)}`,
     )) as [{ 'QUERY PLAN': { Plan: PlanNode }[] }];

@@ -13,6 +13,7 @@ import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
+import { ENTITIES } from '../../src/entities.js';
 import { Events } from '../../src/events.js';
 import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
@@ -33,7 +34,8 @@ describe('the rows of a logout by the provider', () => {
   let events: Events;
   beforeAll(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
+    const options = unhurriedOptions(dataSourceOptions(database.url, 4));
+    dataSource = await new DataSource({ ...options, entities: ENTITIES }).initialize();
   });
   beforeEach(async () => {
     events = new Events();

@@ -133,8 +133,6 @@ describe('who may import whom', () => {
 
 /** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
 const SPANNING = [
-  'administration/users/user-directory.ts',
-  'administration/users/users.service.ts',
   'audit/audit.store.ts',
   'auth/sign-in/batched-sign-ins.ts',
   'auth/sign-in/sign-in.store.ts',

@@ -4,8 +4,8 @@ import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { Events } from '../../src/events.js';
-import { BATCH, expiringTables, removalOf, REMOVAL_LOCK } from '../../src/removal/expired-rows.js';
-import { TimeSlices } from '../../src/removal/expired-slices.js';
+import { BATCH, expiringTables, buildRemoval, REMOVAL_LOCK } from '../../src/removal/expired-rows.js';
+import { TimeSlices } from '../../src/removal/expired-rows.citus.js';
 import { Removal } from '../../src/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -137,7 +137,7 @@ describe('expired rows', () => {
     await connected(async (client) => {
       await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
       for (const table of expiringTables(service.app.get(DataSource), KEPT)) {
-        const { text } = removalOf(table);
+        const { text } = buildRemoval(table);
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(
           `EXPLAIN ${text.replace('$1', `'-infinity'`)}`,
         );

@@ -3,15 +3,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../../database/sql.js';
 import type { Logout } from './logout-claims.js';
+import { LogoutToken } from './logout-token.entity.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 
 /** Seconds for which the names of a logout are stored: longer than a sign-in takes after the provider was asked. */
 const REMEMBERED_S = 120;
-
-const REMEMBER = `
-  INSERT INTO logout_tokens AS l (token_hash, expires_at) VALUES ($1, now() + interval '${REMEMBERED_S} s')
-  ON CONFLICT (token_hash) DO UPDATE SET expires_at = excluded.expires_at`;
 
 // Raw SQL: batched on the hot path of a sign-in.
 const LOGOUTS = {
@@ -21,7 +18,7 @@ const LOGOUTS = {
     FROM logout_tokens WHERE token_hash = ANY ($1::bytea[])`,
 };
 
-interface Asked {
+interface Lookup {
   readonly hashes: readonly Buffer[];
   /** Seconds since the epoch. */
   readonly at: number;
@@ -30,17 +27,18 @@ interface Asked {
 /** Recent logouts by providers, for sign-ins in progress: their session did not exist yet when the logout ended sessions. */
 @Injectable()
 export class LoggedOut {
-  private readonly isSince: (asked: Asked) => Promise<boolean>;
+  private readonly isLoggedOut: (lookup: Lookup) => Promise<boolean>;
 
   constructor(private readonly sql: Sql) {
-    this.isSince = sql.batched('logged-out-since', (asked: Asked[]) => this.areSince(asked));
+    this.isLoggedOut = sql.batched('logged-out-since', (lookups: Lookup[]) => this.areLoggedOut(lookups));
   }
 
   /** Stores the names of a logout. @param manager of the transaction that ends the existing sessions */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
     // Sorted, so that two logouts cannot deadlock.
     for (const name of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
-      await manager.query(REMEMBER, [name]);
+      const expiresAt = (): string => `now() + interval '${REMEMBERED_S} s'`;
+      await manager.upsert(LogoutToken, { tokenHash: name, expiresAt }, ['tokenHash']);
     }
   }
 
@@ -51,13 +49,13 @@ export class LoggedOut {
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
     if (hashes.length === 0) return false; // a provider without logout tokens
-    return this.isSince({ hashes, at: asked / 1000 });
+    return this.isLoggedOut({ hashes, at: asked / 1000 });
   }
 
-  private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
-    const all = asked.flatMap(({ hashes }) => hashes);
+  private async areLoggedOut(lookups: readonly Lookup[]): Promise<boolean[]> {
+    const all = lookups.flatMap(({ hashes }) => hashes);
     const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [all]);
-    return asked.map(({ hashes, at }) =>
+    return lookups.map(({ hashes, at }) =>
       rows.some((row) => row.at >= at && hashes.some((one) => one.equals(row.hash))),
     );
   }
@@ -95,18 +93,25 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
 
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
-// Of two transactions with one token, the second waits for the first.
-const REMEMBER_TOKEN = `
-  INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
-  ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
-
-/** Stores a logout token as used until it expires, in the transaction of the sign-out. @returns false if it was used before */
+/**
+ * Stores a logout token as used until it expires, in the transaction of the sign-out. Of two transactions with one token, the second
+ * waits for the first.
+ * @returns false if it was used before
+ */
 export async function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {
-  const rows = await manager.query<unknown[]>(REMEMBER_TOKEN, [hashOfName(provider, jti), until + LONGER_S]);
-  return rows.length > 0;
+  const expiresAt = new Date((until + LONGER_S) * 1000);
+  const inserted = await manager
+    .createQueryBuilder()
+    .insert()
+    .into(LogoutToken)
+    .values({ tokenHash: hashOfName(provider, jti), expiresAt })
+    .orIgnore()
+    .returning(['tokenHash'])
+    .execute();
+  return (inserted.raw as unknown[]).length > 0;
 }
 
 /** Deletes a used logout token, for a transaction that does not end all sessions. */
 export async function forgetLogout(manager: EntityManager, provider: string, { jti }: Pick<Logout, 'jti'>) {
-  await manager.query('DELETE FROM logout_tokens WHERE token_hash = $1', [hashOfName(provider, jti)]);
+  await manager.delete(LogoutToken, { tokenHash: hashOfName(provider, jti) });
 }
