@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { DataSource } from 'typeorm';
-import { findDevices } from '../../device/device.store.js';
+import { DeviceService } from '../../device/device.service.js';
 import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
@@ -40,6 +40,7 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly devices: DeviceService,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -80,7 +81,7 @@ export class UsersController {
   async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
     const user = await this.directory.find(userId);
     const { manager } = this.dataSource;
-    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
+    const parts = [this.devices.list(userId), findSessions(manager, user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
     return Object.assign(user, { devices, sessions });
   }
@@ -99,7 +100,7 @@ export class UsersController {
     @Query() { cursor }: CursorDto,
   ): Promise<DeviceList> {
     await this.directory.find(userId);
-    return findDevices(this.dataSource.manager, userId, cursor);
+    return this.devices.list(userId, cursor);
   }
 
   /**

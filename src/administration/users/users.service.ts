@@ -6,12 +6,12 @@ import { ChannelHistory } from '../../channel/channel.history.js';
 import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { Sql } from '../../database/sql.js';
-import { removeDevices } from '../../device/device.store.js';
-import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
+import { DeviceStore } from '../../device/device.store.js';
+import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { validClaims } from '../../provider/identity/kept-claims.js';
 import { LONGEST_TOKEN_TTL } from '../../token/keys/key-life.js';
-import { DEVICE_OF_SESSION, endSessions, SLICE } from '../../token/sessions/session.store.js';
+import { DEVICE_OF_SESSION } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../user/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { holdForAudit, letInAgain, removeUser, setSuspended } from '../../user/user.store.js';
@@ -44,6 +44,7 @@ interface Part {
 export class UsersService {
   constructor(
     private readonly signOuts: SignOutService,
+    private readonly devices: DeviceStore,
     private readonly history: ChannelHistory,
     private readonly presence: PresenceStore,
     private readonly codes: AuthorizationCodes,
@@ -130,13 +131,8 @@ export class UsersService {
     const isRemoved = await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await holdForAudit(manager, userId, 'UPDATE');
       if (provider === undefined) return false;
-      await removeDevices(manager, userId);
-      const everySession = { userId, sessionId: null, deviceId: null };
-      for (let count = SLICE; count === SLICE;) {
-        const ended = await endSessions(manager, 'all', everySession); // begun since the sign-out
-        await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
-        count = ended.length;
-      }
+      await this.devices.removeAll(manager, userId);
+      await this.signOuts.endForRemoval(manager, userId, provider, origin); // begun since the sign-out
       await removeChannel(manager, userId);
       const [tokens] = await manager.query<{ until: Date }[]>(TOKENS_END);
       await removeUser(manager, userId, tokens!.until);
