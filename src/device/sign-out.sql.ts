@@ -1,80 +1,53 @@
-/**
- * Statements of a sign-out, over users, devices and sessions (docs/security.md#database). Each names the user, so that Citus sends
- * it to one node.
- */
-
 /** Sessions that one statement ends, well within its timeout. */
 export const SLICE = 1000;
 
-// `expires_at > '-infinity'` is always true: with it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed
-// out. Without it, the statement finds one session by its key. Each condition on a device is a range of that index.
+// The statements of a sign-out, over users, devices and sessions. Each names the user, so that Citus sends it to one node.
+// `expires_at > '-infinity'` is always true. With it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not
+// signed out; without it, PostgreSQL finds one session by its key.
 
 /**
  * Whether a sign-out would end a session; without a lock. Parameters: user, scope, session, device. Each branch is a range of
- * the index.
+ * an index, however many sessions the user has.
  */
 export const HAS_OPEN_SESSION = {
   name: 'sign-out-has-open',
   text: `
+    WITH open AS NOT MATERIALIZED (
+      SELECT session_id, device_id FROM refresh_tokens
+      WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity'
+    )
     SELECT CASE $2::text
       WHEN 'session' THEN EXISTS (
         SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $3::uuid AND signed_out_at IS NULL)
-      WHEN 'device' THEN EXISTS (
-        SELECT FROM refresh_tokens
-        WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND device_id = $4::uuid)
-      WHEN 'others' THEN CASE WHEN $4::uuid IS NULL
-        THEN EXISTS (
-          SELECT FROM refresh_tokens
-          WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND session_id <> $3::uuid)
-        ELSE EXISTS (
-          SELECT FROM refresh_tokens
-          WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND device_id < $4::uuid)
-        OR EXISTS (
-          SELECT FROM refresh_tokens
-          WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND device_id > $4::uuid)
-        OR EXISTS (
-          SELECT FROM refresh_tokens
-          WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND device_id IS NULL)
-        END
-      ELSE EXISTS (
-        SELECT FROM refresh_tokens WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity')
-      END AS "hasOpen"`,
+      WHEN 'device' THEN EXISTS (SELECT FROM open WHERE device_id = $4::uuid)
+      WHEN 'others' THEN CASE
+        WHEN $4::uuid IS NULL THEN EXISTS (SELECT FROM open WHERE session_id <> $3::uuid)
+        ELSE EXISTS (SELECT FROM open WHERE device_id < $4::uuid)
+          OR EXISTS (SELECT FROM open WHERE device_id > $4::uuid)
+          OR EXISTS (SELECT FROM open WHERE device_id IS NULL) END
+      ELSE EXISTS (SELECT FROM open) END AS "hasOpen"`,
 };
 
-/** HAS_OPEN_SESSION for several sign-outs; the parameters are its columns. */
+/** HAS_OPEN_SESSION for several sign-outs; each parameter is an array. */
 export const HAVE_OPEN_SESSIONS = {
   name: 'sign-outs-have-open',
   text: `
+    WITH open AS NOT MATERIALIZED (
+      SELECT user_id, session_id, device_id FROM refresh_tokens
+      WHERE signed_out_at IS NULL AND expires_at > '-infinity'
+    )
     SELECT CASE n.scope
       WHEN 'session' THEN EXISTS (
         SELECT FROM refresh_tokens r
-        WHERE r.user_id = n.user_id AND r.session_id = n.session_id AND signed_out_at IS NULL)
-      WHEN 'device' THEN EXISTS (
-        SELECT FROM refresh_tokens r
-        WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity'
-          AND r.device_id = n.device_id)
-      WHEN 'others' THEN CASE WHEN n.device_id IS NULL
-        THEN EXISTS (
-          SELECT FROM refresh_tokens r
-          WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity'
-            AND r.session_id <> n.session_id)
-        ELSE EXISTS (
-          SELECT FROM refresh_tokens r
-          WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity'
-            AND r.device_id < n.device_id)
-        OR EXISTS (
-          SELECT FROM refresh_tokens r
-          WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity'
-            AND r.device_id > n.device_id)
-        OR EXISTS (
-          SELECT FROM refresh_tokens r
-          WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity'
-            AND r.device_id IS NULL)
-        END
-      ELSE EXISTS (
-        SELECT FROM refresh_tokens r
-        WHERE r.user_id = n.user_id AND signed_out_at IS NULL AND expires_at > '-infinity')
-      END AS "hasOpen"
+        WHERE r.user_id = n.user_id AND r.session_id = n.session_id AND r.signed_out_at IS NULL)
+      WHEN 'device' THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id = n.device_id)
+      WHEN 'others' THEN CASE
+        WHEN n.device_id IS NULL
+        THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.session_id <> n.session_id)
+        ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id < n.device_id)
+          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id > n.device_id)
+          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id IS NULL) END
+      ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id) END AS "hasOpen"
     FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[])
       WITH ORDINALITY AS n (user_id, scope, session_id, device_id, place)
     ORDER BY place`,
