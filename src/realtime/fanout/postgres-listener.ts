@@ -63,7 +63,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await outsideTrace(() => client.query(NOTIFY, [CHANNEL, payload])); // it serves many requests
+      await outsideTrace(() => notify(client, CHANNEL, payload)); // it serves many requests
     } catch (error) {
       client.emit('error', error);
       throw error;
@@ -76,8 +76,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
       const client = this.create();
       try {
         await client.connect();
-        await selfTest(client, this.create());
-        await client.query(`LISTEN ${CHANNEL}`);
+        await listen(client, this.create());
         attempt = 0;
         attempted();
         await this.serve(client);
@@ -132,15 +131,22 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   }
 }
 
-/** Sends a message between the connections. Behind a pooler in transaction mode LISTEN is accepted, but messages never arrive. */
-async function selfTest(listener: Client, sender: Client): Promise<void> {
+function notify(client: Client, channel: string, payload: string): Promise<unknown> {
+  return client.query(NOTIFY, [channel, payload]);
+}
+
+/**
+ * Sends a message between the connections, and then listens. Behind a pooler in transaction mode LISTEN is accepted, but messages
+ * never arrive.
+ */
+async function listen(listener: Client, sender: Client): Promise<void> {
   const channel = `latchkey_test_${randomBytes(8).toString('hex')}`;
   const signal = AbortSignal.timeout(SELF_TEST_MS);
   try {
     await listener.query(`LISTEN ${channel}`);
     await sender.connect();
-    await Promise.all([once(listener, 'notification', { signal }), sender.query(NOTIFY, [channel, ''])]);
-    await listener.query(`UNLISTEN ${channel}`);
+    await Promise.all([once(listener, 'notification', { signal }), notify(sender, channel, '')]);
+    await listener.query(`UNLISTEN ${channel}; LISTEN ${CHANNEL}`);
   } catch (error) {
     throw signal.aborted
       ? new Error('nothing is received there (is it a pooler?): set DATABASE_DIRECT_URL')

@@ -32,7 +32,7 @@ export class PushWriter {
   protected async store(pushed: PushedEvent, manager?: EntityManager): Promise<PushRow | undefined> {
     const { userId, id, event, data, deviceId, ttl } = pushed;
     const values = [userId, id, event, JSON.stringify(data), deviceId, ttl, this.settings.channelHistory];
-    const [row] = await this.query<PushRow>(PUSH, values, manager);
+    const [row] = await this.run<PushRow>(PUSH, values, manager);
     return row;
   }
 
@@ -41,12 +41,12 @@ export class PushWriter {
     manager?: EntityManager,
   ): Promise<(PushRow | undefined)[]> {
     const values = [events.map(({ userId }) => userId), events.map(({ deviceId }) => deviceId)];
-    const rows = await this.query<PushRow & { place: number }>(FIND_TARGETS, values, manager);
+    const rows = await this.run<PushRow & { place: number }>(FIND_TARGETS, values, manager);
     const byPlace = new Map(rows.map((row) => [row.place, row]));
     return events.map((_, i) => byPlace.get(i + 1));
   }
 
-  private query<Row extends object>(
+  private run<Row extends object>(
     statement: Statement,
     values: unknown[],
     manager?: EntityManager,
