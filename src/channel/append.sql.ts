@@ -1,20 +1,25 @@
 /** Offsets divisible by this trim the history (CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
-/** Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the statement timeout. */
+/**
+ * Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the
+ * statement timeout.
+ */
 export const LARGEST_TRIM = 10_000;
-/** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
+/**
+ * Events that are removed from each history at least, if many share a statement: twice as many as were added.
+ */
 const LEAST_TRIM = 2 * TRIM_EVERY;
 
 /** Seconds for which the service's own events are stored (docs/realtime.md#what-the-service-sends). */
 export const OWN_EVENTS_TTL = 86_400;
 
 /**
- * Appends events of one name to one history, in their order, and trims the history. Parameters: user, ids, name, data as JSON texts,
- * seconds until they expire, `Settings.channelHistory`.
+ * Appends events of one name to one history, in their order, and trims the history. Parameters: user, ids,
+ * name, data as JSON texts, seconds until they expire, `Settings.channelHistory`.
  */
 export const APPEND = `
   WITH
-  -- Takes the next offsets. The row stays locked until the transaction ends, so offsets become visible in order.
+  -- Takes the next offsets. The row stays locked until the commit, so offsets become visible in order.
   counter AS (
     INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, cardinality($2::uuid[]))
     ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
@@ -32,7 +37,8 @@ export const APPEND = `
   trimmed AS (
     DELETE FROM channel_events
     WHERE user_id = $1 AND event_offset < (
-      SELECT least(oldest, (SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))
+      SELECT least(oldest, (
+        SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))
       FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
   )
   SELECT before + place AS event_offset, now() AS sent_at
@@ -40,8 +46,8 @@ export const APPEND = `
   ORDER BY place`;
 
 /**
- * Appends one event to each of several histories, as APPEND does to one. Counters are locked in the order of `user_id`, so that two
- * statements never deadlock here.
+ * Appends one event to each of several histories, as APPEND does to one. Counters are locked in the order of
+ * `user_id`, so that two statements never deadlock here.
  * @param from member of the `WITH` with distinct `user_id`s, and the data of the event in `facts`
  * @param history `Settings.channelHistory` as an SQL expression
  */

@@ -19,8 +19,8 @@ const TRIM = `
     SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))`;
 
 /**
- * History on Citus: an event is appended by several statements, each of which is one task on the user's node. Citus runs an INSERT
- * inside a `WITH` in six steps with a two-phase commit, at a fifth of the speed.
+ * History on Citus: an event is appended by several statements, each of which is one task on the user's node.
+ * Citus runs an INSERT inside a `WITH` in six steps with a two-phase commit, at a fifth of the speed.
  */
 @Injectable()
 export class CitusChannelHistory extends ChannelHistory {

@@ -26,7 +26,10 @@ interface HistoryState {
 /** Transaction that may append to channels; listeners are notified of its events after the commit. */
 export interface ChannelTransaction {
   readonly manager: EntityManager;
-  /** Appends events of the service itself, for all of the user's devices: one for each of `data`, in this order. */
+  /**
+   * Appends events of the service itself, for all of the user's devices: one for each of `data`, in this
+   * order.
+   */
   readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
 }
 
@@ -97,8 +100,8 @@ export class ChannelHistory {
   }
 
   /**
-   * Does what `transaction` does, for one user: one at a time on this instance, since each waits for the lock of the user with a
-   * connection of the pool.
+   * Does what `transaction` does, for one user: one at a time on this instance, since each waits for the lock
+   * of the user with a connection of the pool.
    * @throws DatabaseBusy if too many wait
    */
   transactionOf<Result>(
@@ -130,7 +133,10 @@ export class ChannelHistory {
     return result;
   }
 
-  /** Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event is undeliverable. */
+  /**
+   * Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event
+   * is undeliverable.
+   */
   read(userId: string, after: number): Promise<ChannelEvent[]> {
     const began = performance.now();
     return this.reads.run(async () => {

@@ -32,7 +32,8 @@ const ONLINE_OF_MANY = {
   name: 'presence-online-of-many',
   text: `
     SELECT DISTINCT n.place::int, p.device_id
-    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place)
+    JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
 };
 
 /** Instances that were silent so long that their rows are removed. */
@@ -72,7 +73,10 @@ export class PresenceStore {
     return row!.online;
   }
 
-  /** @returns false if the instance is unknown: it was silent too long, or a crash of the database emptied the tables */
+  /**
+   * @returns false if the instance is unknown: it was silent too long, or a crash of the database emptied the
+   * tables
+   */
   async heartbeat(instanceId: string): Promise<boolean> {
     const { affected } = await this.instances.update({ instanceId }, { seenAt: () => 'now()' });
     return affected! > 0;
@@ -91,7 +95,8 @@ export class PresenceStore {
 
   /** Removes instances that are gone, with their rows. Every instance does it, since a killed one cannot. */
   async sweep(): Promise<void> {
-    // Cheaper than the transaction, which has nothing to remove most of the time and uses all nodes of a Citus cluster.
+    // Cheaper than the transaction, which has nothing to remove most of the time and uses all nodes of a
+    // Citus cluster.
     if (!(await this.instances.existsBy(SILENT))) return;
     await this.instances.manager.transaction(async (manager) => {
       // An instance that comes back waits for this lock, and then writes its rows anew.
@@ -112,9 +117,13 @@ export class PresenceStore {
     await this.instances.delete({ instanceId });
   }
 
-  /** Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's sockets. */
+  /**
+   * Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's
+   * sockets.
+   */
   async forget(userId: string): Promise<void> {
-    // One transaction each: instances write many rows at once, in no order, so one statement for all could deadlock.
+    // One transaction each: instances write many rows at once, in no order, so one statement for all could
+    // deadlock.
     for (const { deviceId, instanceId } of await this.presences.findBy({ userId })) {
       await this.presences.delete({ userId, deviceId, instanceId });
     }

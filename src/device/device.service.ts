@@ -18,7 +18,10 @@ import { SignOutService, toDeviceFacts } from './sign-out.service.js';
 /** Devices of one user. A device of another user counts as unknown. */
 @Injectable()
 export class DeviceService {
-  /** A page may read all sessions of a user: one at a time for each user, so that connections are left to others. */
+  /**
+   * A page may read all sessions of a user: one at a time for each user, so that connections are left to
+   * others.
+   */
   private readonly pages = new OneAtATime('too many lists of one user');
 
   constructor(
@@ -54,7 +57,8 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and deletes it. The sign-out locks the user first: a concurrent sign-in waits, then inserts the device anew.
+   * Signs the device out and deletes it. The sign-out locks the user first: a concurrent sign-in waits, then
+   * inserts the device anew.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: SessionIds, deviceId: string, origin: Origin): Promise<void> {

@@ -75,8 +75,8 @@ export class DeviceStore {
   }
 
   /**
-   * Removes the device of a user, whom the caller has locked, that has been signed out the longest. Ended sessions are removed after a
-   * while: devices without any come first, by their last use.
+   * Removes the device of a user, whom the caller has locked, that has been signed out the longest. Ended
+   * sessions are removed after a while: devices without any come first, by their last use.
    * @returns id of the device; undefined if all devices are signed in
    */
   async removeSignedOutLongest(manager: EntityManager, userId: string): Promise<string | undefined> {
@@ -91,7 +91,10 @@ export class DeviceStore {
     return longest?.deviceId;
   }
 
-  /** Sets the last use of devices to now, at most once a minute and device. @param keys may have a device twice */
+  /**
+   * Sets the last use of devices to now, at most once a minute and device.
+   * @param keys may have a device twice
+   */
   markUsed(keys: readonly DeviceKey[]): Promise<void> {
     return writeLastUse(
       this.sql,

@@ -56,11 +56,11 @@ it('keeps a bounded number of sessions until the next write', async () => {
 
 it('writes once at a time, however slow the database is', async () => {
   jest.useFakeTimers();
-  let asked = 0;
-  start(() => new Promise(() => void asked++));
-  for (let turn = 0; turn < 5; turn++) {
+  let writes = 0;
+  start(() => new Promise(() => void writes++));
+  for (let tick = 0; tick < 5; tick++) {
     use(1);
     await jest.advanceTimersByTimeAsync(5000);
   }
-  expect(asked).toBe(1);
+  expect(writes).toBe(1);
 });

@@ -8,7 +8,9 @@ const WRITE_EVERY_MS = 5000;
 /** Sessions that wait for the next write; a session beyond that is written after its next use. */
 const MOST_WAITING = 20_000;
 
-/** Writes the last use of sessions, their devices and users every few seconds, instead of on every request. */
+/**
+ * Writes the last use of sessions, their devices and users every few seconds, instead of on every request.
+ */
 @Injectable()
 export class LastUseWriter implements OnApplicationShutdown {
   private readonly logger = new Logger(LastUseWriter.name);
@@ -29,7 +31,8 @@ export class LastUseWriter implements OnApplicationShutdown {
       }
     });
     this.timer = setInterval(() => {
-      if (!this.writing) void this.write(); // while the database is slow, sessions wait in `used`, up to its bound
+      // While the database is slow, sessions wait in `used`, up to its bound.
+      if (!this.writing) void this.write();
     }, WRITE_EVERY_MS).unref();
   }
 
@@ -47,7 +50,8 @@ export class LastUseWriter implements OnApplicationShutdown {
     );
     const userIds = new Set(sessions.map(({ userId }) => userId));
     let failure: unknown;
-    // One table after the other, which bounds the connections. A failure keeps no other table from being written.
+    // One table after the other, which bounds the connections. A failure keeps no other table from being
+    // written.
     for (const write of [
       () => this.sessions.markUsed(sessions),
       () => this.devices.markUsed(devices),

@@ -39,7 +39,9 @@ interface Circumstances {
 }
 
 interface SignOutOptions extends Pick<Circumstances, 'reason'> {
-  /** Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed. */
+  /**
+   * Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed.
+   */
   readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
 }
 
@@ -66,9 +68,9 @@ export class SignOutService {
   }
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no rate limit
-   * (docs/security.md#requests). So if no session is left, a batched read finds that out, without a lock; and equal calls at one
-   * time are one.
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no
+   * rate limit (docs/security.md#requests). So if no session is left, a batched read finds that out, without
+   * a lock; and equal calls at one time are one.
    * @param ids the session, device and user that the scope refers to
    * @returns number of sessions that this call has ended
    */
@@ -87,7 +89,8 @@ export class SignOutService {
   }
 
   /**
-   * Ends a slice of the sessions with these names at the provider. Users are locked in one order, against deadlocks.
+   * Ends a slice of the sessions with these names at the provider. Users are locked in one order, against
+   * deadlocks.
    * @throws TooManyUsers if one name belongs to too many users: the caller must roll back
    */
   async signOutAtProvider(
@@ -108,7 +111,10 @@ export class SignOutService {
     return { isLast: true };
   }
 
-  /** Ends the sessions of a user who is being removed, and whom the caller has locked: no channel is left for an announcement. */
+  /**
+   * Ends the sessions of a user who is being removed, and whom the caller has locked: no channel is left for
+   * an announcement.
+   */
   async endForRemoval(
     manager: EntityManager,
     userId: string,
@@ -124,8 +130,8 @@ export class SignOutService {
   }
 
   /**
-   * Ends the sessions of a target in one run at a time. Equal calls during a run share the next one, since the run may have read
-   * before they arrived.
+   * Ends the sessions of a target in one run at a time. Equal calls during a run share the next one, since
+   * the run may have read before they arrived.
    * @returns number of ended sessions for the call that began the run; 0 for those that share it
    */
   private async endAllOnce(target: Target, circumstances: Circumstances): Promise<number> {
@@ -147,7 +153,10 @@ export class SignOutService {
     return 0;
   }
 
-  /** One transaction ends one slice (docs/security.md#database), so a sign-out that failed between two slices can be repeated. */
+  /**
+   * One transaction ends one slice (docs/security.md#database), so a sign-out that failed between two slices
+   * can be repeated.
+   */
   private async endAll(
     target: Target,
     circumstances: Circumstances,
@@ -204,8 +213,8 @@ export class SignOutService {
 }
 
 /**
- * Ends a slice of sessions. After the commit their access tokens are rejected, since verification reads the session; EndedSessions
- * notifies the instances that hold their sockets.
+ * Ends a slice of sessions. After the commit their access tokens are rejected, since verification reads the
+ * session; EndedSessions notifies the instances that hold their sockets.
  * @returns the ended sessions; fewer than SLICE after the last slice
  */
 export function endSessions(
@@ -222,7 +231,10 @@ async function end(manager: EntityManager, { text }: Statement, values: unknown[
   return ended;
 }
 
-/** Returns a device as `device.*` events carry it (docs/realtime.md#what-the-service-sends). Times: RFC 3339, UTC, milliseconds. */
+/**
+ * Returns a device as `device.*` events carry it (docs/realtime.md#what-the-service-sends). Times: RFC 3339,
+ * UTC, milliseconds.
+ */
 export function toDeviceFacts(device: Omit<DeviceRow, 'address'>): object {
   return {
     device_id: device.device_id,

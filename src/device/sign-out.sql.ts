@@ -1,13 +1,14 @@
 /** Sessions that one statement ends, well within its timeout. */
 export const SLICE = 1000;
 
-// The statements of a sign-out, over users, devices and sessions. Each names the user, so that Citus sends it to one node.
-// `expires_at > '-infinity'` is always true. With it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not
-// signed out; without it, PostgreSQL finds one session by its key.
+// The statements of a sign-out, over users, devices and sessions. Each names the user, so that Citus sends it
+// to one node. `expires_at > '-infinity'` is always true. With it, PostgreSQL reads the index
+// refresh_tokens_open, of sessions that are not signed out; without it, PostgreSQL finds one session by its
+// key.
 
 /**
- * Whether a sign-out would end a session; without a lock. Parameters: user, scope, session, device. Each branch is a range of
- * an index, however many sessions the user has.
+ * Whether a sign-out would end a session; without a lock. Parameters: user, scope, session, device. Each
+ * branch is a range of an index, however many sessions the user has.
  */
 export const HAS_OPEN_SESSION = {
   name: 'sign-out-has-open',
@@ -54,8 +55,9 @@ export const HAVE_OPEN_SESSIONS = {
 };
 
 /**
- * Locks the user before the sessions. Else of two sign-outs that end the last two sessions of a device, each would see the other's
- * session alive, and neither would announce the device; and the audit trail would not have the order of the commits.
+ * Locks the user before the sessions. Else of two sign-outs that end the last two sessions of a device, each
+ * would see the other's session alive, and neither would announce the device; and the audit trail would not
+ * have the order of the commits.
  */
 export const LOCK_USER = {
   name: 'sign-out-lock',
@@ -63,8 +65,8 @@ export const LOCK_USER = {
 };
 
 /**
- * Ends one session; parameters: user, session. A sign-out expires the session (spec §2.2: a refresh token "ends only by expiry") and
- * marks it as signed out. The row stays for the session feed, with ids only.
+ * Ends one session; parameters: user, session. A sign-out expires the session (spec §2.2: a refresh token
+ * "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
  */
 export const END_SESSION = {
   name: 'sign-out-session',
@@ -75,7 +77,9 @@ export const END_SESSION = {
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };
 
-/** Ends a slice of sessions as END_SESSION does, device by device; parameters: user, scope, session, device. */
+/**
+ * Ends a slice of sessions as END_SESSION does, device by device; parameters: user, scope, session, device.
+ */
 export const END_SESSIONS = {
   name: 'sign-out-sessions',
   text: `
@@ -87,14 +91,15 @@ export const END_SESSIONS = {
       WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND (
         $2 = 'all'
         OR $2 = 'device' AND device_id = $4
-        OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END)
+        OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL
+          THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END)
       ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };
 
 /**
- * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as END_SESSIONS does;
- * parameters: user, the provider's session, its subjects.
+ * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as
+ * END_SESSIONS does; parameters: user, the provider's session, its subjects.
  */
 export const END_SESSIONS_AT_PROVIDER = {
   name: 'sign-out-at-provider',
@@ -110,7 +115,10 @@ export const END_SESSIONS_AT_PROVIDER = {
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };
 
-/** Of the devices `$2` of the user `$1`, those without a live session. `IN`: a join may read all sessions for each device. */
+/**
+ * Of the devices `$2` of the user `$1`, those without a live session. `IN`: a join may read all sessions for
+ * each device.
+ */
 export const FIND_SIGNED_OUT_DEVICES = {
   name: 'sign-out-devices',
   text: `

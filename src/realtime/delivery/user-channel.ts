@@ -122,7 +122,7 @@ export class UserChannel {
         this.logger.error({ err: error, msg: 'a history could not be read' });
       for (const connection of group) connection.end('overloaded'); // the clients reconnect, and resume
     } finally {
-      for (const connection of group) connection.reading = false; // in the turn in which the loop ended
+      for (const connection of group) connection.reading = false; // in the tick in which the loop ended
     }
   }
 

@@ -16,7 +16,10 @@ const RETRY_MS = 100;
 const LONGEST_RETRY_MS = 1000;
 const SELF_TEST_MS = 2000;
 
-/** NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the disk nor for a standby. */
+/**
+ * NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the
+ * disk nor for a standby.
+ */
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_notify($1, $2)`;
 
 interface ListenerEvents {
@@ -58,7 +61,10 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     await this.running;
   }
 
-  /** Sends a message to all listeners, this one included. @throws if it is unknown whether it was sent; the connection is then replaced */
+  /**
+   * Sends a message to all listeners, this one included.
+   * @throws if it is unknown whether it was sent; the connection is then replaced
+   */
   async notify(payload: string): Promise<void> {
     const { client } = this;
     if (!client) throw new Error('not connected');
@@ -136,8 +142,8 @@ function notify(client: Client, channel: string, payload: string): Promise<unkno
 }
 
 /**
- * Sends a message between the connections, and then listens. Behind a pooler in transaction mode LISTEN is accepted, but messages
- * never arrive.
+ * Sends a message between the connections, and then listens. Behind a pooler in transaction mode LISTEN is
+ * accepted, but messages never arrive.
  */
 async function listen(listener: Client, sender: Client): Promise<void> {
   const channel = `latchkey_test_${randomBytes(8).toString('hex')}`;

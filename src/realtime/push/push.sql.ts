@@ -1,14 +1,15 @@
 import { LARGEST_TRIM, TRIM_EVERY } from '../../channel/append.sql.js';
 
 /**
- * Finds the target and appends the event. Returns no row if the user or their device does not exist. Parameters: user, id, name, data
- * as JSON, device (null: all), seconds until it expires, `Settings.channelHistory`.
+ * Finds the target and appends the event. Returns no row if the user or their device does not exist.
+ * Parameters: user, id, name, data as JSON, device (null: all), seconds until it expires,
+ * `Settings.channelHistory`.
  */
 export const PUSH = {
   name: 'push',
   text: `
     WITH
-    -- The lock blocks a removal of the user until the commit; it waits neither for other pushes nor for sign-ins.
+    -- The lock blocks a removal of the user until the commit, and waits neither for pushes nor for sign-ins.
     target AS (
       SELECT FROM users
       WHERE user_id = $1 AND removed_at IS NULL
@@ -37,7 +38,10 @@ export const PUSH = {
     SELECT event_offset, sent_at FROM stored`,
 };
 
-/** Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: users, devices (null: all), as arrays. */
+/**
+ * Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: users, devices (null: all),
+ * as arrays.
+ */
 export const FIND_TARGETS = {
   name: 'push-targets',
   text: `
