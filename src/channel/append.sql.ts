@@ -1,13 +1,8 @@
 /** Offsets divisible by this trim the history (CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
-/**
- * Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the
- * statement timeout.
- */
+/** Events that one statement removes at most, within its timeout: CHANNEL_HISTORY may have been lowered. */
 export const LARGEST_TRIM = 10_000;
-/**
- * Events that are removed from each history at least, if many share a statement: twice as many as were added.
- */
+/** Events that are removed from each history at least, if many share a statement: twice those added. */
 const LEAST_TRIM = 2 * TRIM_EVERY;
 
 /** Seconds for which the service's own events are stored (docs/realtime.md#what-the-service-sends). */

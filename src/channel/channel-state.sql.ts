@@ -1,7 +1,4 @@
-/**
- * A token issued so long after a change may have the former claims: it was stored before the change was
- * committed.
- */
+/** A token issued so long after a change may have the former claims: it was stored before the commit. */
 const COMMIT_TIME = '10 seconds';
 
 // The state of a user's channel, with the claims of the user: so a handshake needs no statement for claims.

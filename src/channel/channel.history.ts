@@ -26,10 +26,7 @@ interface HistoryState {
 /** Transaction that may append to channels; listeners are notified of its events after the commit. */
 export interface ChannelTransaction {
   readonly manager: EntityManager;
-  /**
-   * Appends events of the service itself, for all of the user's devices: one for each of `data`, in this
-   * order.
-   */
+  /** Appends events of the service itself, for all devices of the user: one for each of `data`, in order. */
   readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
 }
 
@@ -133,10 +130,7 @@ export class ChannelHistory {
     return result;
   }
 
-  /**
-   * Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON: that event
-   * is undeliverable.
-   */
+  /** Reads a page of events after an offset, oldest first. `data` is undefined if it is not JSON. */
   read(userId: string, after: number): Promise<ChannelEvent[]> {
     const began = performance.now();
     return this.reads.run(async () => {

@@ -18,10 +18,7 @@ const history = {
     new (sql.distributed ? CitusChannelHistory : ChannelHistory)(dataSource, sql, ...others),
 };
 
-/**
- * History and presence of a user's channel. Not global: a global module shuts down after the connection pool
- * is closed.
- */
+/** History and presence of users' channels. Not global: a global module shuts down after the pool is closed. */
 @Module({
   imports: [TypeOrmModule.forFeature([Instance, Presence])],
   providers: [history, IdempotencyStore, PresenceStore, PresenceTracker],

@@ -24,9 +24,7 @@ async function removeSlice(manager: EntityManager, userId: string): Promise<numb
   return (await manager.delete(StoredChannelEvent, slice)).affected!;
 }
 
-/**
- * Removes the rest of the history and its counter. The caller has locked the user, so nothing is appended.
- */
+/** Removes the rest of the history and its counter. The caller has locked the user: nothing is appended. */
 export async function removeChannel(manager: EntityManager, userId: string): Promise<void> {
   await manager.delete(Channel, { userId });
   await manager.delete(StoredChannelEvent, { userId });

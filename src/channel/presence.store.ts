@@ -41,10 +41,7 @@ const SILENT = { seenAt: Raw((seenAt) => `${seenAt} < now() - make_interval(secs
 
 type Devices = ReadonlySet<string | null>;
 
-/**
- * Open sockets on all instances; advisory (docs/realtime.md#pushing). Instances share it through the
- * database.
- */
+/** Open sockets on all instances, in the database; advisory (docs/realtime.md#pushing). */
 @Injectable()
 export class PresenceStore {
   private readonly findOnline: (userId: string) => Promise<Devices>;
@@ -73,10 +70,7 @@ export class PresenceStore {
     return row!.online;
   }
 
-  /**
-   * @returns false if the instance is unknown: it was silent too long, or a crash of the database emptied the
-   * tables
-   */
+  /** @returns false if the instance is unknown: it was silent too long, or a crash emptied the tables */
   async heartbeat(instanceId: string): Promise<boolean> {
     const { affected } = await this.instances.update({ instanceId }, { seenAt: () => 'now()' });
     return affected! > 0;
@@ -117,10 +111,7 @@ export class PresenceStore {
     await this.instances.delete({ instanceId });
   }
 
-  /**
-   * Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's
-   * sockets.
-   */
+  /** Removes the rows of a removed user. Rows that are written later go when the user's sockets close. */
   async forget(userId: string): Promise<void> {
     // One transaction each: instances write many rows at once, in no order, so one statement for all could
     // deadlock.

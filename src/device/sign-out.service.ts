@@ -3,8 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { plainArray } from '../database/batching.js';
-import { Sql, type Statement } from '../database/sql.js';
+import { Sql } from '../database/sql.js';
 import type { RevokeReason } from '../events.js';
 import {
   usersAtProvider,
@@ -14,21 +13,8 @@ import {
   type SessionScope,
 } from '../token/sessions/session.store.js';
 import type { DeviceRow } from './device.store.js';
-import {
-  END_SESSION,
-  END_SESSIONS,
-  END_SESSIONS_AT_PROVIDER,
-  FIND_SIGNED_OUT_DEVICES,
-  HAS_OPEN_SESSION,
-  HAVE_OPEN_SESSIONS,
-  LOCK_USER,
-  SLICE,
-} from './sign-out.sql.js';
-
-/** The sessions of a sign-out: the scope, and the session, device and user that it refers to. */
-interface Target extends ScopeOf {
-  readonly scope: SessionScope;
-}
+import { endSessions, endSessionsAtProvider, haveOpenSessions, type Target } from './end-sessions.js';
+import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
 
 /** What the audit events of one sign-out have in common. */
 interface Circumstances {
@@ -64,14 +50,13 @@ export class SignOutService {
     private readonly audit: AuditStore,
     private readonly sql: Sql,
   ) {
-    this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => this.haveOpenSessions(targets));
+    this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
   }
 
   /**
    * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no
    * rate limit (docs/security.md#requests). So if no session is left, a batched read finds that out, without
    * a lock; and equal calls at one time are one.
-   * @param ids the session, device and user that the scope refers to
    * @returns number of sessions that this call has ended
    */
   async signOut(
@@ -101,9 +86,8 @@ export class SignOutService {
     const { userIds, known } = await usersAtProvider(within.manager, names);
     let sessions = 0;
     for (const userId of userIds) {
-      const values = [userId, known.session, known.subjects];
       const { count } = await this.endSlice(within, { userId, origin }, () =>
-        end(within.manager, END_SESSIONS_AT_PROVIDER, values),
+        endSessionsAtProvider(within.manager, userId, known),
       );
       sessions += count;
       if (sessions >= SLICE) return { isLast: false };
@@ -195,40 +179,6 @@ export class SignOutService {
     await this.audit.write(manager, toAuditFacts(circumstances, user?.provider, ended));
     return { count: ended.length, provider: user?.provider };
   }
-
-  private async haveOpenSessions(targets: readonly Target[]): Promise<boolean[]> {
-    const columns = [
-      targets.map(({ userId }) => userId),
-      targets.map(({ scope }) => scope),
-      targets.map(({ sessionId }) => sessionId),
-      targets.map(({ deviceId }) => deviceId),
-    ];
-    const isOne = targets.length === 1;
-    const rows = await this.sql.query<{ hasOpen: boolean }>(
-      isOne ? HAS_OPEN_SESSION : HAVE_OPEN_SESSIONS,
-      isOne ? columns.map(([value]) => value) : columns.map(plainArray),
-    );
-    return rows.map(({ hasOpen }) => hasOpen);
-  }
-}
-
-/**
- * Ends a slice of sessions. After the commit their access tokens are rejected, since verification reads the
- * session; EndedSessions notifies the instances that hold their sockets.
- * @returns the ended sessions; fewer than SLICE after the last slice
- */
-export function endSessions(
-  manager: EntityManager,
-  { scope, userId, sessionId, deviceId }: Target,
-): Promise<Ended[]> {
-  return scope === 'session'
-    ? end(manager, END_SESSION, [userId, sessionId])
-    : end(manager, END_SESSIONS, [userId, scope, sessionId, deviceId]);
-}
-
-async function end(manager: EntityManager, { text }: Statement, values: unknown[]): Promise<Ended[]> {
-  const [ended] = await manager.query<[Ended[], number]>(text, values);
-  return ended;
 }
 
 /**

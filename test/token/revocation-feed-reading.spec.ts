@@ -13,7 +13,7 @@ import {
   type PastPage,
   type DatabaseTime,
 } from '../../src/token/feed/ended-sessions.store.js';
-import { endSessions } from '../../src/device/sign-out.service.js';
+import { endSessions } from '../../src/device/end-sessions.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 /** Fault of the database. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { endSessions } from '../../src/device/sign-out.service.js';
+import { endSessions } from '../../src/device/end-sessions.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';

@@ -38,10 +38,7 @@ export const PUSH = {
     SELECT event_offset, sent_at FROM stored`,
 };
 
-/**
- * Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: users, devices (null: all),
- * as arrays.
- */
+/** Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: arrays of LOCK_TARGET's. */
 export const FIND_TARGETS = {
   name: 'push-targets',
   text: `
