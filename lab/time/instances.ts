@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { Clock } from '../../src/database/clock.js';
-import { LastSeen } from '../../src/device/last-seen.js';
+import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -46,7 +46,7 @@ export class Instances {
     // An instance measures the database's clock every ten seconds; here there is no wait.
     Object.assign(service.app.get(Clock), { now });
     // What timers do follows each change of the clock (`turnTo`).
-    clearInterval(service.app.get(LastSeen)['timer']);
+    clearInterval(service.app.get(LastUseWriter)['timer']);
     clearTimeout(service.app.get(KeyService)['nextReading']);
   }
 

@@ -1,38 +1,48 @@
 /** Offsets divisible by this trim the history (CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
-/** Events that one statement removes at most: after CHANNEL_HISTORY was lowered, appends must not exceed the statement timeout. */
+/** Events that one statement removes at most, within its timeout: CHANNEL_HISTORY may have been lowered. */
 export const LARGEST_TRIM = 10_000;
-/** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
+/** Events that are removed from each history at least, if many share a statement: twice those added. */
 const LEAST_TRIM = 2 * TRIM_EVERY;
 
 /** Seconds for which the service's own events are stored (docs/realtime.md#what-the-service-sends). */
 export const OWN_EVENTS_TTL = 86_400;
 
 /**
- * Appends an event to a user's history and trims the history, as three members of a `WITH`. The counter's row stays locked until the
- * transaction ends, so offsets become visible in order. Parameters: user, id, name, data as JSON, device (NULL: all), `ttl`,
- * `Settings.channelHistory`. Nothing is appended if the member `target` of the `WITH` has no row.
+ * Appends events of one name to one history, in their order, and trims the history. Parameters: user, ids,
+ * name, data as JSON texts, seconds until they expire, `Settings.channelHistory`.
  */
-export const APPEND_TO_TARGET = `
-    counter AS (
-      INSERT INTO channels (user_id, last_offset) SELECT $1, 1 FROM target
-      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
-      RETURNING last_offset
-    ), channel_event AS (
-      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT $1, last_offset, $2, $3, $4, $5, now(), now() + make_interval(secs => $6) FROM counter, target
-      RETURNING event_offset, sent_at
-    ), trimmed AS (
-      DELETE FROM channel_events
-      WHERE user_id = $1 AND event_offset < (
-        SELECT least(last_offset - $7, (
-          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1
-        )) FROM counter WHERE last_offset % ${TRIM_EVERY} = 0)
-    )`;
+export const APPEND = `
+  WITH
+  -- Takes the next offsets. The row stays locked until the commit, so offsets become visible in order.
+  counter AS (
+    INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, cardinality($2::uuid[]))
+    ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
+    RETURNING last_offset, last_offset - cardinality($2::uuid[]) AS before,
+      last_offset - last_offset % ${TRIM_EVERY} - $6 AS oldest
+  ),
+  -- Events that the trim would remove are not stored.
+  stored AS (
+    INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+    SELECT $1, before + place, id, $3, data, NULL, now(), now() + make_interval(secs => $5)
+    FROM counter, unnest($2::uuid[], $4::text[]) WITH ORDINALITY AS n (id, data, place)
+    WHERE before + place >= oldest
+  ),
+  -- If the offsets pass one that TRIM_EVERY divides.
+  trimmed AS (
+    DELETE FROM channel_events
+    WHERE user_id = $1 AND event_offset < (
+      SELECT least(oldest, (
+        SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))
+      FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
+  )
+  SELECT before + place AS event_offset, now() AS sent_at
+  FROM counter, generate_series(1, last_offset - before) AS place
+  ORDER BY place`;
 
 /**
- * Appends one event to each of several histories, as APPEND_TO_TARGET does. Counters are locked in the order of `user_id`, so that two
- * statements never deadlock here.
+ * Appends one event to each of several histories, as APPEND does to one. Counters are locked in the order of
+ * `user_id`, so that two statements never deadlock here.
  * @param from member of the `WITH` with distinct `user_id`s, and the data of the event in `facts`
  * @param history `Settings.channelHistory` as an SQL expression
  */

@@ -1,15 +1,27 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { SETTINGS } from '../config/settings/settings.js';
+import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
+import { CitusChannelHistory } from './channel.history.citus.js';
 import { ChannelHistory } from './channel.history.js';
 import { IdempotencyStore } from './idempotency.store.js';
 import { Instance, Presence } from './presence.entity.js';
 import { PresenceStore } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 
-/** History and presence of a user's channel. Not global: a global module shuts down after the connection pool is closed. */
+const history = {
+  provide: ChannelHistory,
+  inject: [DataSource, Sql, Events, SETTINGS],
+  useFactory: (...[dataSource, sql, ...others]: ConstructorParameters<typeof ChannelHistory>) =>
+    new (sql.distributed ? CitusChannelHistory : ChannelHistory)(dataSource, sql, ...others),
+};
+
+/** History and presence of users' channels. Not global: a global module shuts down after the pool is closed. */
 @Module({
   imports: [TypeOrmModule.forFeature([Instance, Presence])],
-  providers: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
+  providers: [history, IdempotencyStore, PresenceStore, PresenceTracker],
   exports: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
 })
 export class ChannelModule {}

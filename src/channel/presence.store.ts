@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { In, Raw, type Repository } from 'typeorm';
 import { Sql } from '../database/sql.js';
 import type { SessionIds } from '../events.js';
 import { Instance, Presence } from './presence.entity.js';
@@ -9,6 +9,7 @@ import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 /** A user's device, or null: the user's sessions without a device. */
 export type UserDevice = Omit<SessionIds, 'sessionId'>;
 
+// Raw: one short statement for a thousand devices.
 const ARRIVE = {
   name: 'presence-arrive',
   text: `
@@ -22,20 +23,7 @@ const LEAVE = {
     DELETE FROM presence p USING unnest($2::uuid[], $3::uuid[]) AS gone (user_id, device_id)
     WHERE p.user_id = gone.user_id AND p.device_id = gone.device_id AND p.instance_id = $1`,
 };
-// Every instance sweeps, since a killed one cannot.
-const SWEEP = {
-  name: 'presence-sweep',
-  text: `
-    WITH dead AS (
-      DELETE FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) RETURNING instance_id
-    )
-    DELETE FROM presence USING dead WHERE presence.instance_id = dead.instance_id`,
-};
-// Cheaper than SWEEP, which has nothing to remove most of the time and reads all nodes of a Citus cluster.
-const ANY_DEAD = {
-  name: 'presence-any-dead',
-  text: `SELECT FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) LIMIT 1`,
-};
+// Raw: on the path of each push.
 const ONLINE = {
   name: 'presence-online',
   text: `SELECT DISTINCT 1 AS place, p.device_id FROM ${ONLINE_PRESENCE} WHERE p.user_id = $1`,
@@ -44,19 +32,16 @@ const ONLINE_OF_MANY = {
   name: 'presence-online-of-many',
   text: `
     SELECT DISTINCT n.place::int, p.device_id
-    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place)
+    JOIN (${ONLINE_PRESENCE}) ON p.user_id = n.user_id`,
 };
-const COUNT_USERS = {
-  name: 'presence-count',
-  text: `SELECT count(DISTINCT p.user_id)::float8 AS online FROM ${ONLINE_PRESENCE}`,
-};
+
+/** Instances that were silent so long that their rows are removed. */
+const SILENT = { seenAt: Raw((seenAt) => `${seenAt} < now() - make_interval(secs => ${2 * GONE_AFTER_S})`) };
 
 type Devices = ReadonlySet<string | null>;
 
-/**
- * Open sockets on all instances; advisory (docs/realtime.md#pushing). Instances share it through the
- * database.
- */
+/** Open sockets on all instances, in the database; advisory (docs/realtime.md#pushing). */
 @Injectable()
 export class PresenceStore {
   private readonly findOnline: (userId: string) => Promise<Devices>;
@@ -76,11 +61,16 @@ export class PresenceStore {
 
   /** Returns how many users are online, on all instances. Costs 0.5 µs for each of them. */
   async countUsers(): Promise<number> {
-    const [row] = await this.sql.query<{ online: number }>(COUNT_USERS, []);
+    const row = await this.presences
+      .createQueryBuilder('presence')
+      .innerJoin(Instance, 'instance', 'instance.instanceId = presence.instanceId')
+      .where(`instance.seenAt > now() - make_interval(secs => ${GONE_AFTER_S})`)
+      .select('count(DISTINCT presence.userId)::float8', 'online')
+      .getRawOne<{ online: number }>();
     return row!.online;
   }
 
-  /** @returns false if the instance is unknown: it was silent too long, or a crash of the database emptied the tables */
+  /** @returns false if the instance is unknown: it was silent too long, or a crash emptied the tables */
   async heartbeat(instanceId: string): Promise<boolean> {
     const { affected } = await this.instances.update({ instanceId }, { seenAt: () => 'now()' });
     return affected! > 0;
@@ -97,10 +87,23 @@ export class PresenceStore {
     await this.sql.query(online ? ARRIVE : LEAVE, [instanceId, userIds, deviceIds]);
   }
 
-  /** Removes instances that are gone, with their rows. */
+  /** Removes instances that are gone, with their rows. Every instance does it, since a killed one cannot. */
   async sweep(): Promise<void> {
-    if ((await this.sql.query(ANY_DEAD, [])).length === 0) return;
-    await this.sql.query(SWEEP, []);
+    // Cheaper than the transaction, which has nothing to remove most of the time and uses all nodes of a
+    // Citus cluster.
+    if (!(await this.instances.existsBy(SILENT))) return;
+    await this.instances.manager.transaction(async (manager) => {
+      // An instance that comes back waits for this lock, and then writes its rows anew.
+      const { raw } = await manager
+        .createQueryBuilder()
+        .delete()
+        .from(Instance)
+        .where(SILENT)
+        .returning('instance_id')
+        .execute();
+      const gone = (raw as { instance_id: string }[]).map(({ instance_id: id }) => id);
+      await manager.delete(Presence, { instanceId: In(gone) });
+    });
   }
 
   async clear(instanceId: string): Promise<void> {
@@ -108,18 +111,21 @@ export class PresenceStore {
     await this.instances.delete({ instanceId });
   }
 
-  /** Removes the rows of a removed user. Rows that an instance writes later go when it closes the user's sockets. */
+  /** Removes the rows of a removed user. Rows that are written later go when the user's sockets close. */
   async forget(userId: string): Promise<void> {
-    // One transaction each: instances write many rows at once, in no order, so one statement for all could deadlock.
+    // One transaction each: instances write many rows at once, in no order, so one statement for all could
+    // deadlock.
     for (const { deviceId, instanceId } of await this.presences.findBy({ userId })) {
       await this.presences.delete({ userId, deviceId, instanceId });
     }
   }
 
   private async findOnlineOfEach(userIds: string[]): Promise<Devices[]> {
-    const rows = await (userIds.length === 1
-      ? this.sql.query<{ place: number; device_id: string }>(ONLINE, userIds)
-      : this.sql.query<{ place: number; device_id: string }>(ONLINE_OF_MANY, [userIds]));
+    const isOne = userIds.length === 1;
+    const rows = await this.sql.query<{ place: number; device_id: string }>(
+      isOne ? ONLINE : ONLINE_OF_MANY,
+      isOne ? userIds : [userIds],
+    );
     const devices = userIds.map(() => new Set<string | null>());
     for (const { place, device_id: id } of rows) devices[place - 1]!.add(id === NO_DEVICE ? null : id);
     return devices;

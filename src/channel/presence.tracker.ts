@@ -34,14 +34,14 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   }
 
   arrived({ userId, deviceId }: UserDevice): void {
-    const key = keyOf(userId, deviceId);
+    const key = toKey(userId, deviceId);
     const device = this.connected.get(key) ?? { userId, deviceId, sockets: 0 };
     if (++device.sockets === 1) this.changed.set(key, device);
     this.connected.set(key, device);
   }
 
   left({ userId, deviceId }: UserDevice): void {
-    const key = keyOf(userId, deviceId);
+    const key = toKey(userId, deviceId);
     const device = this.connected.get(key);
     if (!device || --device.sockets > 0) return;
     this.connected.delete(key);
@@ -81,6 +81,6 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function keyOf(userId: string, deviceId: string | null): string {
+function toKey(userId: string, deviceId: string | null): string {
   return `${userId}/${deviceId}`;
 }

@@ -1,5 +1,3 @@
-import { lastUse } from '../database/last-use.js';
-
 const COLUMNS = 'user_id, device_id, device_name, user_agent, address, last_seen_at';
 
 // Values that the client leaves out stay.
@@ -54,11 +52,6 @@ export const DEVICE_FACTS = `json_build_object(
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
       )`;
 
-/** Renames the device `$2` of the user `$1` to `$3`, and selects its `facts`: Citus rejects such functions in RETURNING. */
-export const RENAME_DEVICE = `
-  WITH renamed AS (UPDATE devices SET device_name = $3 WHERE user_id = $1 AND device_id = $2 RETURNING *)
-  SELECT ${DEVICE_FACTS} AS facts FROM renamed`;
-
 /** Selects DEVICE_FACTS of the device `$2` of the user `$1`, as the text `data`. */
 export const SELECT_FACTS = `
   SELECT ${DEVICE_FACTS}::text AS data FROM devices WHERE user_id = $1 AND device_id = $2`;
@@ -66,6 +59,3 @@ export const SELECT_FACTS = `
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
-
-/** See LastSeen. */
-export const DEVICE_USE = lastUse('devices', 'last_seen_at', ['user_id', 'device_id']);

@@ -1,74 +1,124 @@
-import type { EntityManager } from 'typeorm';
-import { answer } from '../http/answer.js';
-import { parseCursor } from '../http/parameters/cursor.js';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { plainArray } from '../database/batching.js';
+import { lastUse, writeLastUse } from '../database/last-use.js';
 import { readPage, selectPage } from '../database/page.js';
-import { browserOf } from '../http/user-agent.js';
-import { isOnline } from '../channel/presence.sql.js';
-import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
+import { Sql } from '../database/sql.js';
+import { parseCursor } from '../http/parameters/cursor.js';
+import { SessionStore } from '../token/sessions/session.store.js';
 import { Device } from './device.entity.js';
-import { DeviceView, type DeviceList } from './devices.dto.js';
 
-// Each part names the user, so that Citus sends it to the user's node.
-const known = (from: string, more = ''): string => `
-  SELECT device_id, device_name, user_agent, address, created_at, last_seen_at${more},
-    device_id IN (${selectLivingDevices('$1')}) AS signed_in, ${isOnline('$1', 'd.device_id')} AS online
-  FROM (${from}) AS d`;
-
-const DEVICE = known('SELECT * FROM devices WHERE user_id = $1 AND device_id = $2');
-
-// The page is selected first, so that sockets of its devices only are read.
-const DEVICES = `${known(selectPage('devices', 'last_seen_at', 'device_id'), ', cursor')}
-  ORDER BY last_seen_at DESC, device_id`;
-
-type Row = Omit<DeviceView, 'browser' | 'os'>;
-const viewOf = (row: Row): DeviceView => answer(DeviceView, { ...row, ...browserOf(row.user_agent) });
-
-/** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
-export async function findDevices(
-  manager: EntityManager,
-  userId: string,
-  cursor?: string,
-): Promise<DeviceList> {
-  const { page, next } = await readPage(manager, DEVICES, viewOf, userId, parseCursor(cursor));
-  return { devices: page, ...next };
+export interface DeviceKey {
+  readonly userId: string;
+  readonly deviceId: string;
 }
 
-export async function findDevice(
-  manager: EntityManager,
-  userId: string,
-  deviceId: string,
-): Promise<DeviceView | undefined> {
-  const [device] = await manager.query<Row[]>(DEVICE, [userId, deviceId]);
-  return device && viewOf(device);
+/** A device as its row says, with the columns' names. */
+export type DeviceRow = ReturnType<typeof toRow>;
+
+/** Devices of one user, newest use first. */
+const PAGE = selectPage('devices', 'last_seen_at', 'device_id');
+
+// Raw: any number of pairs in one short statement, since the removal of an unknown device has no rate limit.
+const EXIST = {
+  name: 'devices-exist',
+  text: `
+    SELECT requested.place::int
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS requested (user_id, device_id, place)
+    JOIN devices USING (user_id, device_id)`,
+};
+
+const LAST_USE = lastUse('devices', 'last_seen_at', ['user_id', 'device_id']);
+
+/** The devices of users. A device of another user counts as unknown. */
+@Injectable()
+export class DeviceStore {
+  private readonly existsBatched: (key: DeviceKey) => Promise<boolean>;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly sql: Sql,
+    private readonly sessions: SessionStore,
+  ) {
+    this.existsBatched = sql.batched('device-exists', (keys: DeviceKey[]) => this.existEach(keys));
+  }
+
+  /** Whether a device is stored; without a lock, and concurrent calls are batched. */
+  exists(key: DeviceKey): Promise<boolean> {
+    return this.existsBatched(key);
+  }
+
+  /** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
+  findPage(
+    userId: string,
+    cursor?: string,
+  ): Promise<{ readonly page: DeviceRow[]; readonly next: { next_cursor?: string } }> {
+    const { manager } = this.dataSource;
+    return readPage(manager, PAGE, (row: DeviceRow) => row, userId, parseCursor(cursor));
+  }
+
+  /** Renames a device. @returns the device; undefined without such a device */
+  async rename(manager: EntityManager, key: DeviceKey, deviceName: string): Promise<DeviceRow | undefined> {
+    await manager.update(Device, { ...key }, { deviceName });
+    const device = await manager.findOneBy(Device, { ...key });
+    return device ? toRow(device) : undefined;
+  }
+
+  /** @returns whether there was such a device */
+  async remove(manager: EntityManager, key: DeviceKey): Promise<boolean> {
+    return (await manager.delete(Device, { ...key })).affected === 1;
+  }
+
+  /** Removes all devices of a user, whom the caller has locked. */
+  async removeAll(manager: EntityManager, userId: string): Promise<void> {
+    await manager.delete(Device, { userId });
+  }
+
+  /**
+   * Removes the device of a user, whom the caller has locked, that has been signed out the longest. Ended
+   * sessions are removed after a while: devices without any come first, by their last use.
+   * @returns id of the device; undefined if all devices are signed in
+   */
+  async removeSignedOutLongest(manager: EntityManager, userId: string): Promise<string | undefined> {
+    const live = await this.sessions.findLiveDevices(userId, { manager });
+    const ended = await this.sessions.findEndedDevices(userId, manager);
+    const devices = await manager.findBy(Device, { userId });
+    const endedAt = ({ deviceId }: Device): number => ended.get(deviceId)?.getTime() ?? 0;
+    const [longest] = devices
+      .filter(({ deviceId }) => !live.has(deviceId))
+      .toSorted((a, b) => endedAt(a) - endedAt(b) || a.lastSeenAt.getTime() - b.lastSeenAt.getTime());
+    if (longest) await manager.delete(Device, { userId, deviceId: longest.deviceId });
+    return longest?.deviceId;
+  }
+
+  /**
+   * Sets the last use of devices to now, at most once a minute and device.
+   * @param keys may have a device twice
+   */
+  markUsed(keys: readonly DeviceKey[]): Promise<void> {
+    return writeLastUse(
+      this.sql,
+      LAST_USE,
+      keys.map(({ userId, deviceId }) => [userId, deviceId]),
+    );
+  }
+
+  private async existEach(keys: readonly DeviceKey[]): Promise<boolean[]> {
+    const userIds = plainArray(keys.map(({ userId }) => userId));
+    const deviceIds = plainArray(keys.map(({ deviceId }) => deviceId));
+    const rows = await this.sql.query<{ place: number }>(EXIST, [userIds, deviceIds]);
+    const places = new Set(rows.map(({ place }) => place));
+    return keys.map((_, i) => places.has(i + 1));
+  }
 }
 
-/** Removes all devices of a user, whom the caller has locked. */
-export async function removeDevices(manager: EntityManager, userId: string): Promise<void> {
-  await manager.delete(Device, { userId });
-}
-
-// It uses tables of several modules. Grouped, not joined: see selectLivingDevices.
-const SIGNED_OUT_LONGEST = `
-  SELECT device_id AS "deviceId"
-  FROM (
-    SELECT device_id, NULL::timestamptz AS ended_at, last_seen_at FROM devices
-    WHERE user_id = $1 AND device_id NOT IN (${selectLivingDevices('$1')})
-    UNION ALL
-    SELECT device_id, ended_at, NULL FROM (${selectEndedSessions('$1')}) AS ended
-  ) AS facts
-  GROUP BY device_id HAVING max(last_seen_at) IS NOT NULL
-  ORDER BY max(ended_at) NULLS FIRST, max(last_seen_at) LIMIT 1`;
-
-/**
- * Removes the device of a user, whom the caller has locked, that has been signed out the longest. Ended sessions are removed after a
- * while: devices without any come first, by their last use.
- * @returns id of the device; undefined if all devices are signed in
- */
-export async function removeSignedOutLongest(
-  manager: EntityManager,
-  userId: string,
-): Promise<string | undefined> {
-  const [found] = await manager.query<{ deviceId: string }[]>(SIGNED_OUT_LONGEST, [userId]);
-  if (found) await manager.delete(Device, { userId, deviceId: found.deviceId });
-  return found?.deviceId;
+function toRow(device: Device) {
+  return {
+    device_id: device.deviceId,
+    device_name: device.deviceName,
+    user_agent: device.userAgent,
+    address: device.address,
+    created_at: device.createdAt,
+    last_seen_at: device.lastSeenAt,
+  };
 }

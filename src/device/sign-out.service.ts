@@ -1,119 +1,81 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { CONFIRM_READ, Sql } from '../database/sql.js';
-import { SharedRuns } from './shared-runs.js';
+import { Sql } from '../database/sql.js';
 import type { RevokeReason } from '../events.js';
-import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
-  endSessions,
-  endSessionsAtProvider,
-  haveOpenSessions,
-  SLICE,
   usersAtProvider,
   type Ended,
   type NamesAtProvider,
   type ScopeOf,
   type SessionScope,
-  type ToEnd,
 } from '../token/sessions/session.store.js';
-import { lockUser } from '../user/lock-user.js';
-import { DEVICE_FACTS } from './device.sql.js';
+import type { DeviceRow } from './device.store.js';
+import { endSessions, endSessionsAtProvider, haveOpenSessions, type Target } from './end-sessions.js';
+import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
 
-// `device.signed_out` says that the device has no living session. It uses tables of several modules.
-const SIGNED_OUT_DEVICES = `
-  SELECT ${DEVICE_FACTS} AS facts FROM devices
-  WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})
-  ORDER BY device_id`;
-
-interface SignOutOptions {
+/** What the audit events of one sign-out have in common. */
+interface Circumstances {
+  readonly userId: string;
+  readonly origin: Origin;
   /** As the client reports it. */
   readonly reason?: RevokeReason | undefined;
-  /** Runs in the transaction of the last slice; `provider` as for `signOutEvents`. */
+}
+
+interface SignOutOptions extends Pick<Circumstances, 'reason'> {
+  /**
+   * Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed.
+   */
   readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
+}
+
+interface Run {
+  readonly done: Promise<unknown>;
+  next?: Promise<number>;
 }
 
 /** Reasons of a client that has lost its session, and did not sign out. */
 const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'storage_lost']);
 
-/**
- * Returns the events of ended sessions.
- * @param common `provider` of the user; undefined if the user was removed
- */
-export function signOutEvents(
-  common: Pick<AuditFacts, 'provider' | 'origin'> & {
-    readonly userId: string;
-    readonly reason?: RevokeReason | undefined;
-  },
-  ended: readonly Ended[],
-): AuditFacts[] {
-  const event = LOSSES.has(common.reason) ? 'session_lost' : 'sign_out';
-  return ended.map((session) => ({ event, ...common, ...session }));
-}
-
 /** Ends sessions, and announces signed-out devices on the user's channel. */
 @Injectable()
 export class SignOutService {
-  private readonly hasOpen: (signOut: ToEnd) => Promise<boolean>;
-  private readonly runs = new SharedRuns();
+  private readonly hasOpenSession: (target: Target) => Promise<boolean>;
+  private readonly runs = new Map<string, Run>();
 
   constructor(
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
   ) {
-    this.hasOpen = sql.batched('sign-out-look', (signOuts: ToEnd[]) => haveOpenSessions(sql, signOuts));
+    this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
   }
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no rate limit
-   * (docs/security.md#requests). So if no session is left, a batched read finds that out, without a lock; and equal calls at one
-   * time are one.
-   * @param target the session, device and user that the scope refers to
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no
+   * rate limit (docs/security.md#requests). So if no session is left, a batched read finds that out, without
+   * a lock; and equal calls at one time are one.
    * @returns number of sessions that this call has ended
    */
   async signOut(
     scope: SessionScope,
-    target: ScopeOf,
+    ids: ScopeOf,
     origin: Origin,
     { reason, last }: SignOutOptions = {},
   ): Promise<number> {
-    if (last) return this.endAll(scope, target, origin, { reason, last });
-    if (!(await this.hasOpen({ scope, target }))) {
-      await this.sql.confirmRead(); // an earlier request may have ended them
-      return 0;
-    }
-    let sessions = 0;
-    await this.runs.share([scope, target.userId, target.sessionId, target.deviceId].join(), async () => {
-      sessions = await this.endAll(scope, target, origin, { reason });
-    });
-    return sessions;
-  }
-
-  /** One transaction ends one slice (docs/security.md#database), so a sign-out that failed between two slices can be repeated. */
-  private async endAll(
-    scope: SessionScope,
-    target: ScopeOf,
-    origin: Origin,
-    { reason, last }: SignOutOptions,
-  ): Promise<number> {
-    const common = { userId: target.userId, origin, reason };
-    for (let sessions = 0; ;) {
-      const count = await this.history.transactionOf(target.userId, async (transaction) => {
-        const { manager } = transaction;
-        const slice = await this.endSlice(transaction, common, () => endSessions(manager, scope, target));
-        if (slice.count === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
-        if (slice.count < SLICE) await last?.(transaction, slice.provider);
-        return slice.count;
-      });
-      sessions += count;
-      if (count < SLICE) return sessions;
-    }
+    const target = { ...ids, scope };
+    const circumstances = { userId: ids.userId, origin, reason };
+    if (last) return this.endAll(target, circumstances, last);
+    if (await this.hasOpenSession(target)) return this.endAllOnce(target, circumstances);
+    await this.sql.confirmRead(); // an earlier request may have ended them
+    return 0;
   }
 
   /**
-   * Signs out a slice of the sessions with these names at the provider. Users are locked in one order, against deadlocks.
+   * Ends a slice of the sessions with these names at the provider. Users are locked in one order, against
+   * deadlocks.
    * @throws TooManyUsers if one name belongs to too many users: the caller must roll back
    */
   async signOutAtProvider(
@@ -134,24 +96,111 @@ export class SignOutService {
   }
 
   /**
-   * Ends sessions, announces signed-out devices, and writes the audit events. The user is locked first: else of two sign-outs that end
-   * the last two sessions of a device, each would see the other's session alive, and neither would announce the device.
+   * Ends the sessions of a user who is being removed, and whom the caller has locked: no channel is left for
+   * an announcement.
    */
+  async endForRemoval(
+    manager: EntityManager,
+    userId: string,
+    provider: string,
+    origin: Origin,
+  ): Promise<void> {
+    const target = { scope: 'all', userId, sessionId: null, deviceId: null } as const;
+    for (let count = SLICE; count === SLICE;) {
+      const ended = await endSessions(manager, target);
+      await this.audit.write(manager, toAuditFacts({ userId, origin }, provider, ended));
+      count = ended.length;
+    }
+  }
+
+  /**
+   * Ends the sessions of a target in one run at a time. Equal calls during a run share the next one, since
+   * the run may have read before they arrived.
+   * @returns number of ended sessions for the call that began the run; 0 for those that share it
+   */
+  private async endAllOnce(target: Target, circumstances: Circumstances): Promise<number> {
+    const { scope, userId, sessionId, deviceId } = target;
+    const key = [scope, userId, sessionId, deviceId].join();
+    const begin = (): Promise<number> => {
+      const ended = this.endAll(target, circumstances);
+      const run: Run = { done: ended.catch(() => undefined) };
+      this.runs.set(key, run);
+      void run.done.finally(() => {
+        if (!run.next) this.runs.delete(key);
+      });
+      return ended;
+    };
+    const run = this.runs.get(key);
+    if (!run) return begin();
+    if (!run.next) return (run.next = run.done.then(begin));
+    await run.next;
+    return 0;
+  }
+
+  /**
+   * One transaction ends one slice (docs/security.md#database), so a sign-out that failed between two slices
+   * can be repeated.
+   */
+  private async endAll(
+    target: Target,
+    circumstances: Circumstances,
+    last?: SignOutOptions['last'],
+  ): Promise<number> {
+    let [sessions, count] = [0, SLICE];
+    while (count === SLICE) {
+      count = await this.history.transactionOf(target.userId, async (transaction) => {
+        const slice = await this.endSlice(transaction, circumstances, () =>
+          endSessions(transaction.manager, target),
+        );
+        if (slice.count < SLICE) await last?.(transaction, slice.provider);
+        return slice.count;
+      });
+      sessions += count;
+    }
+    if (count === 0) await this.sql.confirmRead(); // an earlier request may have ended them
+    return sessions;
+  }
+
+  /** Ends sessions, announces signed-out devices, and writes the audit events. */
   private async endSlice(
     { manager, append }: ChannelTransaction,
-    common: { readonly userId: string; readonly origin: Origin; readonly reason?: RevokeReason | undefined },
+    circumstances: Circumstances,
     end: () => Promise<Ended[]>,
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
-    const { userId } = common;
-    const provider = await lockUser(manager, userId);
+    const { userId } = circumstances;
+    const [user] = await manager.query<{ provider: string }[]>(LOCK_USER.text, [userId]);
     const ended = await end();
-    const devices = [...new Set(ended.map(({ deviceId }) => deviceId))].filter((device) => device !== null);
-    if (devices.length > 0) {
-      const rows = await manager.query<{ facts: object }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
-      const signedOut = rows.map(({ facts }) => facts);
-      await append(userId, 'device.signed_out', signedOut);
+    const deviceIds = new Set(ended.flatMap(({ deviceId }) => deviceId ?? []));
+    if (deviceIds.size > 0) {
+      const values = [userId, [...deviceIds]];
+      const signedOut = await manager.query<DeviceRow[]>(FIND_SIGNED_OUT_DEVICES.text, values);
+      await append(userId, 'device.signed_out', signedOut.map(toDeviceFacts));
     }
-    await this.audit.write(manager, signOutEvents({ ...common, provider }, ended));
-    return { count: ended.length, provider };
+    await this.audit.write(manager, toAuditFacts(circumstances, user?.provider, ended));
+    return { count: ended.length, provider: user?.provider };
   }
+}
+
+/**
+ * Returns a device as `device.*` events carry it (docs/realtime.md#what-the-service-sends). Times: RFC 3339,
+ * UTC, milliseconds.
+ */
+export function toDeviceFacts(device: Omit<DeviceRow, 'address'>): object {
+  return {
+    device_id: device.device_id,
+    device_name: device.device_name,
+    user_agent: device.user_agent,
+    created_at: device.created_at.toISOString(),
+    last_seen_at: device.last_seen_at.toISOString(),
+  };
+}
+
+/** @param provider of the user; undefined if the user was removed */
+function toAuditFacts(
+  circumstances: Circumstances,
+  provider: string | undefined,
+  ended: readonly Ended[],
+): AuditFacts[] {
+  const event = LOSSES.has(circumstances.reason) ? 'session_lost' : 'sign_out';
+  return ended.map((session) => ({ event, ...circumstances, provider, ...session }));
 }

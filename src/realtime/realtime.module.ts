@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { directTarget } from '../database/pool/connection-target.js';
+import { Sql } from '../database/sql.js';
 import { OpenFiles } from './admission/open-files.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
@@ -12,6 +14,8 @@ import { MESSAGE_KEY } from './fanout/notification.js';
 import { PostgresListener } from './fanout/postgres-listener.js';
 import { PostgresTransport } from './fanout/postgres.transport.js';
 import { RedisTransport } from './fanout/redis.transport.js';
+import { CitusPushWriter } from './push/push-writer.citus.js';
+import { PushWriter } from './push/push-writer.js';
 import { PushController } from './push/push.controller.js';
 import { RealtimeService } from './push/realtime.service.js';
 import { ConnectionRegistry } from './socket/connection-registry.js';
@@ -27,6 +31,7 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
     Fanout,
     { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
     OpenFiles,
+    { provide: PushWriter, inject: [DataSource, Sql, SETTINGS], useFactory: pushWriter },
     RealtimeGateway,
     RealtimeService,
   ],
@@ -39,4 +44,8 @@ function fanoutTransport(settings: Settings, redis: RedisConnection | undefined)
   const key = settings.secretKey.derive(MESSAGE_KEY);
   if (redis) return new RedisTransport(redis, key);
   return new PostgresTransport(new PostgresListener(directTarget(settings).Client), key);
+}
+
+function pushWriter(dataSource: DataSource, sql: Sql, settings: Settings): PushWriter {
+  return sql.distributed ? new CitusPushWriter(dataSource, sql, settings) : new PushWriter(sql, settings);
 }

@@ -74,10 +74,10 @@ function followSecret(redis: Redis, url: string | SentinelUrl, secretFiles: Sett
   if (!file) return;
   const current = currentSecret(file, parser, url, (line) => new Logger('Redis').warn(line));
   // Emitted before each attempt, which reads the options.
-  redis.on('reconnecting', () => Object.assign(redis.options, credentialsOf(current.now())));
+  redis.on('reconnecting', () => Object.assign(redis.options, toCredentials(current.now())));
 }
 
-function credentialsOf(url: string | SentinelUrl): RedisOptions {
+function toCredentials(url: string | SentinelUrl): RedisOptions {
   if (typeof url === 'string') {
     const { username, password } = new URL(url);
     return { username: decodeURIComponent(username), password: decodeURIComponent(password) };

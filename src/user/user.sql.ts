@@ -4,9 +4,6 @@ const COLUMNS = 'user_id, provider, provider_user_id, username, email, avatar_ur
 /** Set for a new user only; ClaimsStore makes later changes, and announces them. */
 const CLAIMS = 'provider_claims, claims, claims_version';
 
-/** A token issued so long after a change may have the former claims: it was stored before the change was committed. */
-const COMMIT_TIME = '10 seconds';
-
 /** Locks a user who signs in; selects the `version` of the claims, and whether the user is suspended. */
 export const HOLD_CLAIMS = `
       SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
@@ -71,12 +68,6 @@ export function holdUser(userId: string, condition: string): string {
 /** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
 export function claimsVersion(userId: string): string {
   return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
-}
-
-/** Claims of a user if they have changed since some seconds before a time, as an SQL expression; NULL if not, and without any. */
-export function claimsSince(userId: string, time: string): string {
-  return `(SELECT coalesce(claims, '{}') FROM users WHERE user_id = ${userId} AND claims_version <> 0
-    AND claims_changed_at > to_timestamp(${time}) - interval '${COMMIT_TIME}')`;
 }
 
 /**

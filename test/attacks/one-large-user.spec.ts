@@ -4,7 +4,7 @@ import request, { type Response } from 'supertest';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { DatabaseBusy } from '../../src/database/limits.js';
-import { LastSeen } from '../../src/device/last-seen.js';
+import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Events } from '../../src/events.js';
 import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LogoutTokens } from '../../src/provider/logout/logout-tokens.js';
@@ -232,7 +232,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       const { body } = await backend().post('/oauth2/introspect', { token, token_type_hint }).expect(200);
       expect(body).toMatchObject({ active: true });
     }
-    await service.app.get(LastSeen).write();
+    await service.app.get(LastUseWriter).write();
     expect(ran.filter(({ rows }) => rows > EVENTS)).toEqual([]);
 
     const forgotten = randomUUID();

@@ -10,6 +10,8 @@ import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.j
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
+import { DeviceStore } from '../../src/device/device.store.js';
+import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
@@ -59,7 +61,9 @@ describe('the store of sign-ins', () => {
     const writer = isDistributed
       ? new StepwiseSignIns(dataSource, settings, auditOf(events, isDistributed))
       : new BatchedSignIns(new Sql(dataSource, false, events), settings, auditOf(events));
-    return new SignInStore(writer, dataSource, auditOf(events, isDistributed), events);
+    const sql = new Sql(dataSource, isDistributed);
+    const devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
+    return new SignInStore(writer, dataSource, auditOf(events, isDistributed), events, devices);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
   const sessions = async (): Promise<number> =>

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../src/database/sql.js';
-import { LastSeen } from '../../src/device/last-seen.js';
+import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Events } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
 import { User } from '../../src/user/user.entity.js';
@@ -334,7 +334,7 @@ describe('users and their devices', () => {
   it.each(['with', 'without'])(
     'a session %s a device, its device and its user get the time of their last use, at most once a minute',
     async (kind) => {
-      const lastSeen = service.app.get(LastSeen);
+      const lastSeen = service.app.get(LastUseWriter);
       const tokens = kind === 'with' ? await onDevice() : await signIn(service.url, user);
       const { user_id: userId } = tokens;
       const columns = [

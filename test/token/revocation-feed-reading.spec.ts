@@ -13,7 +13,7 @@ import {
   type PastPage,
   type DatabaseTime,
 } from '../../src/token/feed/ended-sessions.store.js';
-import { endSessions } from '../../src/token/sessions/session.store.js';
+import { endSessions } from '../../src/device/end-sessions.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 /** Fault of the database. */
@@ -141,7 +141,7 @@ describe('ended sessions', () => {
       );
       await reader.onModuleInit();
       const session = await signedIn();
-      await dataSource.transaction((manager) => endSessions(manager, 'session', session));
+      await dataSource.transaction((manager) => endSessions(manager, { ...session, scope: 'session' }));
       await read();
       const [one] = emitted;
       expect(emitted).toEqual([{ ...session, endedAt: expect.any(Date), until: expect.any(Date) }]);
@@ -323,7 +323,7 @@ describe('ended sessions', () => {
       const clock = jest.spyOn(performance, 'now').mockReturnValueOnce(0);
       return history
         .transaction(async ({ manager }) => {
-          await endSessions(manager, 'session', session);
+          await endSessions(manager, { ...session, scope: 'session' });
           clock.mockReturnValueOnce(ms);
         })
         .finally(() => clock.mockRestore());

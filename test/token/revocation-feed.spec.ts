@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { endSessions } from '../../src/token/sessions/session.store.js';
+import { endSessions } from '../../src/device/end-sessions.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
@@ -156,7 +156,7 @@ describe('GET /sessions/ended', () => {
       const reader = await read(0);
       let back!: EventStreamReader;
       await instances[0]!.app.get(DataSource).transaction(async (manager) => {
-        await endSessions(manager, 'session', session);
+        await endSessions(manager, { ...session, scope: 'session' });
         await manager.query(
           `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
           [session.sessionId],

@@ -19,6 +19,7 @@ import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import type { Clock } from '../../src/database/clock.js';
 import { Sql, type Statement } from '../../src/database/sql.js';
+import { DeviceStore } from '../../src/device/device.store.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
@@ -99,6 +100,7 @@ describe.each([
     const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(
       signOuts,
+      new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
       history,
       presence,
       codes,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { PresenceStore } from '../../channel/presence.store.js';
-import { findDevices } from '../../device/device.store.js';
+import { DeviceService } from '../../device/device.service.js';
 import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { UUID } from '../../http/parameters/uuid.js';
@@ -25,6 +25,7 @@ export class UserDirectory {
   constructor(
     private readonly users: UserStore,
     private readonly userSearch: UserSearch,
+    private readonly devices: DeviceService,
     private readonly sessions: SessionStore,
     private readonly presence: PresenceStore,
     private readonly dataSource: DataSource,
@@ -49,7 +50,7 @@ export class UserDirectory {
   async findDetail(userId: string): Promise<UserDetail> {
     const user = await this.find(userId);
     const { manager } = this.dataSource;
-    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
+    const parts = [this.devices.list(userId), findSessions(manager, user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
     return Object.assign(user, { devices, sessions });
   }
@@ -57,7 +58,7 @@ export class UserDirectory {
   /** @throws OAuthError `not_found` */
   async findDevices(userId: string, cursor?: string): Promise<DeviceList> {
     await this.find(userId);
-    return findDevices(this.dataSource.manager, userId, cursor);
+    return this.devices.list(userId, cursor);
   }
 
   /** @throws OAuthError `not_found` */

@@ -6,13 +6,13 @@ import { ChannelHistory } from '../../channel/channel.history.js';
 import { removeChannel, removeMostEvents } from '../../channel/channel.removal.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { Sql } from '../../database/sql.js';
-import { findDevice, removeDevices } from '../../device/device.store.js';
-import { signOutEvents, SignOutService } from '../../device/sign-out.service.js';
+import { DeviceStore } from '../../device/device.store.js';
+import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { validClaims } from '../../provider/identity/kept-claims.js';
-import { KeyStore } from '../../token/keys/key.store.js';
-import { endSessions, SessionStore, SLICE } from '../../token/sessions/session.store.js';
 import type { Claims, UserClaims } from '../../identity/claims.js';
+import { KeyStore } from '../../token/keys/key.store.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { lockUser } from '../../user/lock-user.js';
 import { UserStore } from '../../user/user.store.js';
@@ -30,6 +30,7 @@ interface Part {
 export class UsersService {
   constructor(
     private readonly signOuts: SignOutService,
+    private readonly devices: DeviceStore,
     private readonly history: ChannelHistory,
     private readonly presence: PresenceStore,
     private readonly codes: AuthorizationCodes,
@@ -111,13 +112,8 @@ export class UsersService {
     const isRemoved = await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await lockUser(manager, userId, 'removal');
       if (provider === undefined) return false;
-      await removeDevices(manager, userId);
-      const everySession = { userId, sessionId: null, deviceId: null };
-      for (let count = SLICE; count === SLICE;) {
-        const ended = await endSessions(manager, 'all', everySession); // begun since the sign-out
-        await this.audit.write(manager, signOutEvents({ userId, provider, origin }, ended));
-        count = ended.length;
-      }
+      await this.devices.removeAll(manager, userId);
+      await this.signOuts.endForRemoval(manager, userId, provider, origin); // begun since the sign-out
       await removeChannel(manager, userId);
       await this.userStore.remove(manager, userId, await this.keys.lastTokenEnd(manager));
       await this.audit.forget(manager, userId, forgotten);
@@ -131,7 +127,7 @@ export class UsersService {
 
   private async exists(userId: string, deviceId?: string): Promise<boolean> {
     if (!(await this.userStore.find(userId))) return false;
-    return deviceId === undefined || !!(await findDevice(this.dataSource.manager, userId, deviceId));
+    return deviceId === undefined || this.devices.exists({ userId, deviceId });
   }
 
   private async endSession(userId: string, sessionId: string, origin: Origin): Promise<number> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { AuditFacts, Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
-import { removeSignedOutLongest } from '../../device/device.store.js';
+import { DeviceStore } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
@@ -79,6 +79,7 @@ export class SignInStore {
     private readonly dataSource: DataSource,
     private readonly audit: AuditStore,
     private readonly events: Events,
+    private readonly devices: DeviceStore,
   ) {}
 
   /**
@@ -126,7 +127,7 @@ export class SignInStore {
   private makeRoom({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
       await lockUser(manager, userId);
-      const deviceId = await removeSignedOutLongest(manager, userId);
+      const deviceId = await this.devices.removeSignedOutLongest(manager, userId);
       if (deviceId === undefined) return false;
       const [event, reason] = ['device_removed', 'too many devices'] as const;
       await this.audit.write(manager, [{ event, userId, deviceId, provider, reason, origin }]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditStore } from '../../audit/audit.store.js';
-import { appendInSteps } from '../../channel/append-in-steps.js';
+import { appendInSteps } from '../../channel/channel.history.citus.js';
 import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { isDeviceBeyond, SELECT_FACTS, UPSERT_DEVICE } from '../../device/device.sql.js';

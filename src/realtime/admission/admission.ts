@@ -9,11 +9,11 @@ import { RateLimits } from '../../http/rate-limit.js';
 import { OpenFiles } from './open-files.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { JwtGuard } from '../../token/guard/jwt.guard.js';
-import { closeNow, transportOf, type Transport } from '../socket/transport.js';
+import { closeNow, toTransport, type Transport } from '../socket/transport.js';
 
-/** Handshakes that begin in one turn of the event loop; requests wait for the turn. */
-const BEGUN_A_TURN = 8;
-/** Interval while further handshakes arrive: Node.js accepts one connection a turn, of any client, so turns are kept short. */
+/** Handshakes that begin in one tick of the event loop; requests wait for the tick. */
+const BEGUN_A_TICK = 8;
+/** Interval while further handshakes arrive: Node.js accepts one connection a tick, of any client, so ticks are short. */
 const BEGIN_EVERY_MS = 3;
 /** Tokens that are verified concurrently. While the database is slow, no more handshakes begin. */
 const MOST_VERIFIED = 128;
@@ -57,14 +57,14 @@ interface Guest {
 export class Admission {
   private readonly logger = new Logger(Admission.name);
   private readonly handshakes = new Set<Waiting>();
-  private readonly handshakesOf = new Map<string, number>();
+  private readonly handshakesByNetwork = new Map<string, number>();
   /** Open transports that are not admitted yet. */
   private readonly guests = new Map<Transport, Guest>();
-  private readonly guestsOf = new Map<string, number>();
+  private readonly guestsByNetwork = new Map<string, number>();
   private readonly verifications = new ConcurrencyLimit(MOST_VERIFIED);
   private begun = 0;
   private begunAt = -Infinity;
-  /** Whether a handshake has arrived since the last turn. */
+  /** Whether a handshake has arrived since the last tick. */
   private arrived = false;
   private scheduled = false;
   private stopping = false;
@@ -86,7 +86,7 @@ export class Admission {
     this.assertRoomFor(address);
     await this.files.assertRoomForSocket();
     await this.limits.count('connect', address);
-    await this.turnOf(address);
+    await this.waitForSlot(address);
     this.assertRoomFor(address); // other transports were opened in the meantime
   }
 
@@ -94,14 +94,14 @@ export class Admission {
   enter(transport: Transport, address: string | undefined): void {
     const timeout = setTimeout(() => closeNow(transport), LONGEST_WAIT_MS).unref();
     this.guests.set(transport, { address, timeout, hasShownToken: false });
-    const ofNetwork = count(this.guestsOf, networkOf(address), 1);
+    const ofNetwork = count(this.guestsByNetwork, networkOf(address), 1);
     transport.once('close', () => this.leave(transport));
     if (ofNetwork > MOST_OF_A_NETWORK || this.guests.size > MOST_TRANSPORTS) closeNow(transport);
   }
 
   /** @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport */
   async admit({ handshake, conn }: Pick<Socket, 'handshake' | 'conn'>): Promise<Admitted> {
-    const guest = this.guests.get(transportOf({ conn } as Socket));
+    const guest = this.guests.get(toTransport({ conn } as Socket));
     if (!guest || guest.hasShownToken) {
       throw new OAuthError('invalid_request', 'a connection may send one token');
     }
@@ -122,7 +122,7 @@ export class Admission {
     if (!guest) return;
     clearTimeout(guest.timeout);
     this.guests.delete(transport);
-    count(this.guestsOf, networkOf(guest.address), -1);
+    count(this.guestsByNetwork, networkOf(guest.address), -1);
   }
 
   stop(): void {
@@ -132,36 +132,36 @@ export class Admission {
   }
 
   private assertRoomFor(address: string | undefined): void {
-    const ofNetwork = this.guestsOf.get(networkOf(address)) ?? 0;
+    const ofNetwork = this.guestsByNetwork.get(networkOf(address)) ?? 0;
     if (this.guests.size >= MOST_TRANSPORTS || ofNetwork >= MOST_OF_A_NETWORK) throw this.slowDown();
   }
 
-  private async turnOf(address: string | undefined): Promise<void> {
+  private async waitForSlot(address: string | undefined): Promise<void> {
     if (this.stopping) throw isStopping();
     this.arrived = true;
     this.schedule();
     const network = networkOf(address);
-    const ofNetwork = this.handshakesOf.get(network) ?? 0;
+    const ofNetwork = this.handshakesByNetwork.get(network) ?? 0;
     if (this.handshakes.size >= MOST_HANDSHAKES || ofNetwork >= MOST_OF_A_NETWORK) throw this.slowDown();
-    count(this.handshakesOf, network, 1);
+    count(this.handshakesByNetwork, network, 1);
     await new Promise<void>((begin, refuse) =>
       this.handshakes.add({ since: performance.now(), begin, refuse }),
-    ).finally(() => count(this.handshakesOf, network, -1));
+    ).finally(() => count(this.handshakesByNetwork, network, -1));
   }
 
   private mayBegin(): boolean {
     if (this.verifications.isReached) return false;
     if (this.arrived) return performance.now() - this.begunAt >= BEGIN_EVERY_MS;
-    return this.begun < BEGUN_A_TURN;
+    return this.begun < BEGUN_A_TICK;
   }
 
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    setImmediate(() => this.onTurn());
+    setImmediate(() => this.onTick());
   }
 
-  private onTurn(): void {
+  private onTick(): void {
     this.scheduled = false;
     this.begun = 0;
     const late = performance.now() - LONGEST_WAIT_MS;

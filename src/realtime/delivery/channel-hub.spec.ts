@@ -8,7 +8,7 @@ import type { Connection } from '../socket/connection.js';
 import { ChannelHub } from './channel-hub.js';
 
 describe('histories in doubt', () => {
-  let asked: (readonly string[])[];
+  let requested: (readonly string[])[];
   let fails: boolean;
   let read: string[];
   let listener: FanoutListener;
@@ -18,10 +18,10 @@ describe('histories in doubt', () => {
   beforeAll(() => Logger.overrideLogger(false));
   beforeEach(async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
-    [asked, fails, read] = [[], false, []];
+    [requested, fails, read] = [[], false, []];
     const history = {
       async newest(users: readonly string[]) {
-        asked.push(users);
+        requested.push(users);
         if (fails) throw new Error('away');
         return new Map(users.map((user) => [user, 7]));
       },
@@ -32,7 +32,7 @@ describe('histories in doubt', () => {
       },
     } as unknown as ChannelHistory;
     const fanout = {
-      listen: (given: FanoutListener) => (listener = given),
+      listen: (one: FanoutListener) => (listener = one),
       subscribe: async () => undefined,
       unsubscribe: () => undefined,
     } as unknown as Fanout;
@@ -63,10 +63,10 @@ describe('histories in doubt', () => {
   it('are compared in bulk, at once when notifications arrive again, and every 15 s', async () => {
     listener.onUp();
     await pass(0);
-    expect(asked.map(({ length }) => length)).toEqual([1000, 1000, 500]);
+    expect(requested.map(({ length }) => length)).toEqual([1000, 1000, 500]);
     expect(read).toHaveLength(2500);
     await pass(16_000);
-    expect(asked).toHaveLength(6);
+    expect(requested).toHaveLength(6);
   });
 
   it('are compared once a second, however many messages cause doubt', async () => {
@@ -75,10 +75,10 @@ describe('histories in doubt', () => {
       listener.onDoubt('unknown');
       await pass(100);
     }
-    expect(asked).toEqual([['u1'], ['u1'], ['u1']]);
+    expect(requested).toEqual([['u1'], ['u1'], ['u1']]);
     for (let i = 0; i < 1000; i++) listener.onDoubt();
     await pass(1000);
-    expect(asked).toHaveLength(6);
+    expect(requested).toHaveLength(6);
   });
 
   it('are compared again after a failure, except of users who have left', async () => {
@@ -87,9 +87,9 @@ describe('histories in doubt', () => {
     listener.onDoubt('u2');
     hub.leave(connections[1]!);
     await pass(1000);
-    [fails, asked] = [false, []];
+    [fails, requested] = [false, []];
     await pass(5000);
-    expect(asked).toEqual([['u2']]);
+    expect(requested).toEqual([['u2']]);
     expect(read).toEqual(['u2']);
   });
 });

@@ -64,7 +64,7 @@ export class ChannelHub implements OnApplicationShutdown {
     for (const timer of this.timers) clearInterval(timer);
   }
 
-  countOf(userId: string): number {
+  countConnections(userId: string): number {
     return this.channels.get(userId)?.connections.size ?? 0;
   }
 

@@ -58,7 +58,7 @@ describe('a channel whose history cannot be read', () => {
     return one as unknown as Connection;
   }
 
-  /** Waits until nothing is being read; every answer has been asked for then. */
+  /** Waits until nothing is being read; every answer has been requested then. */
   async function settle(): Promise<void> {
     while (connection.reading) await delay(10);
     expect([answers, ends]).toEqual([[], []]);
@@ -132,7 +132,7 @@ it.each([
   ['sent while it was there', 0, [null]],
   ['sent before it came: it may have had it elsewhere', -1, []],
   ['sent so long before that the clock must have been set back', -60_000, [null]],
-])('an event that is not kept, %s', (_, after, given) => {
+])('a transient event, %s', (_, after, expected) => {
   const delivered: (number | null)[] = [];
   const deliver = ({ offset }: ChannelEvent, to: readonly unknown[]) =>
     void (to.length > 0 && delivered.push(offset));
@@ -140,5 +140,5 @@ it.each([
   const channel = new UserChannel('ada', {} as ChannelHistory, Promise.resolve(), deliver);
   channel.connections.add({ isOpen: true, isFull: false, position: 0, since } as unknown as Connection);
   channel.receive({ ...event(0), offset: null, sentAt: new Date(since + after).toISOString() });
-  expect(delivered).toEqual(given);
+  expect(delivered).toEqual(expected);
 });

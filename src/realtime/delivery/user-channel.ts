@@ -34,7 +34,7 @@ export class UserChannel {
   async join(connection: Connection, { from, claims: token }: Admitted): Promise<void> {
     await this.subscribed; // else an event between the reading and the subscription would be missed
     const state = await this.history.state(this.userId, from?.offset ?? 0, token.iat);
-    const { last, kept, id, lastId, claims, at } = state;
+    const { last, stored, id, lastId, claims, at } = state;
     if (!connection.isOpen) return;
     // A history that was restored from a backup, or began anew, lacks the client's event or has another one in its place.
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
@@ -48,7 +48,7 @@ export class UserChannel {
       expires_at: new Date(connection.expiresAt).toISOString(),
       offset: connection.position,
       id: resumes ? id : lastId,
-      recovered: !from || (!isOther && kept === last - from.offset),
+      recovered: !from || (!isOther && stored === last - from.offset),
     });
     if (claims && !carries(token, claims)) this.deliver(this.changed(claims, at), [connection]);
     this.reachesTo(last);
@@ -63,7 +63,7 @@ export class UserChannel {
   /** Delivers a committed event, of this instance or another. */
   receive(event: ChannelEvent): void {
     const { offset } = event;
-    if (offset === null) return this.deliverUnkept(event);
+    if (offset === null) return this.deliverTransient(event);
     const inLine = [...this.connections].filter(
       ({ position, reading, isFull }) => position === offset - 1 && !reading && !isFull,
     );
@@ -76,7 +76,7 @@ export class UserChannel {
    * Delivers an event with `ttl` 0 to connections that were ready when it was sent. A client that connected later may have received it
    * from another instance.
    */
-  private deliverUnkept(event: ChannelEvent): void {
+  private deliverTransient(event: ChannelEvent): void {
     const sentAt = Date.parse(event.sentAt);
     const ready = [...this.connections].filter(
       ({ position, since }) => position !== undefined && (sentAt >= since || sentAt < since - LATEST_MS),
@@ -122,7 +122,7 @@ export class UserChannel {
         this.logger.error({ err: error, msg: 'a history could not be read' });
       for (const connection of group) connection.end('overloaded'); // the clients reconnect, and resume
     } finally {
-      for (const connection of group) connection.reading = false; // in the turn in which the loop ended
+      for (const connection of group) connection.reading = false; // in the tick in which the loop ended
     }
   }
 

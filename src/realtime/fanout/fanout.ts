@@ -14,7 +14,7 @@ export interface FanoutListener {
 /** Carries notifications between instances: Redis or PostgreSQL. It may lose them; the history is authoritative. */
 export interface FanoutTransport {
   /** Bytes of JSON data that an event with `ttl` 0 may have (docs/realtime.md#pushing). */
-  readonly largestUnkept: number;
+  readonly largestTransient: number;
   listen(listener: FanoutListener): void;
   /** Whether notifications can be sent and arrive, as far as this instance knows. */
   readonly isConnected: boolean;
@@ -77,11 +77,11 @@ export class Fanout {
 
   /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport */
   assertCarries(data: unknown): void {
-    const { largestUnkept } = this.transport;
-    if (largestUnkept === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestUnkept) return;
+    const { largestTransient } = this.transport;
+    if (largestTransient === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestTransient) return;
     throw new OAuthError(
       'invalid_request',
-      `with a ttl of 0, data must be at most ${largestUnkept / 1024} KiB of JSON unless the service has Redis`,
+      `with a ttl of 0, data must be at most ${largestTransient / 1024} KiB of JSON unless the service has Redis`,
     );
   }
 

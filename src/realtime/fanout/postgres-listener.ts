@@ -16,7 +16,10 @@ const RETRY_MS = 100;
 const LONGEST_RETRY_MS = 1000;
 const SELF_TEST_MS = 2000;
 
-/** NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the disk nor for a standby. */
+/**
+ * NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the
+ * disk nor for a standby.
+ */
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_notify($1, $2)`;
 
 interface ListenerEvents {
@@ -58,12 +61,15 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     await this.running;
   }
 
-  /** Sends a message to all listeners, this one included. @throws if it is unknown whether it was sent; the connection is then replaced */
+  /**
+   * Sends a message to all listeners, this one included.
+   * @throws if it is unknown whether it was sent; the connection is then replaced
+   */
   async notify(payload: string): Promise<void> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await outsideTrace(() => client.query(NOTIFY, [CHANNEL, payload])); // it serves many requests
+      await outsideTrace(() => notify(client, CHANNEL, payload)); // it serves many requests
     } catch (error) {
       client.emit('error', error);
       throw error;
@@ -76,8 +82,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
       const client = this.create();
       try {
         await client.connect();
-        await selfTest(client, this.create());
-        await client.query(`LISTEN ${CHANNEL}`);
+        await listen(client, this.create());
         attempt = 0;
         attempted();
         await this.serve(client);
@@ -132,15 +137,22 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
   }
 }
 
-/** Sends a message between the connections. Behind a pooler in transaction mode LISTEN is accepted, but messages never arrive. */
-async function selfTest(listener: Client, sender: Client): Promise<void> {
+function notify(client: Client, channel: string, payload: string): Promise<unknown> {
+  return client.query(NOTIFY, [channel, payload]);
+}
+
+/**
+ * Sends a message between the connections, and then listens. Behind a pooler in transaction mode LISTEN is
+ * accepted, but messages never arrive.
+ */
+async function listen(listener: Client, sender: Client): Promise<void> {
   const channel = `latchkey_test_${randomBytes(8).toString('hex')}`;
   const signal = AbortSignal.timeout(SELF_TEST_MS);
   try {
     await listener.query(`LISTEN ${channel}`);
     await sender.connect();
-    await Promise.all([once(listener, 'notification', { signal }), sender.query(NOTIFY, [channel, ''])]);
-    await listener.query(`UNLISTEN ${channel}`);
+    await Promise.all([once(listener, 'notification', { signal }), notify(sender, channel, '')]);
+    await listener.query(`UNLISTEN ${channel}; LISTEN ${CHANNEL}`);
   } catch (error) {
     throw signal.aborted
       ? new Error('nothing is received there (is it a pooler?): set DATABASE_DIRECT_URL')

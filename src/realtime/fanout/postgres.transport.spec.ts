@@ -8,7 +8,7 @@ import type { FanoutListener } from './fanout.js';
 
 const key = randomBytes(32);
 const latest = (offset: number): LatestOffset => ({ userId: randomUUID(), offset });
-const unkept = (data: unknown = null): Notification => ({
+const transient = (data: unknown = null): Notification => ({
   id: randomUUID(),
   userId: randomUUID(),
   deviceId: null,
@@ -68,7 +68,7 @@ describe('notifications that wait for their turn', () => {
 
   it('no message is too long, for any number of notifications of any size', async () => {
     const events = Array.from({ length: 500 }, (_, i) =>
-      i % 5 ? latest(i) : unkept('ü'.repeat((i * 37) % 2000)),
+      i % 5 ? latest(i) : transient('ü'.repeat((i * 37) % 2000)),
     );
     const all = Promise.all(events.map((one) => here.send(one)));
     while (received.length < events.length) {

@@ -20,7 +20,7 @@ interface Waiting {
 
 /** Notifications over PostgreSQL's NOTIFY: every instance receives all of them, many in one message. */
 export class PostgresTransport implements FanoutTransport, OnModuleInit, OnApplicationShutdown {
-  readonly largestUnkept = 4096;
+  readonly largestTransient = 4096;
   /** PostgreSQL also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
   private readonly room: number;

@@ -9,7 +9,7 @@ const CHANNELS_A_COMMAND = 1000;
 
 /** Notifications over one Redis channel per user: an instance receives only notifications of users who are connected to it. */
 export class RedisTransport implements FanoutTransport {
-  readonly largestUnkept = Infinity;
+  readonly largestTransient = Infinity;
   private readonly logger = new Logger(RedisTransport.name);
   private readonly users = new Set<string>();
   /** Redis also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextLoopTick } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { PresenceTracker } from '../../channel/presence.tracker.js';
@@ -10,14 +10,14 @@ import { EndedSessions } from '../../token/feed/ended-sessions.js';
 import type { Admitted } from '../admission/admission.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Connection } from './connection.js';
-import { closeNow, closeSoon, transportOf, type Transport } from './transport.js';
+import { closeNow, closeSoon, toTransport, type Transport } from './transport.js';
 
 const TICK_MS = 250;
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
 const WARN_AGAIN_MS = 5000;
 /** Requests are answered between the batches. */
-const ENDED_A_TURN = 50;
+const ENDED_A_TICK = 50;
 
 /**
  * The open sockets of this instance. Each lives exactly as long as its session's access token
@@ -52,13 +52,13 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   /**
-   * Reserves a place for a socket that opens before the next turn of the event loop, or never.
+   * Reserves a place for a socket that opens before the next tick of the event loop, or never.
    * @throws OAuthError `slow_down` if the user has too many sockets here, `server_error` if the service stops
    */
   reserve(socket: Socket, userId: string): void {
     if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
     const admitted = this.admitted.get(userId) ?? new Set();
-    if (this.channels.countOf(userId) + admitted.size >= SOCKETS_A_USER) {
+    if (this.channels.countConnections(userId) + admitted.size >= SOCKETS_A_USER) {
       throw new OAuthError('slow_down', `a user may have ${SOCKETS_A_USER} sockets`);
     }
     this.admitted.set(userId, admitted.add(socket));
@@ -69,7 +69,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     const { session, kid } = admitted;
     this.release(socket, session.userId);
     const connection = new Connection(socket, admitted, () => this.clock.now());
-    this.byTransport.set(transportOf(socket), connection);
+    this.byTransport.set(toTransport(socket), connection);
     this.openSockets++;
     this.timer ??= setInterval(() => this.onTick(), TICK_MS).unref();
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
@@ -77,7 +77,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.presence.arrived(session);
     socket.on('disconnect', () => {
       this.onClosed(connection);
-      if (transportOf(socket).readyState === 'open') closeSoon(transportOf(socket)); // it only left the namespace
+      if (toTransport(socket).readyState === 'open') closeSoon(toTransport(socket)); // it only left the namespace
     });
     socket.on(
       'authenticate',
@@ -106,9 +106,9 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   async endAll(): Promise<void> {
     this.stopping = true;
     const all = this.all();
-    for (let i = 0; i < all.length; i += ENDED_A_TURN) {
-      for (const connection of all.slice(i, i + ENDED_A_TURN)) connection.end('shutdown');
-      await nextTurn();
+    for (let i = 0; i < all.length; i += ENDED_A_TICK) {
+      for (const connection of all.slice(i, i + ENDED_A_TICK)) connection.end('shutdown');
+      await nextLoopTick();
     }
     await Promise.all(all.map((connection) => connection.drained()));
   }

@@ -3,7 +3,7 @@ import type { Socket } from 'socket.io';
 import type { ChannelEvent, SessionIds } from '../../events.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { encode, send, type Outgoing } from './outgoing.js';
-import { closeSoon, transportOf } from './transport.js';
+import { closeSoon, toTransport } from './transport.js';
 
 /** Why the service closes a socket (docs/realtime.md#what-the-service-sends). */
 export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'revoked';
@@ -49,7 +49,7 @@ export class Connection {
 
   /** Whether the client reads more slowly than the service writes. */
   get isFull(): boolean {
-    const { writeBuffer } = transportOf(this.socket);
+    const { writeBuffer } = toTransport(this.socket);
     if (writeBuffer.length >= LONGEST_QUEUE) return true;
     return writeBuffer.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) >= LARGEST_QUEUE;
   }
@@ -65,7 +65,7 @@ export class Connection {
   }
 
   send(outgoing: Outgoing): void {
-    send(transportOf(this.socket), outgoing);
+    send(toTransport(this.socket), outgoing);
   }
 
   /** Sends an event that no history has. */
@@ -75,7 +75,7 @@ export class Connection {
 
   /** Resolves when all packets were handed to the network, or the client is gone. */
   async drained(): Promise<void> {
-    const transport = transportOf(this.socket);
+    const transport = toTransport(this.socket);
     if (transport.writeBuffer.length === 0 || transport.readyState === 'closed') return;
     const done = new AbortController();
     const { signal } = done;
@@ -89,6 +89,6 @@ export class Connection {
     this.ending = reason;
     this.socket.emit('session.ended', { reason });
     if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect();
-    closeSoon(transportOf(this.socket));
+    closeSoon(toTransport(this.socket));
   }
 }

@@ -5,7 +5,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { jest } from '@jest/globals';
 import { Server, type Socket } from 'socket.io';
 import { encode, send } from './outgoing.js';
-import { closeSoon, transportOf } from './transport.js';
+import { closeSoon, toTransport } from './transport.js';
 import { LimitedWebSocketServer } from './message-limits.js';
 
 const UPGRADE = `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
@@ -64,8 +64,8 @@ describe('what goes out', () => {
     const [theirs, ours] = [await open(), await open()];
     theirs.socket.emit('n', data, { offset: 1 });
     theirs.socket.emit('end');
-    send(transportOf(ours.socket), encode(ours.socket, 'n', data, { offset: 1 }));
-    send(transportOf(ours.socket), encode(ours.socket, 'end'));
+    send(toTransport(ours.socket), encode(ours.socket, 'n', data, { offset: 1 }));
+    send(toTransport(ours.socket), encode(ours.socket, 'end'));
     const expected = await has(theirs, '42["end"]');
     expect((await has(ours, '42["end"]')).equals(expected)).toBe(true);
   });
@@ -73,11 +73,11 @@ describe('what goes out', () => {
   it('is written straight to the connection where nothing waits, in one piece', async () => {
     const { socket, ...client } = await open();
     const writes: unknown[] = [];
-    const transport = transportOf(socket);
+    const transport = toTransport(socket);
     transport.on('packetCreate', (packet) => writes.push(packet));
     send(transport, encode(socket, 'n', 1));
     expect((await has(client, ']')).toString('latin1')).toBe('\x81\x0942["n",1]');
-    expect(writes).toEqual([]); // Engine.IO was not asked
+    expect(writes).toEqual([]); // Engine.IO was not called
   });
 
   it("and the answer to the upgrade goes out together with Engine.IO's first packet", async () => {
@@ -106,7 +106,7 @@ describe('what goes out', () => {
   it('waits where it is counted, when a client does not read', async () => {
     const { socket, tcp, ...rest } = await open();
     tcp.pause();
-    const transport = transportOf(socket);
+    const transport = toTransport(socket);
     const data = 'x'.repeat(10_000);
     let sent = 0;
     while (transport.writeBuffer.length < 100) {
@@ -132,10 +132,10 @@ describe('what goes out', () => {
     const ended = once(tcp, 'end');
     const outgoing = encode(socket, 'late');
     socket.emit('farewell');
-    closeSoon(transportOf(socket));
-    send(transportOf(socket), outgoing);
+    closeSoon(toTransport(socket));
+    send(toTransport(socket), outgoing);
     await ended;
-    send(transportOf(socket), outgoing);
+    send(toTransport(socket), outgoing);
     expect(bytes().toString('latin1')).toMatch(/42\["farewell"\]\x88.{0,2}$/s);
   });
 });

@@ -22,7 +22,7 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
     string,
   ];
-  return { packet, frame: frameOf(packet) };
+  return { packet, frame: encodeFrame(packet) };
 }
 
 /**
@@ -30,13 +30,13 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
  * Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
  */
 export function send(transport: Transport, { packet, frame }: Outgoing): void {
-  const raw = idleSocketOf(transport);
+  const raw = findIdleSocket(transport);
   if (raw) raw.write(frame);
   else transport.send(packet);
 }
 
 /** @returns the stream of a WebSocket, if its client has read everything */
-function idleSocketOf({ writeBuffer, transport }: Transport): Duplex | undefined {
+function findIdleSocket({ writeBuffer, transport }: Transport): Duplex | undefined {
   const { socket } = transport;
   if (socket?.readyState !== OPEN || writeBuffer.length > 0) return undefined;
   const raw = rawSockets.get(socket);
@@ -44,7 +44,7 @@ function idleSocketOf({ writeBuffer, transport }: Transport): Duplex | undefined
 }
 
 /** Encodes a packet as one WebSocket frame (RFC 6455 §5.2). Head and text are one buffer: `ws` would write two. */
-function frameOf(packet: string): Buffer {
+function encodeFrame(packet: string): Buffer {
   const length = 1 + Buffer.byteLength(packet);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
   const frame = Buffer.allocUnsafe(head + length);

@@ -12,7 +12,7 @@ import { refusalText, refuse } from '../../http/server/refusal.js';
 import { Admission, type Admitted } from '../admission/admission.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { limitMessages } from './message-limits.js';
-import { closeSoon, transportOf, type Transport } from './transport.js';
+import { closeSoon, toTransport, type Transport } from './transport.js';
 
 interface EngineRequest extends IncomingMessage {
   readonly _query: { readonly sid?: string };
@@ -42,14 +42,14 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
       else this.begin(request, response, next).catch(() => request.socket.destroy());
     });
     server.engine.on('connection', (transport: Transport) =>
-      this.admission.enter(transport, this.addressOf(transport.request!)),
+      this.admission.enter(transport, this.findAddress(transport.request!)),
     );
     server.use((socket, next) => void this.admit(socket, next));
     server.on('connection', (socket: Socket) => {
-      this.admission.leave(transportOf(socket));
+      this.admission.leave(toTransport(socket));
       this.connections.open(socket, socket.data as Admitted);
       // It takes memory as long as the socket lives; `socket.handshake` has the headers.
-      setImmediate(() => (transportOf(socket).request = undefined));
+      setImmediate(() => (toTransport(socket).request = undefined));
     });
     limitMessages(server, (transport) => this.connections.overloaded(transport));
   }
@@ -66,9 +66,9 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     const isUpgrade = !(response instanceof ServerResponse);
     if (isUpgrade) socket.on('error', ignore).pause(); // an unhandled reset would end the process
     try {
-      await this.admission.begin(this.addressOf(request));
+      await this.admission.begin(this.findAddress(request));
     } catch (error) {
-      const refusal = this.refusalOf(error);
+      const refusal = this.toRefusal(error);
       if (!isUpgrade) return refuse(response, refusal);
       socket.write(refusalText(refusal));
       return socket.destroySoon();
@@ -85,20 +85,20 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
       this.connections.reserve(socket, admitted.session.userId);
       socket.data = admitted;
     } catch (error) {
-      const { description, body } = this.refusalOf(error);
+      const { description, body } = this.toRefusal(error);
       next(Object.assign(new Error(description), { data: body })); // `connect_error`
-      setImmediate(() => closeSoon(transportOf(socket)));
+      setImmediate(() => closeSoon(toTransport(socket)));
       return;
     }
     this.events.emit('handshake.finished', { error: undefined });
     next();
   }
 
-  private addressOf(request: IncomingMessage): string | undefined {
+  private findAddress(request: IncomingMessage): string | undefined {
     return clientAddress(request, this.http.httpAdapter.getInstance<Express>());
   }
 
-  private refusalOf(error: unknown): OAuthError {
+  private toRefusal(error: unknown): OAuthError {
     const refusal = error instanceof OAuthError ? error : toServerError(error);
     if (refusal !== error) this.logger.error({ err: error, msg: 'a handshake failed' });
     this.events.emit('handshake.finished', { error: refusal.error });

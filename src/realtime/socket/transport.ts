@@ -29,7 +29,7 @@ export interface Transport extends EventEmitter {
   close(discard?: boolean): void;
 }
 
-export function transportOf(socket: Socket): Transport {
+export function toTransport(socket: Socket): Transport {
   return socket.conn as unknown as Transport;
 }
 

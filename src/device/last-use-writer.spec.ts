@@ -1,27 +1,31 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
-import { LastSeen } from './last-seen.js';
+import type { SessionStore } from '../token/sessions/session.store.js';
+import type { UserStore } from '../user/user.store.js';
+import { DeviceStore } from './device.store.js';
+import { LastUseWriter } from './last-use-writer.js';
 
 let events: Events;
-let lastSeen: LastSeen;
+let writer: LastUseWriter;
 
 /** @param write is called with the users of each statement for devices */
 function start(write: (userIds: unknown[]) => Promise<unknown>): void {
   events = new Events();
-  const sql = {
-    query: async ({ name }: { name: string }, [userIds]: unknown[][]) =>
-      name === 'devices-last-use' ? write(userIds!) : undefined,
-  };
-  lastSeen = new LastSeen(sql as unknown as Sql, events);
+  const sql = { query: (_: object, [userIds]: unknown[][]) => write(userIds!), batched: () => undefined };
+  const store = { markUsed: async () => undefined };
+  const sessions = store as unknown as SessionStore;
+  const devices = new DeviceStore({} as DataSource, sql as unknown as Sql, sessions);
+  writer = new LastUseWriter(sessions, devices, store as unknown as UserStore, events);
 }
 function use(sessions: number): void {
   for (let i = 0; i < sessions; i++)
     events.emit('session.used', { userId: `user ${i}`, sessionId: `session ${i}`, deviceId: 'd' });
 }
 afterEach(() => {
-  lastSeen.onApplicationShutdown();
+  writer.onApplicationShutdown();
   jest.useRealTimers();
   jest.restoreAllMocks();
 });
@@ -34,7 +38,7 @@ it('writes when devices were last used in parts, and one that fails keeps no oth
     written.push(...userIds);
   });
   use(3000);
-  await lastSeen.write();
+  await writer.write();
   expect([written.length, written.includes('user 2999')]).toEqual([2000, true]);
   expect(warn).toHaveBeenCalledTimes(1);
 });
@@ -43,20 +47,20 @@ it('keeps a bounded number of sessions until the next write', async () => {
   const written: number[] = [];
   start(async (userIds) => written.push(userIds.length));
   use(25_000);
-  await lastSeen.write();
+  await writer.write();
   expect(written).toEqual(Array<number>(20).fill(1000));
   use(1);
-  await lastSeen.write();
+  await writer.write();
   expect(written.at(-1)).toBe(1);
 });
 
 it('writes once at a time, however slow the database is', async () => {
   jest.useFakeTimers();
-  let asked = 0;
-  start(() => new Promise(() => void asked++));
-  for (let turn = 0; turn < 5; turn++) {
+  let writes = 0;
+  start(() => new Promise(() => void writes++));
+  for (let tick = 0; tick < 5; tick++) {
     use(1);
     await jest.advanceTimersByTimeAsync(5000);
   }
-  expect(asked).toBe(1);
+  expect(writes).toBe(1);
 });

@@ -1,0 +1,60 @@
+import type { EntityManager } from 'typeorm';
+import { plainArray } from '../database/batching.js';
+import type { Sql } from '../database/sql.js';
+import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
+import {
+  END_SESSION,
+  END_SESSIONS,
+  END_SESSIONS_AT_PROVIDER,
+  HAS_OPEN_SESSION,
+  HAVE_OPEN_SESSIONS,
+} from './sign-out.sql.js';
+
+/** The sessions of a sign-out: the scope, and the session, device and user that it refers to. */
+export interface Target extends ScopeOf {
+  readonly scope: SessionScope;
+}
+
+/** Finds out, without a lock, for which of several targets there is a session to end. */
+export async function haveOpenSessions(sql: Sql, targets: readonly Target[]): Promise<boolean[]> {
+  const columns = [
+    targets.map(({ userId }) => userId),
+    targets.map(({ scope }) => scope),
+    targets.map(({ sessionId }) => sessionId),
+    targets.map(({ deviceId }) => deviceId),
+  ];
+  const isOne = targets.length === 1;
+  const rows = await sql.query<{ hasOpen: boolean }>(
+    isOne ? HAS_OPEN_SESSION : HAVE_OPEN_SESSIONS,
+    isOne ? columns.map(([value]) => value) : columns.map(plainArray),
+  );
+  return rows.map(({ hasOpen }) => hasOpen);
+}
+
+/**
+ * Ends a slice of sessions. After the commit their access tokens are rejected, since verification reads the
+ * session; EndedSessions notifies the instances that hold their sockets.
+ * @returns the ended sessions; fewer than SLICE after the last slice
+ */
+export function endSessions(
+  manager: EntityManager,
+  { scope, userId, sessionId, deviceId }: Target,
+): Promise<Ended[]> {
+  return scope === 'session'
+    ? end(manager, END_SESSION.text, [userId, sessionId])
+    : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId]);
+}
+
+/** Ends a slice of the sessions of a user that have these names at the provider, as `endSessions` does. */
+export function endSessionsAtProvider(
+  manager: EntityManager,
+  userId: string,
+  { session, subjects }: NamesAtProvider,
+): Promise<Ended[]> {
+  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects]);
+}
+
+async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {
+  const [ended] = await manager.query<[Ended[], number]>(text, values);
+  return ended;
+}

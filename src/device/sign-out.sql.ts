@@ -1,0 +1,133 @@
+/** Sessions that one statement ends, well within its timeout. */
+export const SLICE = 1000;
+
+// The statements of a sign-out, over users, devices and sessions. Each names the user, so that Citus sends it
+// to one node. `expires_at > '-infinity'` is always true. With it, PostgreSQL reads the index
+// refresh_tokens_open, of sessions that are not signed out; without it, PostgreSQL finds one session by its
+// key.
+
+/**
+ * Whether a sign-out would end a session; without a lock. Parameters: user, scope, session, device. Each
+ * branch is a range of an index, however many sessions the user has.
+ */
+export const HAS_OPEN_SESSION = {
+  name: 'sign-out-has-open',
+  text: `
+    WITH open AS NOT MATERIALIZED (
+      SELECT session_id, device_id FROM refresh_tokens
+      WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity'
+    )
+    SELECT CASE $2::text
+      WHEN 'session' THEN EXISTS (
+        SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $3::uuid AND signed_out_at IS NULL)
+      WHEN 'device' THEN EXISTS (SELECT FROM open WHERE device_id = $4::uuid)
+      WHEN 'others' THEN CASE
+        WHEN $4::uuid IS NULL THEN EXISTS (SELECT FROM open WHERE session_id <> $3::uuid)
+        ELSE EXISTS (SELECT FROM open WHERE device_id < $4::uuid)
+          OR EXISTS (SELECT FROM open WHERE device_id > $4::uuid)
+          OR EXISTS (SELECT FROM open WHERE device_id IS NULL) END
+      ELSE EXISTS (SELECT FROM open) END AS "hasOpen"`,
+};
+
+/** HAS_OPEN_SESSION for several sign-outs; each parameter is an array. */
+export const HAVE_OPEN_SESSIONS = {
+  name: 'sign-outs-have-open',
+  text: `
+    WITH open AS NOT MATERIALIZED (
+      SELECT user_id, session_id, device_id FROM refresh_tokens
+      WHERE signed_out_at IS NULL AND expires_at > '-infinity'
+    )
+    SELECT CASE n.scope
+      WHEN 'session' THEN EXISTS (
+        SELECT FROM refresh_tokens r
+        WHERE r.user_id = n.user_id AND r.session_id = n.session_id AND r.signed_out_at IS NULL)
+      WHEN 'device' THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id = n.device_id)
+      WHEN 'others' THEN CASE
+        WHEN n.device_id IS NULL
+        THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.session_id <> n.session_id)
+        ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id < n.device_id)
+          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id > n.device_id)
+          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id IS NULL) END
+      ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id) END AS "hasOpen"
+    FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[])
+      WITH ORDINALITY AS n (user_id, scope, session_id, device_id, place)
+    ORDER BY place`,
+};
+
+/**
+ * Locks the user before the sessions. Else of two sign-outs that end the last two sessions of a device, each
+ * would see the other's session alive, and neither would announce the device; and the audit trail would not
+ * have the order of the commits.
+ */
+export const LOCK_USER = {
+  name: 'sign-out-lock',
+  text: `SELECT provider FROM users WHERE user_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`,
+};
+
+/**
+ * Ends one session; parameters: user, session. A sign-out expires the session (spec §2.2: a refresh token
+ * "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
+ */
+export const END_SESSION = {
+  name: 'sign-out-session',
+  text: `
+    UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      id_token = NULL, address = NULL, user_agent = NULL
+    WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
+ * Ends a slice of sessions as END_SESSION does, device by device; parameters: user, scope, session, device.
+ */
+export const END_SESSIONS = {
+  name: 'sign-out-sessions',
+  text: `
+    UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      id_token = NULL, address = NULL, user_agent = NULL
+    WHERE user_id = $1 AND session_id = ANY (ARRAY(
+      -- FOR UPDATE locks in one order, and skips sessions that a concurrent sign-out has ended.
+      SELECT session_id FROM refresh_tokens
+      WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND (
+        $2 = 'all'
+        OR $2 = 'device' AND device_id = $4
+        OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL
+          THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END)
+      ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
+ * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as
+ * END_SESSIONS does; parameters: user, the provider's session, its subjects.
+ */
+export const END_SESSIONS_AT_PROVIDER = {
+  name: 'sign-out-at-provider',
+  text: `
+    UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      id_token = NULL, address = NULL, user_agent = NULL
+    WHERE user_id = $1 AND session_id = ANY (ARRAY(
+      SELECT session_id FROM refresh_tokens
+      WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND (
+        provider_session = $2
+        OR provider_subject = ANY ($3::bytea[]) AND ($2::bytea IS NULL OR provider_session IS NULL))
+      ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
+ * Of the devices `$2` of the user `$1`, those without a live session. `IN`: a join may read all sessions for
+ * each device.
+ */
+export const FIND_SIGNED_OUT_DEVICES = {
+  name: 'sign-out-devices',
+  text: `
+    SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices
+    WHERE user_id = $1 AND device_id = ANY ($2) AND device_id NOT IN (
+      SELECT device_id FROM refresh_tokens
+      WHERE user_id = $1 AND device_id IS NOT NULL
+        -- Of this transaction as well: a session that it has ended expires after its now().
+        AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+      ORDER BY device_id, expires_at)
+    ORDER BY device_id`,
+};

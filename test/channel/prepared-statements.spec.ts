@@ -1,0 +1,47 @@
+import pg from 'pg';
+import * as append from '../../src/channel/append.sql.js';
+import * as state from '../../src/channel/channel-state.sql.js';
+import * as signOut from '../../src/device/sign-out.sql.js';
+import * as push from '../../src/realtime/push/push.sql.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+
+/** The whole texts of the files, each with the number of its parameters. */
+const STATEMENTS = [
+  ['append', append.APPEND, 6],
+  ['push', push.PUSH.text, 7],
+  ['targets of pushes', push.FIND_TARGETS.text, 2],
+  ['lock of a target', push.LOCK_TARGET.text, 2],
+  ['state of a channel', state.FIND_STATE.text, 3],
+  ['states of channels', state.FIND_STATES.text, 3],
+  ['look before a sign-out', signOut.HAS_OPEN_SESSION.text, 4],
+  ['look before several sign-outs', signOut.HAVE_OPEN_SESSIONS.text, 4],
+  ['lock of a sign-out', signOut.LOCK_USER.text, 1],
+  ['end of a session', signOut.END_SESSION.text, 2],
+  ['end of sessions', signOut.END_SESSIONS.text, 4],
+  ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 3],
+  ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],
+] as const;
+
+describe('on the migrated schema, PostgreSQL accepts the statement', () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    client = new pg.Client(database.url);
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client?.end();
+    await database?.drop();
+  });
+  afterEach(() => client.query('DEALLOCATE ALL'));
+
+  it.each(STATEMENTS)('%s', async (_what, text, parameters) => {
+    await client.query(`PREPARE one AS ${text}`);
+    const { rows } = await client.query<{ count: number }>(
+      'SELECT cardinality(parameter_types) AS count FROM pg_prepared_statements',
+    );
+    expect(rows).toEqual([{ count: parameters }]);
+  });
+});
