@@ -9,6 +9,8 @@ import { claimsSince } from '../user/user.sql.js';
 import { appendInSteps, type Appended } from './append-in-steps.js';
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 
+export { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY };
+
 interface HistoryState {
   /** Number of the newest event; 0 before the first. */
   readonly last: number;
