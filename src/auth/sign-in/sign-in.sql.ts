@@ -171,18 +171,21 @@ export const UPDATE_PROFILE = `
   UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
   WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
 
-/** Selects the user $1 if the bound of sessions is reached; after the lock, so that concurrent sign-ins cannot exceed it. */
-export const HAS_MOST_SESSIONS = `
-  SELECT user_id FROM users WHERE user_id = $1 AND EXISTS (
-    SELECT FROM refresh_tokens
-    WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
-    ORDER BY device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
-
-/** Selects the user $1 if the bound of devices is reached, and the device $2 is new. */
-export const HAS_MOST_DEVICES = `
-  SELECT user_id FROM users WHERE user_id = $1
-    AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)
-    AND NOT EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $2)`;
+/**
+ * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the lock, so that
+ * concurrent sign-ins cannot exceed a bound.
+ */
+export const FIND_REACHED_BOUND = `
+  SELECT CASE
+      WHEN EXISTS (
+        SELECT FROM refresh_tokens
+        WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        ORDER BY device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
+      WHEN $2::uuid IS NOT NULL
+        AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)
+        AND NOT EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $2) THEN 'device'
+    END AS refused
+  FROM users WHERE user_id = $1`;
 
 /** Writes the device: $1 user, $2 device, $3 name, $4 user agent, $5 address. */
 export const UPSERT_DEVICE = `

@@ -12,7 +12,6 @@ import { isLockConflict, isProofUsed, rethrow, toOAuthError } from './sign-in-er
 import {
   toArrays,
   toAuditFacts,
-  toRow,
   type RefusalReason,
   type SignIn,
   type SignInResult,
@@ -100,7 +99,7 @@ export class SignInStore {
    */
   async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<SignInResult[]> {
     const scalars = [lockTimeout, this.settings.channelHistory, this.audit.isOn];
-    const rows = await this.sql.query<Row>(SIGN_IN, [...scalars, ...toArrays(signIns.map(toRow))]);
+    const rows = await this.sql.query<Row>(SIGN_IN, [...scalars, ...toArrays(signIns)]);
     const byUser = new Map(rows.map((row) => [row.userId, row]));
     const results = signIns.map(({ session }) => toResult(byUser.get(session.userId)));
     const admitted = signIns.filter((_, i) => results[i]!.refused === null);

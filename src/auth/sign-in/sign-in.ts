@@ -45,88 +45,64 @@ export type RefusalReason = 'session' | 'device' | 'suspended' | 'claims';
 export type SignInResult =
   { readonly refused: RefusalReason } | { readonly refused: null; readonly event: StoredDeviceEvent | null };
 
-/** Columns of a sign-in, each an array of the statement: JSON takes 6 % more of the database's time (docs/benchmark.md). */
+/**
+ * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch. Each is an array
+ * of SIGN_IN, since JSON takes more of the database's time (lab/bench/README.md#tried-without-gain).
+ */
 const COLUMNS = {
-  user_id: 'uuid',
-  provider: 'text',
-  provider_user_id: 'text',
-  username: 'text',
-  email: 'text',
-  avatar_url: 'text',
-  username_key: 'text',
-  email_key: 'text',
-  provider_claims: 'jsonb',
-  claims: 'jsonb',
-  claims_version: 'bigint',
-  has_application_claims: 'boolean',
-  device_id: 'uuid',
-  device_name: 'text',
-  user_agent: 'text',
-  address: 'text',
-  request_id: 'text',
-  session_id: 'uuid',
-  token_hash: 'bytea',
-  ttl: 'float8',
-  jkt: 'bytea',
-  provider_subject: 'bytea',
-  provider_session: 'bytea',
-  id_token: 'bytea',
-  auth_time: 'float8',
-  jti: 'uuid',
-  token: 'text',
-  token_expires_at: 'float8',
-} as const;
+  user_id: ['uuid', ({ session }) => session.userId],
+  provider: ['text', ({ provider }) => provider],
+  provider_user_id: ['text', ({ identity }) => identity.providerUserId],
+  username: ['text', ({ identity }) => identity.username],
+  email: ['text', ({ identity }) => identity.email],
+  avatar_url: ['text', ({ identity }) => identity.avatarUrl],
+  username_key: ['text', ({ identity }) => toKey(identity.username)],
+  email_key: ['text', ({ identity }) => toKey(identity.email)],
+  provider_claims: ['jsonb', ({ claims }) => toJson(claims.provider)],
+  claims: ['jsonb', ({ claims }) => toJson(claims.effective)],
+  claims_version: ['bigint', ({ claims }) => claims.version],
+  has_application_claims: ['boolean', ({ claims }) => toJson(claims.application) !== null],
+  device_id: ['uuid', ({ session }) => session.deviceId],
+  device_name: ['text', ({ deviceName }) => deviceName],
+  user_agent: ['text', ({ userAgent }) => userAgent],
+  address: ['text', ({ origin }) => origin.address],
+  request_id: ['text', ({ origin }) => origin.requestId],
+  session_id: ['uuid', ({ session }) => session.sessionId],
+  token_hash: ['bytea', ({ refreshTokenHash }) => refreshTokenHash],
+  ttl: ['float8', ({ refreshTokenTtl }) => refreshTokenTtl],
+  jkt: ['bytea', ({ jkt }) => jkt],
+  provider_subject: ['bytea', ({ providerSubject }) => providerSubject],
+  provider_session: ['bytea', ({ providerSession }) => providerSession],
+  id_token: ['bytea', ({ idToken }) => idToken],
+  auth_time: ['float8', ({ identity }) => identity.authTime],
+  jti: ['uuid', ({ accessToken }) => accessToken.jti],
+  token: ['text', ({ accessToken }) => accessToken.token],
+  token_expires_at: ['float8', ({ accessToken }) => accessToken.expiresAt],
+} as const satisfies Record<string, readonly [string, (signIn: SignIn) => unknown]>;
 type Column = keyof typeof COLUMNS;
 
-/** A sign-in as its columns. Times are in seconds: `ttl` from now, the others since the epoch. */
-export type SignInRow = Readonly<Record<Column, unknown>>;
-
-const names = Object.keys(COLUMNS) as Column[];
+const columns = Object.entries<readonly [string, (signIn: SignIn) => unknown]>(COLUMNS);
 /** For SIGN_IN: the names, and the parameters from `$4` on. */
-export const NAMES = names.join(', ');
+export const NAMES = Object.keys(COLUMNS).join(', ');
 // The SELECT hides the length of the arrays from the planner. Else plans for few rows look cheaper than the generic plan, and
 // planning costs as much as a sign-in.
-export const ARRAYS = names
-  .map((name, i) => `$${i + 4}::${COLUMNS[name]}[]`)
-  .map((array, i) => (i === 0 ? `(SELECT ${array})` : array))
+export const ARRAYS = columns
+  .map(([, [type]], i) => (i === 0 ? `(SELECT $4::${type}[])` : `$${i + 4}::${type}[]`))
   .join(', ');
 
 /** Returns the parameters ARRAYS. */
-export function toArrays(rows: readonly SignInRow[]): unknown[][] {
-  return names.map((name) => rows.map((row) => row[name]));
+export function toArrays(signIns: readonly SignIn[]): unknown[][] {
+  return columns.map(([, [, toValue]]) => signIns.map(toValue));
 }
 
-export function toRow({ session, identity, origin, accessToken, claims, ...signIn }: SignIn): SignInRow {
-  return {
-    user_id: session.userId,
-    provider: signIn.provider,
-    provider_user_id: identity.providerUserId,
-    username: identity.username,
-    email: identity.email,
-    avatar_url: identity.avatarUrl,
-    username_key: identity.username === null ? null : searchKey(identity.username),
-    email_key: identity.email === null ? null : searchKey(identity.email),
-    provider_claims: toJson(claims.provider),
-    claims: toJson(claims.effective),
-    claims_version: claims.version,
-    has_application_claims: toJson(claims.application) !== null,
-    device_id: session.deviceId,
-    device_name: signIn.deviceName,
-    user_agent: signIn.userAgent,
-    address: origin.address,
-    request_id: origin.requestId,
-    session_id: session.sessionId,
-    token_hash: signIn.refreshTokenHash,
-    ttl: signIn.refreshTokenTtl,
-    jkt: signIn.jkt,
-    provider_subject: signIn.providerSubject,
-    provider_session: signIn.providerSession,
-    id_token: signIn.idToken,
-    auth_time: identity.authTime,
-    jti: accessToken.jti,
-    token: accessToken.token,
-    token_expires_at: accessToken.expiresAt,
-  };
+export type SignInRow = Readonly<Record<Column, unknown>>;
+
+export function toRow(signIn: SignIn): SignInRow {
+  return Object.fromEntries(columns.map(([name, [, toValue]]) => [name, toValue(signIn)])) as SignInRow;
+}
+
+function toKey(text: string | null): string | null {
+  return text === null ? null : searchKey(text);
 }
 
 export function toAuditFacts({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {

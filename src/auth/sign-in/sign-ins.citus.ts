@@ -12,8 +12,7 @@ import {
 } from './sign-in.js';
 import {
   CREATE_USER,
-  HAS_MOST_DEVICES,
-  HAS_MOST_SESSIONS,
+  FIND_REACHED_BOUND,
   INSERT_ACCESS_TOKEN,
   INSERT_SESSION,
   LOCK_USER,
@@ -36,7 +35,7 @@ export class CitusSignIns extends SignInStore {
     // Raw: each has a lock, a condition on several tables, or the database's clock.
     const run: Run = (text, values) => manager.query(text, values);
     const row = toRow(signIn);
-    const refused = (await writeUser(run, row)) ?? (await findReachedBound(run, row));
+    const refused = await writeUser(run, row);
     if (refused !== null) return { refused };
     await writeSession(run, row);
     await this.audit.write(manager, [toAuditFacts(signIn)]);
@@ -51,35 +50,22 @@ export class CitusSignIns extends SignInStore {
   }
 }
 
-/** Writes and locks the user. @returns why nothing was written */
+/** Locks and writes the user. @returns why nothing was written */
 async function writeUser(run: Run, row: SignInRow): Promise<RefusalReason | null> {
-  const { user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key } = row;
-  const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [user_id]);
+  const { user_id: userId, username, email, avatar_url, username_key, email_key } = row;
+  const profile = [username, email, avatar_url, username_key, email_key];
+  const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [userId]);
   if (!user) {
     if (row.has_application_claims) return 'claims'; // they belonged to a user who has been removed since
-    const profile = [
-      user_id,
-      provider,
-      provider_user_id,
-      username,
-      email,
-      avatar_url,
-      username_key,
-      email_key,
-    ];
     const claims = [row.provider_claims, row.claims, row.claims_version];
-    return (await run(CREATE_USER, [...profile, ...claims])).length > 0 ? null : 'claims';
+    const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
+    return (await run(CREATE_USER, values)).length > 0 ? null : 'claims';
   }
   if (user.suspended) return 'suspended';
   if (user.version !== row.claims_version) return 'claims';
-  await run(UPDATE_PROFILE, [user_id, username, email, avatar_url, username_key, email_key]);
-  return null;
-}
-
-async function findReachedBound(run: Run, { user_id, device_id }: SignInRow): Promise<RefusalReason | null> {
-  if ((await run(HAS_MOST_SESSIONS, [user_id])).length > 0) return 'session';
-  if (device_id === null) return null;
-  return (await run(HAS_MOST_DEVICES, [user_id, device_id])).length > 0 ? 'device' : null;
+  const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
+  if (bounds[0]!.refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
+  return bounds[0]!.refused;
 }
 
 /** Writes device, session and access token. */
@@ -89,7 +75,15 @@ async function writeSession(run: Run, row: SignInRow): Promise<void> {
     await run(UPSERT_DEVICE, [user_id, device_id, row.device_name, user_agent, address]);
   const key = [user_id, session_id];
   const names = [row.provider_subject, row.provider_session, row.id_token, row.auth_time];
-  const session = [...key, device_id, row.token_hash, row.ttl, row.jkt, ...names, address, user_agent];
-  await run(INSERT_SESSION, session);
+  await run(INSERT_SESSION, [
+    ...key,
+    device_id,
+    row.token_hash,
+    row.ttl,
+    row.jkt,
+    ...names,
+    address,
+    user_agent,
+  ]);
   await run(INSERT_ACCESS_TOKEN, [...key, row.jti, row.token_expires_at, row.token]);
 }
