@@ -16,8 +16,9 @@ import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { TokenIssuer, type Verified } from './sign-in/token-issuer.js';
 
 /**
- * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends the user to the provider;
- * `exchange` spends the state, asks the provider for the identity, and issues tokens. Flow of stock OAuth clients: clients/.
+ * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends
+ * the user to the provider; `exchange` spends the state, asks the provider for the identity, and issues
+ * tokens. Flow of stock OAuth clients: clients/.
  */
 @Injectable()
 export class AuthService {
@@ -103,7 +104,8 @@ export function otherRedirectUri(redirectUri: string): OAuthError {
   return new OAuthError('invalid_grant', message, { reason: `${message}: ${withoutQuery(redirectUri)}` });
 }
 
-// A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700 §4.8.2).
+// A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700
+// §4.8.2).
 function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: string): void {
   if (codeChallenge === null && codeVerifier === undefined) return;
   if (codeVerifier === undefined || challengeOf(codeVerifier) !== codeChallenge) {

@@ -12,9 +12,9 @@ import { ClientTokenDto, RefreshDto, TokenDto } from './token.dto.js';
 export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
 
 /**
- * Decides which grant a request is: the only place that does. `code` and `state` mean the grant of the specification
- * (spec §4.3); otherwise `grant_type` decides. A provider may be another Latchkey: a code with our prefix and a state in our
- * format is the provider's. Some clients send another state.
+ * Decides which grant a request is: the only place that does. `code` and `state` mean the grant of the
+ * specification (spec §4.3); otherwise `grant_type` decides. A provider may be another Latchkey: a code with
+ * our prefix and a state in our format is the provider's. Some clients send another state.
  * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */

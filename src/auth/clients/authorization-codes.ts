@@ -15,7 +15,8 @@ const CODE_TTL = 60;
 
 export type CodeBinding = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'codeChallenge'>;
 
-// Raw, since atomic: deleting spends the code. Of all requests that race for it, one gets the row (RFC 6749 §4.1.2).
+// Raw, since atomic: deleting spends the code. Of all requests that race for it, one gets the row (RFC 6749
+// §4.1.2).
 const REDEEM = {
   name: 'authorization-code-redeem',
   text: `
@@ -58,7 +59,10 @@ export class AuthorizationCodes {
     return code;
   }
 
-  /** Deletes a code, and returns what it is bound to. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
+  /**
+   * Deletes a code, and returns what it is bound to.
+   * @throws OAuthError `invalid_grant` if it is unknown, used or expired
+   */
   async redeem(code: string): Promise<CodeBinding & Verified> {
     const codeHash = hash('sha256', code, 'buffer');
     const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);

@@ -44,8 +44,8 @@ export class ClientCallbackController {
   /**
    * Receive the callback of a provider, for a stock OAuth client
    *
-   * The address to register with the provider. The browser is redirected to the client, with a code that Latchkey issues, the
-   * client’s `state` and `iss`, or with an error.
+   * The address to register with the provider. The browser is redirected to the client, with a code that
+   * Latchkey issues, the client’s `state` and `iss`, or with an error.
    *
    * @returns {302} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -67,9 +67,10 @@ export class ClientCallbackController {
   /**
    * Receive the callback of a provider that sends it by POST
    *
-   * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as after GET. For a client
-   * of the specification, the browser is redirected to the `redirect_uri` of the authorization request with the provider’s answer,
-   * which the client sends to `/oauth2/token`; so it is for a test of the administration page.
+   * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as
+   * after GET. For a client of the specification, the browser is redirected to the `redirect_uri` of the
+   * authorization request with the provider’s answer, which the client sends to `/oauth2/token`; so it is for
+   * a test of the administration page.
    *
    * @returns {303} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -91,7 +92,8 @@ export class ClientCallbackController {
     const { code, error, error_description, state, iss } = params;
     const signIn = (await this.states.peek(state)) ?? (await this.states.peek(testState(state)));
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
-    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed on.
+    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed
+    // on.
     const address = isOfSpecification
       ? withQuery(signIn.redirectUri, { code, error, error_description, state, iss })
       : await this.finish(provider, params, origin);

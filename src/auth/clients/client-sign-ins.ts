@@ -52,8 +52,8 @@ export class ClientSignIns {
   /**
    * Begins a sign-in (RFC 6749 §4.1.1).
    * @param last the provider that the browser used last, if it has said so
-   * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
-   *   ErrorForClient for everything else
+   * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749
+   *   §4.1.2.1); ErrorForClient for everything else
    */
   async begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
     const all = this.providers.list();
@@ -177,7 +177,8 @@ function checkBinding(
 }
 
 /**
- * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the password is ignored.
+ * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the
+ * password is ignored.
  * @returns as it was sent, since not every client encodes it, and decoded as a form
  * @throws OAuthError `invalid_request` if the header cannot be read
  */

@@ -10,8 +10,9 @@ const MOST_DEVICES = 2000;
  * Writes sign-ins of different users, each one as a whole or not at all. Parameters: `lock_timeout` or NULL,
  * `Settings.channelHistory`, whether the audit trail is stored, and the sign-ins (toArrays).
  *
- * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes: users, devices, counters, access tokens,
- * each by key. PostgreSQL runs a member before those that read it, and a member that writes even if none does.
+ * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes: users, devices,
+ * counters, access tokens, each by key. PostgreSQL runs a member before its readers, and a member that writes
+ * even if it has none.
  */
 export const SIGN_IN: Statement = {
   name: 'sign-in',
@@ -29,10 +30,10 @@ export const SIGN_IN: Statement = {
       ORDER BY user_id FOR NO KEY UPDATE
     ),
 
-    -- 3. Create the others. Claims of the application in the token belonged to a user who has been removed since.
+    -- 3. Create the others. (Claims of the application belonged to a user who has been removed since.)
     created_user AS (
-      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
-        provider_claims, claims, claims_version)
+      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key,
+        email_key, provider_claims, claims, claims_version)
       SELECT user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
         provider_claims, claims, claims_version
       FROM requested
@@ -42,17 +43,20 @@ export const SIGN_IN: Statement = {
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: a bound of the user is reached, the user is suspended, or the user's claims are not the
-    --    token's. The conditions on sessions are those of the index refresh_tokens_open.
+    -- 4. Why a sign-in is refused: a bound of the user is reached, the user is suspended, or the user's
+    --    claims are not the token's. The conditions on sessions are those of the index refresh_tokens_open.
     judged AS MATERIALIZED (
       SELECT user_id, CASE
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
-            WHERE t.user_id = r.user_id AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+            WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+              AND expires_at > '-infinity' AND expires_at > now()
             ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
           WHEN device_id IS NOT NULL
-            AND EXISTS (SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
-            AND NOT EXISTS (SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
+            AND EXISTS (
+              SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
+            AND NOT EXISTS (
+              SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
             THEN 'device'
           WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
           WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
@@ -62,7 +66,7 @@ export const SIGN_IN: Statement = {
       FROM requested AS r
     ),
 
-    -- 5. The others. (By NOT IN: of \`refused IS NULL\` the planner expects one row in 200, and joins for a single row.)
+    -- 5. The others. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
     admitted AS MATERIALIZED (
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
     ),
@@ -73,10 +77,12 @@ export const SIGN_IN: Statement = {
         username_key = a.username_key, email_key = a.email_key
       FROM admitted AS a
       WHERE users.user_id = a.user_id
-        AND (users.username, users.email, users.avatar_url) IS DISTINCT FROM (a.username, a.email, a.avatar_url)
+        AND (users.username, users.email, users.avatar_url)
+          IS DISTINCT FROM (a.username, a.email, a.avatar_url)
     ),
 
-    -- 7. The device, if one is named; what the client leaves out stays. \`facts\`: docs/realtime.md#what-the-service-sends
+    -- 7. The device, if one is named; what the client leaves out stays.
+    --    \`facts\`: docs/realtime.md#what-the-service-sends
     device AS (
       INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
       SELECT user_id, device_id, device_name, user_agent, address, now()
@@ -89,7 +95,8 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
         'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'last_seen_at', to_char(last_seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text AS facts
+        'last_seen_at', to_char(last_seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      )::text AS facts
     ),
 
     -- 8. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
@@ -108,7 +115,7 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, id, event_offset, data, sent_at
     ),
 
-    -- 10. Trim the history to its latest events, now and then: the more users are trimmed, the fewer events of each.
+    -- 10. Trim the history now and then: with more users at once, fewer events of each.
     trimmed AS (
       DELETE FROM channel_events AS e
       USING (
@@ -122,15 +129,15 @@ export const SIGN_IN: Statement = {
 
     -- 11. The session.
     session AS (
-      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject,
-        provider_session, id_token, auth_time, address, user_agent)
-      SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl), jkt, provider_subject,
-        provider_session, id_token, to_timestamp(auth_time), address, user_agent
+      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
+        provider_subject, provider_session, id_token, auth_time, address, user_agent)
+      SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl), jkt,
+        provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent
       FROM admitted
     ),
 
-    -- 12. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for step 8:
-    --     else two statements with equal proofs could wait for each other's counter and token.
+    -- 12. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
+    --    step 8: else two statements with equal proofs could wait for each other's counter and token.
     access_token AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
@@ -152,7 +159,7 @@ export const SIGN_IN: Statement = {
     SELECT user_id, refused, NULL, NULL, NULL, NULL FROM judged WHERE refused IS NOT NULL`,
 };
 
-// On Citus, a sign-in is a transaction of the following statements: each is one task on the user's node (see appendInSteps).
+// On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.
 
 /** Locks a user: $1 user. */
 export const LOCK_USER = `
@@ -172,8 +179,8 @@ export const UPDATE_PROFILE = `
   WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
 
 /**
- * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the lock, so that
- * concurrent sign-ins cannot exceed a bound.
+ * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the
+ * lock, so that concurrent sign-ins cannot exceed a bound.
  */
 export const FIND_REACHED_BOUND = `
   SELECT CASE

@@ -22,8 +22,8 @@ import { SIGN_IN } from './sign-in.sql.js';
 type Row = StoredDeviceEvent & { readonly userId: string; readonly refused: RefusalReason | null };
 
 /**
- * Devices that a sign-in removes at most, to make room for its own: a concurrent sign-in may take the room. This suits a
- * bound of thousands only: with a few devices, those that were used today would be removed.
+ * Devices that a sign-in removes at most, to make room for its own: a concurrent sign-in may take the room.
+ * This suits a bound of thousands only: with a few devices, one that was used today would be removed.
  */
 const MOST_REMOVED = 3;
 /** One locked user must not delay the others of a batch. */
@@ -31,7 +31,7 @@ const BATCH_LOCK_TIMEOUT = '50ms';
 
 const RETRY_UNBATCHED = Symbol('retry unbatched');
 
-/** Records sign-ins; concurrent ones are batched into one statement (docs/benchmark.md). CitusSignIns on Citus. */
+/** Records sign-ins; concurrent ones are batched into one statement. On Citus: CitusSignIns. */
 @Injectable()
 export class SignInStore {
   private readonly batched: (signIn: SignIn) => Promise<SignInResult | typeof RETRY_UNBATCHED>;
@@ -49,8 +49,8 @@ export class SignInStore {
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is suspended;
-   *   `slow_down` if the user has too many sessions or devices
+   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is
+   *   suspended; `slow_down` if the user has too many sessions or devices
    * @returns false if nothing was written, because the user has other claims than the token
    */
   async record(signIn: SignIn): Promise<boolean> {
@@ -76,8 +76,8 @@ export class SignInStore {
   }
 
   /**
-   * Executes the first sign-in of each user, since one statement cannot write a row twice. The others are to be retried
-   * unbatched, as are all if the batch meets a lock or a used DPoP proof.
+   * Executes the first sign-in of each user, since one statement cannot write a row twice. The others are to
+   * be retried unbatched, as are all if the batch meets a lock or a used DPoP proof.
    */
   private async executeBatch(signIns: readonly SignIn[]): Promise<(SignInResult | typeof RETRY_UNBATCHED)[]> {
     const firsts = [...new Map(signIns.toReversed().map((one) => [one.session.userId, one])).values()];
@@ -93,8 +93,8 @@ export class SignInStore {
   }
 
   /**
-   * Writes sign-ins of different users in one statement: all that are not refused, or none. Concurrent sign-ins of one user,
-   * at most three per instance, may exceed a bound by two, since the statement does not see those that are not committed.
+   * Writes sign-ins of different users in one statement: all but the refused ones, or none. It sees committed
+   * sessions only: concurrent sign-ins of one user, at most three per instance, may exceed a bound by two.
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
    */
   async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<SignInResult[]> {

@@ -36,8 +36,8 @@ export interface StoredDeviceEvent {
 }
 
 /**
- * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is suspended, or
- * the claims of the user are not those of the token.
+ * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is
+ * suspended, or the claims of the user are not those of the token.
  */
 export type RefusalReason = 'session' | 'device' | 'suspended' | 'claims';
 
@@ -46,8 +46,9 @@ export type SignInResult =
   { readonly refused: RefusalReason } | { readonly refused: null; readonly event: StoredDeviceEvent | null };
 
 /**
- * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch. Each is an array
- * of SIGN_IN, since JSON takes more of the database's time (lab/bench/README.md#tried-without-gain).
+ * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch.
+ * Each is an array of SIGN_IN, since JSON takes more of the database's time
+ * (lab/bench/README.md#tried-without-gain).
  */
 const COLUMNS = {
   user_id: ['uuid', ({ session }) => session.userId],
@@ -84,8 +85,8 @@ type Column = keyof typeof COLUMNS;
 const columns = Object.entries<readonly [string, (signIn: SignIn) => unknown]>(COLUMNS);
 /** For SIGN_IN: the names, and the parameters from `$4` on. */
 export const NAMES = Object.keys(COLUMNS).join(', ');
-// The SELECT hides the length of the arrays from the planner. Else plans for few rows look cheaper than the generic plan, and
-// planning costs as much as a sign-in.
+// The SELECT hides the length of the arrays from the planner. Else plans for few rows look cheaper than the
+// generic plan, and planning costs as much as a sign-in.
 export const ARRAYS = columns
   .map(([, [type]], i) => (i === 0 ? `(SELECT $4::${type}[])` : `$${i + 4}::${type}[]`))
   .join(', ');

@@ -95,7 +95,7 @@ export class TokenIssuer {
     });
   }
 
-  /** Signs a token with the user's claims, and records the sign-in; again, if the claims have changed since. */
+  /** Signs a token with the user's claims, and records the sign-in; again, if the claims have changed. */
   private async signAndRecord(
     token: { readonly authentication: Authentication | undefined; readonly proof: DpopProof | undefined },
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
@@ -122,7 +122,7 @@ export class TokenIssuer {
   }
 }
 
-/** Returns the claims of the tokens (RFC 9068 §2.2.1), or undefined if the provider reports none, so that tokens stay short. */
+/** Returns the claims of the tokens (RFC 9068 §2.2.1); undefined if the provider reports none. */
 function toAuthentication({ authTime, acr, amr }: Identity): Authentication | undefined {
   if (authTime === null && acr === null && amr === null) return undefined;
   return {

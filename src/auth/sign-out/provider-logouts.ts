@@ -17,8 +17,8 @@ export class ProviderLogouts {
   ) {}
 
   /**
-   * Reads what a logout page needs of a session, which is to end afterwards. The hint (§2) is the user's id at the provider: an
-   * e-mail address may be old, and not every ID token is stored.
+   * Reads what a logout page needs of a session, which is to end afterwards. The hint (§2) is the user's id
+   * at the provider: an e-mail address may be old, and not every ID token is stored.
    * @returns asks the provider for the page; undefined if there is none, or the provider is disabled or away
    */
   async prepare(session: SessionIds, redirectUri: string): Promise<() => Promise<URL | undefined>> {

@@ -37,7 +37,8 @@ const SAVE = {
 };
 
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
-// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
+// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each
+// other.
 const CONSUME = {
   name: 'states-consume',
   text: `
@@ -88,14 +89,20 @@ export class StateService {
     await this.saveBatched([hashState(state), provider, redirectUri, codeChallenge, ...json]);
   }
 
-  /** Deletes a state, and returns its sign-in. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
+  /**
+   * Deletes a state, and returns its sign-in.
+   * @throws OAuthError `invalid_grant` if it is unknown, used or expired
+   */
   async consume(state: string): Promise<PendingSignIn> {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
 
-  /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
+  /**
+   * Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or
+   * expired.
+   */
   async peek(state: string): Promise<PendingSignIn | undefined> {
     const expiresAt = Raw((column) => `${column} > now()`);
     const found = { stateHash: hashState(state), expiresAt };
