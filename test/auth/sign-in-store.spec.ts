@@ -307,6 +307,31 @@ describe('the store of sign-ins', () => {
       expect(await store.record(later)).toBe(true);
     });
 
+    // docs/security.md#database
+    it.each([
+      ['sessions', 10_000],
+      ['devices', 2000],
+    ])('beyond the most %s of a user is refused, and writes nothing', async (what, most) => {
+      const store = storeOf(isDistributed);
+      const ada = whole('ada');
+      await store.record(ada);
+      const { userId } = ada.session;
+      const deviceIds = what === 'devices' ? 'gen_random_uuid()' : 'NULL::uuid';
+      await query(
+        database.url,
+        `WITH ids AS MATERIALIZED (SELECT ${deviceIds} AS device_id FROM generate_series(2, $2::int)),
+           known AS (INSERT INTO devices (user_id, device_id) SELECT $1, device_id FROM ids WHERE device_id IS NOT NULL)
+         INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         SELECT $1, gen_random_uuid(), device_id, '', now() + interval '1 day' FROM ids`,
+        [userId, most],
+      );
+      const renamed = { ...ada.identity, username: 'New name' };
+      const error = { error: 'slow_down', description: expect.stringContaining(`too many ${what}`) };
+      await expect(store.record({ ...whole('ada'), identity: renamed })).rejects.toMatchObject(error);
+      expect(await rowsOf('username FROM users', userId)).toEqual([{ username: ada.identity.username }]);
+      expect([await sessions(), started.length]).toEqual([most, 1]);
+    });
+
     it('fails as the database does, and is not reported', async () => {
       await atUsers(`RAISE EXCEPTION USING ERRCODE = '23514';`);
       await expect(storeOf(isDistributed).record(signInOf('mallory'))).rejects.toMatchObject({
