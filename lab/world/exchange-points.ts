@@ -6,7 +6,7 @@ import { until } from '../../test/support/waiting.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { answer, answerOfStatement, halfOfRequest, statement, type Stop } from './stops.js';
-import { hashOfState } from '../../src/auth/states/state.service.js';
+import { hashState } from '../../src/auth/states/state.service.js';
 
 interface Allowed {
   /** The client has the whole answer. */
@@ -85,7 +85,7 @@ export const EXCHANGE_POINTS: readonly KillPoint[] = STOPS.map(([name, stop, all
   begin: async (scene) => {
     const code = randomUUID();
     const state = await beginSignIn(scene.other.url);
-    const marks = { code, stateHash: hashOfState(state) };
+    const marks = { code, stateHash: hashState(state) };
     return exchange(scene, { code, state, device_id: randomUUID() }, stop(scene, marks), allowed);
   },
 }));
@@ -187,5 +187,5 @@ async function storedOf(databaseUrl: string, code: string): Promise<{ sessions: 
 
 async function hasState(databaseUrl: string, state: string): Promise<boolean> {
   const found = `SELECT FROM authorization_states WHERE state_hash = $1`;
-  return (await query(databaseUrl, found, [hashOfState(state)])).length > 0;
+  return (await query(databaseUrl, found, [hashState(state)])).length > 0;
 }

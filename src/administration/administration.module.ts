@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
-import { StatesModule } from '../auth/states/state.service.js';
+import { StatesModule } from '../auth/states/states.module.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { DeviceModule } from '../device/device.module.js';

@@ -11,14 +11,8 @@ import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
-import {
-  ClientTokenDto,
-  IssuedTokens,
-  LIMIT_BY_GRANT,
-  RefreshDto,
-  TokenRequestPipe,
-  type TokenRequest,
-} from './token.dto.js';
+import { LIMIT_BY_GRANT, TokenRequestPipe, type TokenRequest } from './token-request.js';
+import { ClientTokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
 @Public()

@@ -4,6 +4,8 @@ import { AuditStore } from '../audit/audit.store.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
+import { DeviceStore } from '../device/device.store.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
@@ -14,24 +16,22 @@ import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
 import { ClientSignIns } from './clients/client-sign-ins.js';
 import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
+import { ProviderLogouts } from './sign-out/provider-logouts.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
-import { BatchedSignIns } from './sign-in/batched-sign-ins.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
-import { SignInStore, SignInWriter } from './sign-in/sign-in.store.js';
-import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
+import { SignInStore } from './sign-in/sign-in.store.js';
+import { CitusSignIns } from './sign-in/sign-ins.citus.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
-import { StatesModule } from './states/state.service.js';
+import { StatesModule } from './states/states.module.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
 
-const signInWriter = {
-  provide: SignInWriter,
-  inject: [Sql, DataSource, SETTINGS, AuditStore],
-  useFactory: (sql: Sql, dataSource: DataSource, settings: Settings, audit: AuditStore): SignInWriter =>
-    sql.distributed
-      ? new StepwiseSignIns(dataSource, settings, audit)
-      : new BatchedSignIns(sql, settings, audit),
+const signInStore = {
+  provide: SignInStore,
+  inject: [Sql, DataSource, AuditStore, Events, DeviceStore, SETTINGS],
+  useFactory: (sql: Sql, ...others: [DataSource, AuditStore, Events, DeviceStore, Settings]): SignInStore =>
+    sql.distributed ? new CitusSignIns(sql, ...others) : new SignInStore(sql, ...others),
 };
 
 @Module({
@@ -49,9 +49,9 @@ const signInWriter = {
     AuthorizationCodes,
     BackchannelLogout,
     ClientSignIns,
+    ProviderLogouts,
     SignInRefusals,
-    SignInStore,
-    signInWriter,
+    signInStore,
     TokenIssuer,
   ],
   exports: [AuthorizationCodes, BackchannelLogout],

@@ -13,11 +13,12 @@ import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
-import { TokenIssuer } from './sign-in/token-issuer.js';
+import { TokenIssuer, type Verified } from './sign-in/token-issuer.js';
 
 /**
- * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends the user to the provider;
- * `exchange` spends the state, asks the provider for the identity, and issues tokens. Flow of stock OAuth clients: clients/.
+ * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends
+ * the user to the provider; `exchange` spends the state, asks the provider for the identity, and issues
+ * tokens. Flow of stock OAuth clients: clients/.
  */
 @Injectable()
 export class AuthService {
@@ -32,14 +33,13 @@ export class AuthService {
   ) {}
 
   /** Begins a sign-in (spec §4.2). @param query as it came: some of its parameters are for the provider */
-  authorize(
+  async authorize(
     params: AuthorizeDto,
     query: Readonly<Record<string, unknown>>,
     origin: Origin,
   ): Promise<Authorization> {
-    return this.refusals.report(origin, async (attempt) => {
-      const provider = this.providers.get(params.provider);
-      attempt.provider = params.provider;
+    const provider = await this.refusals.watch({ origin }, () => this.providers.get(params.provider));
+    return this.refusals.watch({ origin, provider: params.provider }, async () => {
       const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
       checkAllowed(this.settings, provider.settings, redirectUri);
       const { code_challenge: codeChallenge = null, code_challenge_method: method } = params;
@@ -61,35 +61,51 @@ export class AuthService {
   }
 
   /** Finishes a sign-in (spec §4.3). @param call a proof in it binds the session to its key */
-  exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
-    return this.refusals.report(origin, async (attempt) => {
-      const proof = await this.proofs.validate(call); // a bad one spends no state
-      const signIn = await this.states.consume(params.state);
-      attempt.provider = signIn.provider;
-      // The states of stock clients end at their callback.
-      if (signIn.clientRequest !== null) {
-        throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
-      }
-      const { code, state, redirect_uri: given, code_verifier: codeVerifier, iss } = params;
-      // Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).
-      if (given !== undefined && given !== signIn.redirectUri) throw otherRedirectUri(given);
-      checkCodeVerifier(signIn, codeVerifier);
-      const asked = this.clock.now();
-      const provider = this.providers.get(signIn.provider);
-      const redirectUri = redirectUriAt(this.settings, provider.settings, signIn.redirectUri);
-      const identity = await provider.exchange({ code, state, redirectUri, iss, memory: signIn.memory });
-      const verified = { provider: signIn.provider, identity, asked };
-      return this.tokens.issue(verified, params, { proof, origin, attempt });
+  async exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
+    const { proof, signIn } = await this.refusals.watch({ origin }, async () => ({
+      proof: await this.proofs.validate(call), // first: a bad one spends no state
+      signIn: await this.states.consume(params.state),
+    }));
+    const verified = await this.refusals.watch({ origin, provider: signIn.provider }, () => {
+      checkSignIn(signIn, params);
+      return this.verifyCode(signIn, params);
     });
+    return this.tokens.issue(verified, params, { proof, origin });
+  }
+
+  /** Asks the provider who the user is. */
+  private async verifyCode(
+    { provider: name, redirectUri, memory }: PendingSignIn,
+    { code, state, iss }: TokenDto,
+  ): Promise<Verified> {
+    const requestedAt = this.clock.now();
+    const provider = this.providers.get(name);
+    const atProvider = redirectUriAt(this.settings, provider.settings, redirectUri);
+    const identity = await provider.exchange({ code, state, redirectUri: atProvider, iss, memory });
+    return { provider: name, identity, requestedAt };
   }
 }
 
-export function otherRedirectUri(given: string): OAuthError {
-  const message = 'redirect_uri differs from the one of the authorization request';
-  return new OAuthError('invalid_grant', message, { reason: `${message}: ${withoutQuery(given)}` });
+/** Checks that the request belongs to the sign-in of its state. @throws OAuthError `invalid_grant` */
+function checkSignIn(signIn: PendingSignIn, { redirect_uri: redirectUri, code_verifier }: TokenDto): void {
+  // The states of stock clients end at their callback.
+  if (signIn.clientRequest !== null) throw otherKindOfSignIn();
+  // Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).
+  if (redirectUri !== undefined && redirectUri !== signIn.redirectUri) throw otherRedirectUri(redirectUri);
+  checkCodeVerifier(signIn, code_verifier);
 }
 
-// A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700 §4.8.2).
+export function otherKindOfSignIn(): OAuthError {
+  return new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+}
+
+export function otherRedirectUri(redirectUri: string): OAuthError {
+  const message = 'redirect_uri differs from the one of the authorization request';
+  return new OAuthError('invalid_grant', message, { reason: `${message}: ${withoutQuery(redirectUri)}` });
+}
+
+// A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700
+// §4.8.2).
 function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: string): void {
   if (codeChallenge === null && codeVerifier === undefined) return;
   if (codeVerifier === undefined || challengeOf(codeVerifier) !== codeChallenge) {

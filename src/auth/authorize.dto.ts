@@ -18,8 +18,8 @@ export class AuthorizeRequestPipe extends ParametersPipe {
 
 /** Whether a query has a `response_type`; an empty one counts as left out (RFC 6749 §3.1). */
 export function isOfStockClient(query: unknown): boolean {
-  const { response_type: given } = query as { readonly response_type?: unknown };
-  return given !== undefined && given !== '';
+  const { response_type: type } = query as { readonly response_type?: unknown };
+  return type !== undefined && type !== '';
 }
 
 /** Answer of GET /oauth2/authorize (spec §4.2). */

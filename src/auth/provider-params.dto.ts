@@ -64,8 +64,8 @@ export function providerParams(
   query: Readonly<Record<string, unknown>>,
 ): { params?: Record<string, string> } {
   const names = [...STANDARD, ...(options['allowed_params']?.split(',') ?? [])];
-  const given = names.map((name) => [name.trim(), query[name.trim()] ?? ''] as const);
-  const params = given.filter((entry): entry is [string, string] => {
+  const sent = names.map((name) => [name.trim(), query[name.trim()] ?? ''] as const);
+  const params = sent.filter((entry): entry is [string, string] => {
     const [name, value] = entry;
     if (value === '') return false; // counts as absent (RFC 6749 §3.1)
     if (typeof value === 'string' && value.isWellFormed() && PARAM.pattern.test(value)) return true;

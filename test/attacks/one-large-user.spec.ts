@@ -115,7 +115,7 @@ const SEED = [
    SELECT user_id, 1, gen_random_uuid(), 'x', '{}', now(), now() + interval '1 day' FROM users`,
   `INSERT INTO presence SELECT user_id, gen_random_uuid(), gen_random_uuid() FROM users`,
   `INSERT INTO logout_tokens SELECT uuid_send(user_id), now() + interval '1 day' FROM users`,
-  `INSERT INTO authorization_codes (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, asked_at, expires_at)
+  `INSERT INTO authorization_codes (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, requested_at, expires_at)
    SELECT uuid_send(user_id), 'x', 'x', 'x', user_id, 'stub', '{}', now(), now() + interval '1 day' FROM users`,
   'ANALYZE',
   // Plans stay those of a large table, in which one user has few of the sessions: here it would be a third of them.

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
 import type { RecordedEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
-import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
+import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/limits.js';
@@ -48,7 +48,7 @@ describe('the rows of a logout by the provider', () => {
   });
 
   describe('that ends sessions', () => {
-    let signIns: BatchedSignIns;
+    let signIns: SignInStore;
     let signOuts: SignOutService;
     let logout: BackchannelLogout;
     /** The recorded sign-outs. */
@@ -65,7 +65,7 @@ describe('the rows of a logout by the provider', () => {
       });
       const sql = new Sql(dataSource, false, events);
       const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
-      signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
+      signIns = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       signOuts = new SignOutService(history, audit, sql);
       logout = new BackchannelLogout(

@@ -4,9 +4,10 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import type { RecordedEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
-import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
-import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
-import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
+import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import * as statements from '../../src/auth/sign-in/sign-in.sql.js';
+import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
@@ -58,12 +59,10 @@ describe('the store of sign-ins', () => {
     events.on('channel.appended', (event) => void appended.push(event));
     events.on('statement.batched', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
-    const writer = isDistributed
-      ? new StepwiseSignIns(dataSource, settings, auditOf(events, isDistributed))
-      : new BatchedSignIns(new Sql(dataSource, false, events), settings, auditOf(events));
-    const sql = new Sql(dataSource, isDistributed);
+    const Store = isDistributed ? CitusSignIns : SignInStore;
+    const sql = new Sql(dataSource, isDistributed, events);
     const devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
-    return new SignInStore(writer, dataSource, auditOf(events, isDistributed), events, devices);
+    return new Store(sql, dataSource, auditOf(events, isDistributed), events, devices, settings);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
   const sessions = async (): Promise<number> =>
@@ -158,6 +157,32 @@ describe('the store of sign-ins', () => {
       },
     ]);
   }
+
+  const texts = Object.entries(statements).map(([name, one]): [string, string] => [
+    name,
+    typeof one === 'string' ? one : one.text,
+  ]);
+  it.each(texts)('%s can be prepared on the migrated schema', async (_name, text) => {
+    const client = new Client(database.url);
+    await client.connect();
+    try {
+      await expect(client.query(`PREPARE it AS ${text}`)).resolves.toMatchObject({ command: 'PREPARE' });
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('without an audit trail, the event of a sign-in is published and not stored', async () => {
+    const events = new Events();
+    events.on('audit.recorded', (recorded) => void started.push(...recorded));
+    const sql = new Sql(dataSource, false, events);
+    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
+    const store = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
+    expect(await store.record(onDevice('ada'))).toBe(true);
+    expect(started).toMatchObject([{ event: 'sign_in', result: 'ok' }]);
+    expect(await query(database.url, 'SELECT FROM audit_events')).toEqual([]);
+    expect(await sessions()).toBe(1);
+  });
 
   describe.each([
     ['batched', false],
@@ -285,6 +310,31 @@ describe('the store of sign-ins', () => {
       expect(await store.record(later)).toBe(true);
     });
 
+    // docs/security.md#database
+    it.each([
+      ['sessions', 10_000],
+      ['devices', 2000],
+    ])('beyond the most %s of a user is refused, and writes nothing', async (what, most) => {
+      const store = storeOf(isDistributed);
+      const ada = whole('ada');
+      await store.record(ada);
+      const { userId } = ada.session;
+      const deviceIds = what === 'devices' ? 'gen_random_uuid()' : 'NULL::uuid';
+      await query(
+        database.url,
+        `WITH ids AS MATERIALIZED (SELECT ${deviceIds} AS device_id FROM generate_series(2, $2::int)),
+           known AS (INSERT INTO devices (user_id, device_id) SELECT $1, device_id FROM ids WHERE device_id IS NOT NULL)
+         INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         SELECT $1, gen_random_uuid(), device_id, '', now() + interval '1 day' FROM ids`,
+        [userId, most],
+      );
+      const renamed = { ...ada.identity, username: 'New name' };
+      const error = { error: 'slow_down', description: expect.stringContaining(`too many ${what}`) };
+      await expect(store.record({ ...whole('ada'), identity: renamed })).rejects.toMatchObject(error);
+      expect(await rowsOf('username FROM users', userId)).toEqual([{ username: ada.identity.username }]);
+      expect([await sessions(), started.length]).toEqual([most, 1]);
+    });
+
     it('fails as the database does, and is not reported', async () => {
       await atUsers(`RAISE EXCEPTION USING ERRCODE = '23514';`);
       await expect(storeOf(isDistributed).record(signInOf('mallory'))).rejects.toMatchObject({
@@ -306,7 +356,7 @@ describe('the store of sign-ins', () => {
 
   /** Otherwise each user would stay in memory. */
   const expectForgotten = (store: SignInStore): void =>
-    expect(Reflect.get(store, 'writer')).toMatchObject({ turns: { last: new Map() } });
+    expect(Reflect.get(store, 'queue')).toMatchObject({ last: new Map() });
 
   // serialization_failure, deadlock_detected, lock_not_available
   it.each(['40001', '40P01', '55P03'])('are written singly after a lock conflict: %s', async (code) => {
@@ -490,10 +540,7 @@ describe('the store of sign-ins', () => {
     await whileHeld(
       inOrder[1]!,
       async (holder) => {
-        const recorded = new BatchedSignIns(new Sql(dataSource), { channelHistory: 1000 }, auditOf()).execute(
-          later,
-          null,
-        );
+        const recorded = store.execute(later, null);
         expect(await waiting(database.url, 1, recorded)).toBe(true);
         for (const next of ORDER.slice(ORDER.indexOf(table))) {
           const free = await holder.query<{ user_id: string }>(
@@ -503,7 +550,7 @@ describe('the store of sign-ins', () => {
           expect(free.rows.map(({ user_id }) => user_id)).toEqual(expected);
         }
         await holder.query('COMMIT');
-        expect((await recorded).size).toBe(some.length);
+        expect((await recorded).length).toBe(some.length);
       },
       table,
     );

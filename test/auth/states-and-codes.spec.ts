@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
+import { AuthorizationState } from '../../src/auth/states/authorization-state.entity.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
 import type { Verified } from '../../src/auth/sign-in/token-issuer.js';
 import { SecretKey } from '../../src/config/secrets/secret-key.js';
@@ -25,7 +26,7 @@ describe('what can be used once', () => {
     database = await createDatabase();
     dataSource = await new DataSource({
       ...unhurriedOptions(dataSourceOptions(database.url, 4)),
-      entities: [AuthorizationCode],
+      entities: [AuthorizationCode, AuthorizationState],
     }).initialize();
   });
   beforeEach(async () => {
@@ -76,7 +77,7 @@ describe('what can be used once', () => {
     ['single, as on Citus', true],
   ])('a state: %s', (_form, isDistributed) => {
     it('keeps all fields, and only the hash of the state', async () => {
-      const states = new StateService(sql(isDistributed), SETTINGS);
+      const states = new StateService(sql(isDistributed), dataSource, SETTINGS);
       const state = states.make();
       await states.save(state, full);
       expect(await dataSource.query('SELECT state_hash FROM authorization_states')).toEqual([
@@ -92,7 +93,7 @@ describe('what can be used once', () => {
 
     // Spec §2.3: used only once.
     it('is accepted once', async () => {
-      const states = new StateService(sql(isDistributed), SETTINGS);
+      const states = new StateService(sql(isDistributed), dataSource, SETTINGS);
       const [one, other] = [states.make(), states.make()];
       await Promise.all([states.save(one, full), states.save(other, bare)]);
       const racers = await Promise.allSettled(
@@ -106,7 +107,7 @@ describe('what can be used once', () => {
     });
 
     it('is refused after its expiry, and deleted', async () => {
-      const states = new StateService(sql(isDistributed), { stateTtl: 0 } as Settings);
+      const states = new StateService(sql(isDistributed), dataSource, { stateTtl: 0 } as Settings);
       const state = states.make();
       await states.save(state, full);
       await expect(states.consume(state)).rejects.toMatchObject(unknown);
@@ -115,7 +116,7 @@ describe('what can be used once', () => {
   });
 
   it('concurrent states each get their own sign-in, in any order', async () => {
-    const states = new StateService(sql(), SETTINGS);
+    const states = new StateService(sql(), dataSource, SETTINGS);
     const all = Array.from({ length: 12 }, (_, i): [string, PendingSignIn] => [
       states.make(),
       { ...(i % 2 ? full : bare), redirectUri: `https://app.example/${i}` },
@@ -136,7 +137,7 @@ describe('what can be used once', () => {
     const ada: Verified = {
       provider: 'corp',
       identity: parseIdentity({ provider_user_id: 'ada', username: 'Ada Lovelace' }),
-      asked: 1_700_000_000_123,
+      requestedAt: 1_700_000_000_123,
     };
 
     // 256 bits, hash only, 60 s, single use.

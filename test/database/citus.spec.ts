@@ -100,7 +100,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
         .expect(200),
     );
     expect(exchange.twoPhases).toBe(false);
-    expect(exchange.statements).toHaveLength(12); // the state, which may be on another node, and 11 of the user
+    expect(exchange.statements).toHaveLength(11); // the state, which may be on another node, and 10 of the user
 
     const pushed = await during(() => push(tokens.user_id).expect(202));
     expect(pushed).toMatchObject({ nodes: 1, twoPhases: false });

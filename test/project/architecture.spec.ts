@@ -131,19 +131,26 @@ describe('who may import whom', () => {
   });
 });
 
-/** Files with the whole texts of a hot path: only they name tables of several modules. */
-const OF_SEVERAL_MODULES = [
+/** The files whose statements may name tables of any module; all others name only those of their own. */
+const SPANNING = [
+  'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
   'device/sign-out.sql.ts',
   'realtime/push/push.sql.ts',
+  'token/access-tokens/introspect.sql.ts',
+  'token/refresh/refresh.sql.ts',
 ];
 
-/** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
-const SPANNING = [
+/** TEMPORARY: files that still import the SQL of another module. Each is to be converted; then this list goes. */
+const NOT_YET: readonly string[] = [
+  'administration/users/user-directory.ts',
+  'administration/users/users.service.ts',
   'audit/audit.store.ts',
-  'auth/sign-in/batched-sign-ins.ts',
-  'auth/sign-in/sign-in.store.ts',
-  'auth/sign-in/stepwise-sign-ins.ts',
+  'channel/channel.history.ts',
+  'device/device.store.ts',
+  'device/last-seen.ts',
+  'device/sign-out.service.ts',
+  'realtime/push/realtime.service.ts',
   'token/access-tokens/access-token.store.ts',
   'token/access-tokens/access-token.verifier.ts',
   'token/access-tokens/token-inspector.ts',
@@ -212,9 +219,9 @@ describe('a table is named in its own module', () => {
     expect(entities.map(({ module }) => module)).not.toContain(undefined);
   });
 
-  it('and in the SQL of no other module', () => {
+  it('and in the SQL of no other module, except in few files', () => {
     const strangers = files
-      .filter((file) => !file.startsWith(MIGRATIONS) && !OF_SEVERAL_MODULES.includes(file))
+      .filter((file) => !file.startsWith(MIGRATIONS) && !SPANNING.includes(file))
       .flatMap((file) => tablesIn(sourceOf(file)).map((table) => ({ file, table })))
       .filter(({ file, table }) => moduleOf(file) !== entities.find((one) => one.table === table)!.module);
     expect(strangers).toEqual([]);
@@ -239,14 +246,10 @@ describe('a table is named in its own module', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('and a file with statements that span modules has a comment about that', () => {
-    const spanning = files.filter(
-      (file) =>
-        !OF_SEVERAL_MODULES.includes(file) &&
-        importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
+  it('and its SQL is imported by no other module', () => {
+    const strangers = files.filter((file) =>
+      importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
     );
-    expect(spanning.toSorted()).toEqual(SPANNING);
-    for (const file of spanning)
-      expect(sourceOf(file)).toMatch(/(?:spans|of several)[\s*/]+(?:modules|rooms)/);
+    expect(strangers.filter((file) => !NOT_YET.includes(file))).toEqual([]);
   });
 });

@@ -65,7 +65,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     user_id: UUID,
     provider: `'stub'`,
     identity: `'{}'`,
-    asked_at: 'now()',
+    requested_at: 'now()',
   },
   logout_tokens: { token_hash: HASH },
   refresh_tokens: { user_id: UUID, session_id: UUID, token_hash: `'\\x00'` },

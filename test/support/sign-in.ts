@@ -1,6 +1,6 @@
 import request, { type Response, type Test } from 'supertest';
 import { randomUUID, randomBytes } from 'node:crypto';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';

@@ -3,9 +3,9 @@ import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
-import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
-import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
+import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
 import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
@@ -62,7 +62,7 @@ describe.each([
   let sql: WatchedSql;
   let presence: PresenceStore;
   let codes: AuthorizationCodes;
-  let signIns: BatchedSignIns;
+  let signIns: SignInStore;
   let users: UsersService;
   let ada: SignIn;
   let other: SignIn;
@@ -115,7 +115,7 @@ describe.each([
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);
-    signIns = new BatchedSignIns(sql, { channelHistory: 1000 }, audit);
+    signIns = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
     await signIns.execute([ada, other], null);
     await signIns.execute([again], null);
     sql.asked.length = 0;
@@ -141,7 +141,10 @@ describe.each([
   const TABLES = ['users', 'devices', 'channels', 'channel_events', 'authorization_codes'];
   const rowsOf = (of: SignIn) => Promise.all(TABLES.map((table) => count(table, of)));
   const codeOf = ({ provider, identity }: SignIn) =>
-    codes.issue({ clientId: 'app', redirectUri: 'r', codeChallenge: 'c' }, { provider, identity, asked: 0 });
+    codes.issue(
+      { clientId: 'app', redirectUri: 'r', codeChallenge: 'c' },
+      { provider, identity, requestedAt: 0 },
+    );
 
   it.each([
     ['everywhere; no code of theirs is good any more', 'all', [false, false]],
@@ -202,7 +205,7 @@ describe.each([
   it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
     const settings = { channelHistory: 1000 };
     const audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
-    const writers = [signIns, new StepwiseSignIns(dataSource, settings, audit)];
+    const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), settings)];
     const signInEach = () =>
       Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
     await users.suspend(idOf(ada), true, BACKEND);
@@ -218,14 +221,15 @@ describe.each([
       return forget.apply(this, call);
     });
     await users.remove(idOf(ada), BACKEND);
-    expect(await during).toEqual(['suspended', 'suspended']);
-    expect(await signInEach()).toEqual(['suspended', 'suspended']);
+    const bothSuspended = [{ refused: 'suspended' }, { refused: 'suspended' }];
+    expect(await during).toEqual(bothSuspended);
+    expect(await signInEach()).toEqual(bothSuspended);
     expect(await living(ada)).toEqual([false, false]);
     await expect(users.remove(idOf(ada), BACKEND)).rejects.toMatchObject(NOT_FOUND);
     expect(await users.suspend(idOf(ada), false, BACKEND)).toBe(false);
     expect(await count('users', ada)).toBe(0);
     for (const writer of writers)
-      expect(typeof (await writer.write(signInOf('ada', {}, randomUUID())))).not.toBe('string');
+      expect((await writer.write(signInOf('ada', {}, randomUUID()))).refused).toBeNull();
   });
 
   it('of two who remove the same user one is told, and the other one that there is none', async () => {

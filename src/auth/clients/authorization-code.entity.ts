@@ -32,8 +32,8 @@ export class AuthorizationCode {
   identity!: object;
 
   /** Time of the request to the provider: after a later logout there is no session (provider/logout/logged-out.ts). */
-  @Column('timestamptz', { name: 'asked_at' })
-  askedAt!: Date;
+  @Column('timestamptz', { name: 'requested_at' })
+  requestedAt!: Date;
 
   @Index('authorization_codes_expires_at')
   @Column('timestamptz', { name: 'expires_at' })

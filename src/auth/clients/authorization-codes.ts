@@ -15,13 +15,14 @@ const CODE_TTL = 60;
 
 export type CodeBinding = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'codeChallenge'>;
 
-// Deleting spends the code: of all requests that race for it, one gets the row (RFC 6749 §4.1.2).
+// Raw, since atomic: deleting spends the code. Of all requests that race for it, one gets the row (RFC 6749
+// §4.1.2).
 const REDEEM = {
   name: 'authorization-code-redeem',
   text: `
     WITH spent AS (DELETE FROM authorization_codes WHERE code_hash = $1 RETURNING *)
     SELECT client_id AS "clientId", redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", provider, identity,
-      (extract(epoch FROM asked_at) * 1000)::float8 AS asked, expires_at > now() AS fresh
+      (extract(epoch FROM requested_at) * 1000)::float8 AS "requestedAt", expires_at > now() AS fresh
     FROM spent`,
 };
 
@@ -39,11 +40,11 @@ export class AuthorizationCodes {
   /** A new code: 256 random bits, good for one request within 60 s. */
   async issue(
     { clientId, redirectUri, codeChallenge }: CodeBinding,
-    { provider, identity, asked }: Verified,
+    { provider, identity, requestedAt }: Verified,
   ): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
     const codeHash = hash('sha256', code, 'buffer');
-    const sealed = this.idTokens.encrypt(identity.idToken, ownerOf(codeHash));
+    const sealed = this.idTokens.encrypt(identity.idToken, codeOwner(codeHash));
     await this.dataSource.manager.insert(AuthorizationCode, {
       codeHash,
       clientId,
@@ -52,19 +53,22 @@ export class AuthorizationCodes {
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
       identity: { ...identity, idToken: sealed?.toString('base64') ?? null },
-      askedAt: new Date(asked),
+      requestedAt: new Date(requestedAt),
       expiresAt: () => `now() + interval '${CODE_TTL} s'`,
     });
     return code;
   }
 
-  /** Deletes a code, and returns what it is bound to. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
+  /**
+   * Deletes a code, and returns what it is bound to.
+   * @throws OAuthError `invalid_grant` if it is unknown, used or expired
+   */
   async redeem(code: string): Promise<CodeBinding & Verified> {
     const codeHash = hash('sha256', code, 'buffer');
     const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
     const sealed = row.identity.idToken === null ? null : Buffer.from(row.identity.idToken, 'base64');
-    const idToken = this.idTokens.decrypt(sealed, ownerOf(codeHash));
+    const idToken = this.idTokens.decrypt(sealed, codeOwner(codeHash));
     return { ...row, identity: { ...row.identity, idToken } };
   }
 
@@ -75,6 +79,6 @@ export class AuthorizationCodes {
 }
 
 /** The ID token waits here for its session, as encrypted as there. */
-function ownerOf(codeHash: Buffer): string {
+function codeOwner(codeHash: Buffer): string {
   return `code ${codeHash.toString('hex')}`;
 }

@@ -12,11 +12,18 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
+import { otherKindOfSignIn } from '../auth.service.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import { StateService, testState } from '../states/state.service.js';
+import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
-import { addressOf, clientErrorOf, ErrorForClient, withQuery } from './client-request.js';
+import {
+  buildAddress,
+  ErrorForClient,
+  toClientError,
+  withQuery,
+  type ClientRequest,
+} from './client-request.js';
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
@@ -37,8 +44,8 @@ export class ClientCallbackController {
   /**
    * Receive the callback of a provider, for a stock OAuth client
    *
-   * The address to register with the provider. The browser is redirected to the client, with a code that Latchkey issues, the
-   * client’s `state` and `iss`, or with an error.
+   * The address to register with the provider. The browser is redirected to the client, with a code that
+   * Latchkey issues, the client’s `state` and `iss`, or with an error.
    *
    * @returns {302} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -53,16 +60,17 @@ export class ClientCallbackController {
     @RequestOrigin() origin: Origin,
   ): Promise<string> {
     refuseHead(request);
-    const address = await this.addressAfter(this.providerOf(name, params), params, origin);
+    const address = await this.finish(this.findProvider(name, params), params, origin);
     return sendNext({ address }, response);
   }
 
   /**
    * Receive the callback of a provider that sends it by POST
    *
-   * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as after GET. For a client
-   * of the specification, the browser is redirected to the `redirect_uri` of the authorization request with the provider’s answer,
-   * which the client sends to `/oauth2/token`; so it is for a test of the administration page.
+   * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as
+   * after GET. For a client of the specification, the browser is redirected to the `redirect_uri` of the
+   * authorization request with the provider’s answer, which the client sends to `/oauth2/token`; so it is for
+   * a test of the administration page.
    *
    * @returns {303} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`
@@ -75,7 +83,7 @@ export class ClientCallbackController {
     @Res({ passthrough: true }) response: Response,
     @RequestOrigin() origin: Origin,
   ): Promise<string> {
-    const provider = this.providerOf(name, params);
+    const provider = this.findProvider(name, params);
     if (!postsCode(provider.settings)) {
       throw new OAuthError('method_not_allowed', 'the provider answers by GET', {
         headers: { Allow: 'GET' },
@@ -84,16 +92,17 @@ export class ClientCallbackController {
     const { code, error, error_description, state, iss } = params;
     const signIn = (await this.states.peek(state)) ?? (await this.states.peek(testState(state)));
     const isOfSpecification = signIn?.provider === name && signIn.clientRequest === null;
-    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed on.
+    // The client of the specification gets what it would have got in its query; Apple's `user` is not passed
+    // on.
     const address = isOfSpecification
       ? withQuery(signIn.redirectUri, { code, error, error_description, state, iss })
-      : await this.addressAfter(provider, params, origin);
+      : await this.finish(provider, params, origin);
     sendNext({ address }, response);
     response.status(303); // a browser repeats a POST after some other redirects (RFC 9700 §4.12)
     return '';
   }
 
-  private providerOf(name: string, params: ClientCallbackDto): Provider {
+  private findProvider(name: string, params: ClientCallbackDto): Provider {
     const provider = this.providers.find(name);
     if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
     if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
@@ -103,34 +112,54 @@ export class ClientCallbackController {
   }
 
   /** Spends the state of a stock client's sign-in. @returns redirect URI of the client, with a code */
-  private addressAfter(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
+  private async finish(provider: Provider, params: ClientCallbackDto, origin: Origin): Promise<string> {
     const { name } = provider.settings;
-    const { code, ticket, state, iss, error, error_description: description } = params;
-    return this.refusals.report(origin, async (attempt) => {
-      const { clientRequest: client, redirectUri, memory, ...signIn } = await this.states.consume(state);
-      if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+    const { client, signIn } = await this.refusals.watch({ origin }, async () => {
+      const { clientRequest, ...pending } = await this.states.consume(params.state);
+      if (clientRequest === null) throw otherKindOfSignIn();
       // Each provider has its own callback, against mix-up (RFC 9700 §4.4.2.2).
-      if (signIn.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
-      attempt.provider = name;
+      if (pending.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
+      return { client: clientRequest, signIn: pending };
+    });
+    return this.refusals.watch({ origin, provider: name }, async () => {
       const { publicUrl } = this.settings;
       try {
-        if (error !== undefined) {
-          await provider.checkIssuer(iss);
-          const reason = wordsOf(error, description, [state]);
-          if (isProviderCode(error)) throw new ErrorForClient(client, publicUrl, error, { reason });
-          provider.warnOfCallback(error, description, [state]);
-          const cause = new ProviderRefusal(error, 'the callback says');
-          throw new ErrorForClient(client, publicUrl, 'server_error', { cause, reason });
-        }
-        const asked = this.clock.now();
-        const request = { code: (code ?? ticket)!, state, redirectUri, iss, memory }; // providerOf found one
-        const identity = await provider.exchange(request, true);
-        const ours = await this.codes.issue(client, { provider: name, identity, asked });
-        return addressOf(client, publicUrl, { code: ours });
+        if (params.error !== undefined) throw await this.toError(provider, client, params, params.error);
+        const code = await this.issueCode(provider, client, signIn, params);
+        return buildAddress(client, publicUrl, { code });
       } catch (cause) {
         if (cause instanceof ErrorForClient) throw cause;
-        throw new ErrorForClient(client, publicUrl, clientErrorOf(cause), { cause });
+        throw new ErrorForClient(client, publicUrl, toClientError(cause), { cause });
       }
     });
+  }
+
+  /** Exchanges the provider's code for one of Latchkey. */
+  private async issueCode(
+    provider: Provider,
+    client: ClientRequest,
+    { redirectUri, memory }: Pick<PendingSignIn, 'redirectUri' | 'memory'>,
+    { code, ticket, state, iss }: ClientCallbackDto,
+  ): Promise<string> {
+    const requestedAt = this.clock.now();
+    const request = { code: (code ?? ticket)!, state, redirectUri, iss, memory }; // findProvider found one
+    const identity = await provider.exchange(request, true);
+    return this.codes.issue(client, { provider: provider.settings.name, identity, requestedAt });
+  }
+
+  /** Makes the error for the client of the one that the provider's callback has. */
+  private async toError(
+    provider: Provider,
+    client: ClientRequest,
+    { state, iss, error_description: description }: ClientCallbackDto,
+    error: string,
+  ): Promise<ErrorForClient> {
+    await provider.checkIssuer(iss);
+    const { publicUrl } = this.settings;
+    const reason = wordsOf(error, description, [state]);
+    if (isProviderCode(error)) return new ErrorForClient(client, publicUrl, error, { reason });
+    provider.warnOfCallback(error, description, [state]);
+    const cause = new ProviderRefusal(error, 'the callback says');
+    return new ErrorForClient(client, publicUrl, 'server_error', { cause, reason });
   }
 }

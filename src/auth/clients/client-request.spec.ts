@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { addressOf, clientErrorOf } from './client-request.js';
+import { buildAddress, toClientError } from './client-request.js';
 
 const ISSUER = 'https://login.example';
 const client = { redirectUri: 'https://app.example/cb', state: 'a b&c' };
@@ -22,7 +22,7 @@ describe('where a stock client’s browser goes', () => {
       { redirectUri: 'https://app.example/cb?x=1', state: null },
       'https://app.example/cb?x=1&code=1%2F2&iss=https%3A%2F%2Flogin.example',
     ],
-  ])('%s', (_name, request, address) => expect(addressOf(request, ISSUER, { code: '1/2' })).toBe(address));
+  ])('%s', (_name, request, address) => expect(buildAddress(request, ISSUER, { code: '1/2' })).toBe(address));
 });
 
 describe('an error that a client is told', () => {
@@ -38,5 +38,5 @@ describe('an error that a client is told', () => {
       'server_error',
     ],
     ['something of ours that is away', away, 'server_error'],
-  ])('of %s', (_name, failure, error) => expect(clientErrorOf(failure)).toBe(error));
+  ])('of %s', (_name, failure, error) => expect(toClientError(failure)).toBe(error));
 });

@@ -24,14 +24,14 @@ type Answer = Readonly<Record<string, string | undefined>>;
  * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
  * @param issuer PUBLIC_URL
  */
-export function addressOf({ redirectUri, state }: ClientAddress, issuer: string, answer: Answer): string {
+export function buildAddress({ redirectUri, state }: ClientAddress, issuer: string, answer: Answer): string {
   return withQuery(redirectUri, { ...answer, state: state ?? undefined, iss: issuer });
 }
 
 export function withQuery(redirectUri: string, answer: Answer): string {
-  const given = Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const present = Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== undefined);
   // Some clients decode %20 only, and not +.
-  const query = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const query = present.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return redirectUri + (redirectUri.includes('?') ? '&' : '?') + query.join('&');
 }
 
@@ -58,13 +58,13 @@ export class ErrorForClient extends Error {
     { description, cause, reason }: { description?: string; cause?: unknown; reason?: string },
   ) {
     super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
-    this.address = addressOf(client, issuer, { error, error_description: description });
+    this.address = buildAddress(client, issuer, { error, error_description: description });
     this.reason = reason ?? (cause instanceof OAuthError ? cause.reason : description);
   }
 }
 
 /** @param failure of a call of the provider; Entra ID's token endpoint has codes of the callback as well */
-export function clientErrorOf(failure: unknown): ClientError {
+export function toClientError(failure: unknown): ClientError {
   if (!(failure instanceof OAuthError)) return 'server_error';
   if (isAway(failure.cause)) return 'temporarily_unavailable';
   const { error } = (failure.cause ?? {}) as { error?: unknown };

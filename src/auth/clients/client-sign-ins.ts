@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { SETTINGS, type ProviderSettings, type Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import type { Html } from '../../http/page/html.js';
@@ -19,13 +19,13 @@ import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
 import {
-  clientErrorOf,
+  toClientError,
   ErrorForClient,
   type ClientAddress,
   type ClientError,
   type ClientRequest,
 } from './client-request.js';
-import { cookieOf, providerPage } from './provider-page.js';
+import { buildCookie, providerPage } from './provider-page.js';
 
 /** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */
 export type Next = { readonly address: string; readonly cookie?: string } | { readonly page: Html };
@@ -52,30 +52,20 @@ export class ClientSignIns {
   /**
    * Begins a sign-in (RFC 6749 §4.1.1).
    * @param last the provider that the browser used last, if it has said so
-   * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
-   *   ErrorForClient for everything else
+   * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749
+   *   §4.1.2.1); ErrorForClient for everything else
    */
-  begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
-    return this.refusals.report(origin, async (attempt) => {
-      const all = this.providers.list();
-      const { client_id: clientId, redirect_uri: redirectUri, state = null } = request;
-      // REDIRECT_URIS alone applies: a provider's own list is for the specification's flow
-      // (docs/stock-clients.md#settings).
-      checkAllowed(this.settings, {}, redirectUri);
-      const client = { clientId, redirectUri, state };
-      const codeChallenge = this.codeChallengeOf(client, request);
-      if (request.provider === undefined) {
-        if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
-        if (all.length > 1) return { page: providerPage(redirectUri, query, all, last) };
-      }
-      const provider = this.providers.find(request.provider ?? all[0]!.name);
-      if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
-      const { name } = provider.settings;
-      attempt.provider = name;
-      const address = await this.send(provider, { ...client, codeChallenge }, query);
-      const isSecure = this.settings.publicUrl.startsWith('https:');
-      return { address, ...(all.length > 1 && { cookie: cookieOf(name, isSecure) }) };
+  async begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
+    const all = this.providers.list();
+    const chosen = await this.refusals.watch({ origin }, () => this.chooseProvider(request, all));
+    if (!chosen.provider) return { page: providerPage(request.redirect_uri, query, all, last) };
+    const { provider, client } = chosen;
+    const { name } = provider.settings;
+    const address = await this.refusals.watch({ origin, provider: name }, () => {
+      return this.sendToProvider(provider, client, query);
     });
+    const isSecure = this.settings.publicUrl.startsWith('https:');
+    return { address, ...(all.length > 1 && { cookie: buildCookie(name, isSecure) }) };
   }
 
   /**
@@ -83,24 +73,45 @@ export class ClientSignIns {
    * them spends no code.
    * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
    */
-  exchange(
+  async exchange(
     params: ClientTokenDto,
     call: DpopCall,
     origin: Origin,
     authorization?: string,
   ): Promise<IssuedTokens> {
-    return this.refusals.report(origin, async (attempt) => {
-      const named = basicClientId(authorization);
-      const proof = await this.proofs.validate(call);
-      const redeemed = await this.codes.redeem(params.code);
-      attempt.provider = redeemed.provider;
-      checkBinding(redeemed, params, named);
-      return this.tokens.issue(redeemed, params, { proof, origin, attempt });
-    });
+    const { clientIds, proof, redeemed } = await this.refusals.watch({ origin }, async () => ({
+      clientIds: basicClientIds(authorization),
+      proof: await this.proofs.validate(call),
+      redeemed: await this.codes.redeem(params.code),
+    }));
+    await this.refusals.watch({ origin, provider: redeemed.provider }, () =>
+      checkBinding(redeemed, params, clientIds),
+    );
+    return this.tokens.issue(redeemed, params, { proof, origin });
+  }
+
+  /** Checks the request of a client. @returns no provider if the user is to choose one of several */
+  private chooseProvider(
+    request: ClientAuthorizeDto,
+    all: readonly ProviderSettings[],
+  ): { readonly client: ClientRequest; readonly provider?: Provider } {
+    const { client_id: clientId, redirect_uri: redirectUri, state = null } = request;
+    // REDIRECT_URIS alone applies: a provider's own list is for the specification's flow
+    // (docs/stock-clients.md#settings).
+    checkAllowed(this.settings, {}, redirectUri);
+    const codeChallenge = this.parseCodeChallenge({ redirectUri, state }, request);
+    const client = { clientId, redirectUri, state, codeChallenge };
+    if (request.provider === undefined) {
+      if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
+      if (all.length > 1) return { client };
+    }
+    const provider = this.providers.find(request.provider ?? all[0]!.name);
+    if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
+    return { client, provider };
   }
 
   /** Only the code flow with PKCE is supported (RFC 9700 §2.1.1). */
-  private codeChallengeOf(client: ClientAddress, request: ClientAuthorizeDto): string {
+  private parseCodeChallenge(client: ClientAddress, request: ClientAuthorizeDto): string {
     if (request.response_type !== 'code') {
       throw this.refusal(client, 'unsupported_response_type', 'response_type must be code');
     }
@@ -116,7 +127,7 @@ export class ClientSignIns {
   }
 
   /** @returns the provider's authorization page */
-  private async send(provider: Provider, client: ClientRequest, query: Query): Promise<string> {
+  private async sendToProvider(provider: Provider, client: ClientRequest, query: Query): Promise<string> {
     const { name } = provider.settings;
     const redirectUri = providerCallback(this.settings, name);
     const passed = this.passed(provider, client, query);
@@ -127,7 +138,7 @@ export class ClientSignIns {
       await this.states.save(state, signIn);
       return url.href;
     } catch (cause) {
-      throw new ErrorForClient(client, this.settings.publicUrl, clientErrorOf(cause), { cause });
+      throw new ErrorForClient(client, this.settings.publicUrl, toClientError(cause), { cause });
     }
   }
 
@@ -149,14 +160,14 @@ export class ClientSignIns {
   }
 }
 
-/** @param named client id in `Authorization`, which must agree with `client_id` */
+/** @param clientIds in `Authorization`, which must agree with `client_id` */
 function checkBinding(
   bound: CodeBinding,
   params: ClientTokenDto,
-  named: readonly string[] | undefined,
+  clientIds: readonly string[] | undefined,
 ): void {
-  const isNamed = params.client_id === undefined || params.client_id === bound.clientId;
-  if (!isNamed || named?.includes(bound.clientId) === false) {
+  const isSame = params.client_id === undefined || params.client_id === bound.clientId;
+  if (!isSame || clientIds?.includes(bound.clientId) === false) {
     throw new OAuthError('invalid_grant', 'the code was issued to another client');
   }
   if (params.redirect_uri !== bound.redirectUri) throw otherRedirectUri(params.redirect_uri);
@@ -166,11 +177,12 @@ function checkBinding(
 }
 
 /**
- * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the password is ignored.
+ * Reads the client id in `Authorization: Basic` (RFC 6749 §2.3.1); clients have no secrets here, so the
+ * password is ignored.
  * @returns as it was sent, since not every client encodes it, and decoded as a form
  * @throws OAuthError `invalid_request` if the header cannot be read
  */
-function basicClientId(authorization = ''): readonly string[] | undefined {
+function basicClientIds(authorization = ''): readonly string[] | undefined {
   if (!/^basic(?: |$)/i.test(authorization)) return undefined;
   const credentials = readBasic(authorization);
   if (!credentials) throw new OAuthError('invalid_request', 'the Authorization header is malformed');

@@ -20,7 +20,7 @@ export function lastProvider({ headers }: Request): string | undefined {
 }
 
 /** Returns the cookie that remembers a provider. `Lax`, since the client's page sends the browser here. */
-export function cookieOf(name: string, isSecure: boolean): string {
+export function buildCookie(name: string, isSecure: boolean): string {
   return `${COOKIE}=${name}; Path=${PATH}; Max-Age=${COOKIE_LIFE}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 }
 
@@ -40,7 +40,7 @@ export function providerPage(
     const own = new URLSearchParams([...parameters, ['provider', name]]);
     const tag = name === last ? html`<span class="tag">Last used</span>` : undefined;
     return html`<li>
-      <a href="?${own.toString()}">${logoOf(label)}<span>${label}</span>${tag}</a>
+      <a href="?${own.toString()}">${renderLogo(label)}<span>${label}</span>${tag}</a>
     </li>`;
   };
   const isLast = ({ name }: ProviderSettings): boolean => name === last;
@@ -58,7 +58,7 @@ export function providerPage(
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** Inside of the page: its policy allows no address. Without one for the label: nothing. */
-function logoOf(label: string): Html | undefined {
+function renderLogo(label: string): Html | undefined {
   const shapes = LOGOS.get(label.toLowerCase());
   if (!shapes) return undefined;
   return html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">

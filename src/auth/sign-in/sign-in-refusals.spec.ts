@@ -34,16 +34,13 @@ describe('a sign-in that fails', () => {
     ],
     ['any other', Object.assign(new Error('x'), { error: 'no' }), 'server_error', 'something went wrong'],
   ])('is recorded with code and reason of %s, and fails as it did', async (_name, thrown, error, reason) => {
-    const work = refusals.report(origin, (attempt) => {
-      attempt.provider = 'acme';
-      return Promise.reject(thrown);
-    });
-    await expect(work).rejects.toBe(thrown);
+    const step = refusals.watch({ origin, provider: 'acme' }, () => Promise.reject(thrown));
+    await expect(step).rejects.toBe(thrown);
     expect(recorded).toEqual([{ event: 'sign_in_refused', error, reason, origin, provider: 'acme' }]);
   });
 
   it('not is not recorded', async () => {
-    expect(await refusals.report(origin, () => Promise.resolve(7))).toBe(7);
+    expect(await refusals.watch({ origin }, () => Promise.resolve(7))).toBe(7);
     expect(recorded).toEqual([]);
   });
 });

@@ -1,31 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
+import type { AuditFacts } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 
-/** What is known of a sign-in by the time that it fails. */
-export interface Attempt {
-  provider?: string;
-  userId?: string;
-  providerUserId?: string;
-  deviceId?: string | null;
-}
+/** What is known of a sign-in before a step of it. */
+export type KnownFacts = Pick<AuditFacts, 'origin' | 'provider' | 'providerUserId' | 'deviceId'> & {
+  readonly userId?: string;
+};
 
 /** Writes `sign_in_refused` to the audit trail for each sign-in that fails. */
 @Injectable()
 export class SignInRefusals {
   constructor(private readonly audit: AuditTrail) {}
 
-  /** @param work one step of a sign-in, which notes what it learns; its error is recorded, and thrown again */
-  async report<T>(origin: Origin, work: (attempt: Attempt) => Promise<T>): Promise<T> {
-    const attempt: Attempt = {};
+  /** Runs a step of a sign-in; its error is recorded with what was known before, and thrown again. */
+  async watch<T>(known: KnownFacts, step: () => T | Promise<T>): Promise<T> {
     try {
-      return await work(attempt);
+      return await step();
     } catch (thrown) {
       const isRefusal = thrown instanceof OAuthError || thrown instanceof ErrorForClient;
       const { error, reason } = isRefusal ? thrown : toServerError(thrown);
-      this.audit.refused({ event: 'sign_in_refused', error, reason, origin, ...attempt });
+      this.audit.refused({ event: 'sign_in_refused', error, reason, ...known });
       throw thrown;
     }
   }

@@ -1,130 +1,115 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { AuditFacts, Origin } from '../../audit/audit-event.js';
+import { auditRowOf } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { OneAtATime } from '../../database/limits.js';
+import { Sql } from '../../database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type SessionIds } from '../../events.js';
-import type { Identity } from '../../provider/identity/identity.js';
-import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
-import type { UserClaims } from '../../identity/claims.js';
+import { Events } from '../../events.js';
 import { lockUser } from '../../user/lock-user.js';
-import { searchKey } from '../../user/search-key.js';
-import { isProofUsed } from '../../token/sessions/session.sql.js';
+import { isLockConflict, isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
+import {
+  toArrays,
+  toAuditFacts,
+  type RefusalReason,
+  type SignIn,
+  type SignInResult,
+  type StoredDeviceEvent,
+} from './sign-in.js';
+import { SIGN_IN } from './sign-in.sql.js';
 
-export interface SignIn {
-  readonly session: SessionIds;
-  readonly provider: string;
-  readonly identity: Identity;
-  /** Hashes of the provider's subject and session, by which the provider may end the session. */
-  readonly providerSubject: Buffer | null;
-  readonly providerSession: Buffer | null;
-  /** Encrypted (IdTokens); null: not kept. */
-  readonly idToken: Buffer | null;
-  readonly deviceName: string | null;
-  readonly userAgent: string | null;
-  /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound. */
-  readonly jkt: Buffer | null;
-  readonly refreshTokenHash: Buffer;
-  /** Seconds. */
-  readonly refreshTokenTtl: number;
-  readonly accessToken: IssuedAccessToken;
-  /** Claims of the access token, which a new user gets. */
-  readonly claims: UserClaims;
-  readonly origin: Origin;
-}
-
-export function auditOf({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {
-  const { userId } = session;
-  const from = { ...origin, userAgent, actor: { type: 'user', name: userId } } as const;
-  return { event: 'sign_in', ...session, provider, providerUserId: identity.providerUserId, origin: from };
-}
-
-export function keyOf(text: string | null): string | null {
-  return text === null ? null : searchKey(text);
-}
-
-/** Event that announces a sign-in on a device; `data` is JSON. */
-export interface SignedInRow {
-  readonly id: string;
-  readonly event_offset: string;
-  readonly data: string;
-  readonly sent_at: Date;
-}
+type Row = StoredDeviceEvent & { readonly userId: string; readonly refused: RefusalReason | null };
 
 /**
- * Why nothing was written: the bound of the user that the sign-in exceeds (docs/security.md#database), the
- * user is suspended, or the claims of the user are not those of the token.
+ * Devices that a sign-in removes at most, to make room for its own: a concurrent sign-in may take the room.
+ * This suits a bound of thousands only: with a few devices, one that was used today would be removed.
  */
-export type Refused = 'session' | 'device' | 'suspended' | 'claims';
+const MOST_REMOVED = 3;
+/** One locked user must not delay the others of a batch. */
+const BATCH_LOCK_TIMEOUT = '50ms';
 
-/** Result of a sign-in; a sign-in without a device has no event. */
-export type Written = SignedInRow | Refused | undefined;
+const RETRY_UNBATCHED = Symbol('retry unbatched');
 
-/** Writes all rows of a sign-in, or none. StepwiseSignIns is for Citus. */
-export abstract class SignInWriter {
-  abstract write(signIn: SignIn): Promise<Written>;
-}
-
-/** Attempts to make room for a new device: a concurrent sign-in may take the room. */
-const TRIES = 3;
-/** Seconds. A session may end at any time. */
-const RETRY_AFTER = '60';
-
-/** Records sign-ins. It spans modules: errors of the token table say why a sign-in was refused. */
+/** Records sign-ins; concurrent ones are batched into one statement. On Citus: CitusSignIns. */
 @Injectable()
 export class SignInStore {
+  private readonly batched: (signIn: SignIn) => Promise<SignInResult | typeof RETRY_UNBATCHED>;
+  private readonly queue = new OneAtATime('too many sign-ins of one user');
+
   constructor(
-    private readonly writer: SignInWriter,
-    private readonly dataSource: DataSource,
-    private readonly audit: AuditStore,
+    protected readonly sql: Sql,
+    protected readonly dataSource: DataSource,
+    protected readonly audit: AuditStore,
     private readonly events: Events,
     private readonly devices: DeviceStore,
-  ) {}
+    @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory'>,
+  ) {
+    this.batched = sql.batched('sign-in', (signIns: SignIn[]) => this.executeBatch(signIns));
+  }
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is suspended; `slow_down` if the
-   *   user has too many sessions or devices
+   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is
+   *   suspended; `slow_down` if the user has too many sessions or devices
    * @returns false if nothing was written, because the user has other claims than the token
    */
   async record(signIn: SignIn): Promise<boolean> {
-    const { session } = signIn;
-    let row = await this.write(signIn);
-    for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(signIn)); left--)
-      row = await this.write(signIn);
-    if (row === 'claims') return false;
-    if (row === 'suspended') {
-      throw new OAuthError('invalid_grant', 'the user is suspended', { reason: 'suspended' });
+    let result = await this.write(signIn).catch(rethrow);
+    for (let left = MOST_REMOVED; result.refused === 'device' && left > 0; left--) {
+      if (!(await this.removeOneDevice(signIn))) break;
+      result = await this.write(signIn).catch(rethrow);
     }
-    if (typeof row === 'string') {
-      const message = `the user has too many ${row}s: sign out of some of them first`;
-      throw new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
-    }
-    if (!row) return true;
-    this.events.emit('channel.appended', {
-      id: row.id,
-      userId: session.userId,
-      deviceId: null,
-      offset: Number(row.event_offset),
-      event: 'device.signed_in',
-      data: JSON.parse(row.data) as unknown,
-      sentAt: row.sent_at.toISOString(),
-    });
+    if (result.refused === 'claims') return false;
+    if (result.refused !== null) throw toOAuthError(result.refused);
+    if (result.event) this.announce(signIn.session.userId, result.event);
     return true;
   }
 
-  private async write(signIn: SignIn): Promise<Written> {
+  /** Writes a sign-in as a whole, or not at all. */
+  async write(signIn: SignIn): Promise<SignInResult> {
+    const began = performance.now();
+    const result = await this.batched(signIn);
+    if (result !== RETRY_UNBATCHED) return result;
+    const { userId } = signIn.session;
+    const [alone] = await this.queue.run(userId, () => this.execute([signIn], null), began);
+    return alone!;
+  }
+
+  /**
+   * Executes the first sign-in of each user, since one statement cannot write a row twice. The others are to
+   * be retried unbatched, as are all if the batch meets a lock or a used DPoP proof.
+   */
+  private async executeBatch(signIns: readonly SignIn[]): Promise<(SignInResult | typeof RETRY_UNBATCHED)[]> {
+    const firsts = [...new Map(signIns.toReversed().map((one) => [one.session.userId, one])).values()];
     try {
-      return await this.writer.write(signIn);
+      const results = await this.execute(firsts, BATCH_LOCK_TIMEOUT);
+      const bySignIn = new Map(firsts.map((one, i) => [one, results[i]!]));
+      return signIns.map((signIn) => bySignIn.get(signIn) ?? RETRY_UNBATCHED);
     } catch (error) {
-      if (!isProofUsed(error)) throw error;
-      throw new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
+      const isOfOne = isLockConflict(error) || (signIns.length > 1 && isProofUsed(error));
+      if (!isOfOne) throw error;
+      return signIns.map(() => RETRY_UNBATCHED);
     }
   }
 
+  /**
+   * Writes sign-ins of different users in one statement: all but the refused ones, or none. It sees committed
+   * sessions only: concurrent sign-ins of one user, at most three per instance, may exceed a bound by two.
+   * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
+   */
+  async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<SignInResult[]> {
+    const scalars = [lockTimeout, this.settings.channelHistory, this.audit.isOn];
+    const rows = await this.sql.query<Row>(SIGN_IN, [...scalars, ...toArrays(signIns)]);
+    const byUser = new Map(rows.map((row) => [row.userId, row]));
+    const results = signIns.map(({ session }) => toResult(byUser.get(session.userId)));
+    const admitted = signIns.filter((_, i) => results[i]!.refused === null);
+    this.audit.publish(admitted.map((one) => auditRowOf(one.session.sessionId, toAuditFacts(one))));
+    return results;
+  }
+
   /** Removes the device that has been signed out the longest. @returns whether there is one */
-  private makeRoom({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
+  private removeOneDevice({ session: { userId }, provider, origin }: SignIn): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
       await lockUser(manager, userId);
       const deviceId = await this.devices.removeSignedOutLongest(manager, userId);
@@ -134,4 +119,22 @@ export class SignInStore {
       return true;
     });
   }
+
+  private announce(userId: string, { id, event_offset, data, sent_at }: StoredDeviceEvent): void {
+    this.events.emit('channel.appended', {
+      id,
+      userId,
+      deviceId: null,
+      offset: Number(event_offset),
+      event: 'device.signed_in',
+      data: JSON.parse(data) as unknown,
+      sentAt: sent_at.toISOString(),
+    });
+  }
+}
+
+/** @param row undefined for a sign-in that was written without a device */
+function toResult(row: Row | undefined): SignInResult {
+  if (row && row.refused !== null) return { refused: row.refused };
+  return { refused: null, event: row ?? null };
 }

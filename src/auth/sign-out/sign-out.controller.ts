@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Logger, Post, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { isRedirectUri } from '../../config/urls/urls.js';
@@ -6,10 +6,8 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { SessionIds } from '../../events.js';
 import { OptionalObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { Caller } from '../../token/guard/access.js';
-import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { UserStore } from '../../user/user.store.js';
+import { ProviderLogouts } from './provider-logouts.js';
 
 /** Answer of POST /sign-out, if the provider has a logout page. */
 export class SignedOut {
@@ -44,13 +42,9 @@ export class SignOutDto {
 
 @Controller()
 export class SignOutController {
-  private readonly logger = new Logger(SignOutController.name);
-
   constructor(
     private readonly signOuts: SignOutService,
-    private readonly providers: ProviderRegistry,
-    private readonly idTokens: IdTokens,
-    private readonly users: UserStore,
+    private readonly providerLogouts: ProviderLogouts,
   ) {}
 
   /**
@@ -74,33 +68,13 @@ export class SignOutController {
     if (logout && scope === 'others') {
       throw new OAuthError('invalid_request', 'provider_logout would end the session that is to stay');
     }
-    // Read before the sign-out, so that nothing has ended if the database is away.
-    const account = logout && (await this.users.find(caller.userId));
-    const idToken = logout ? await this.idTokens.find(caller) : null;
+    // Before the sign-out, so that nothing has ended if the database is away.
+    const page = logout && (await this.providerLogouts.prepare(caller, logout.redirect_uri));
     const current = caller.deviceId === null ? 'session' : 'device';
     await this.signOuts.signOut(scope === 'current' ? current : scope, caller, origin);
-    // Latchkey's sessions have ended by now, so an error of the provider is no error of the request.
-    const url = account && (await this.logoutUrl(account, logout.redirect_uri, idToken));
+    const url = await page?.();
     if (!url) return undefined;
     response.status(200);
     return { redirect_url: url.href };
-  }
-
-  /**
-   * Returns the provider's logout page (OpenID Connect RP-Initiated Logout 1.0). The hint (§2) is the user's id at the provider: an
-   * e-mail address may be old, and not every ID token is kept. Never rejects.
-   * @returns undefined if the provider has no such page, is disabled or is away
-   */
-  private async logoutUrl(
-    { provider, providerUserId }: { readonly provider: string; readonly providerUserId: string },
-    redirectUri: string,
-    idToken: string | null,
-  ): Promise<URL | undefined> {
-    try {
-      return await this.providers.find(provider)?.logoutUrl({ redirectUri, hint: providerUserId, idToken });
-    } catch (error) {
-      this.logger.warn({ err: error, msg: `provider ${provider} did not return its logout page` });
-      return undefined;
-    }
   }
 }

@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { Inject, Injectable, Module } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, Raw } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { AuthorizationState } from './authorization-state.entity.js';
+import { AuthorizationState } from './authorization-state.entity.js';
 
 /** A state of ours: 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
@@ -16,7 +17,7 @@ export function testState(state: string): string {
   return `test ${state}`;
 }
 
-export function hashOfState(state: string): Buffer {
+export function hashState(state: string): Buffer {
   return hash('sha256', state, 'buffer');
 }
 
@@ -25,21 +26,19 @@ export type PendingSignIn = Pick<
   'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
 >;
 
+// Raw: both are on the hot path, and batched.
 const SAVE = {
   name: 'states-save',
   text: `
     INSERT INTO authorization_states
       (state_hash, provider, redirect_uri, code_challenge, memory, client_request, expires_at)
-    SELECT hash, provider, uri, challenge, memory, client, now() + make_interval(secs => $7)
-    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::jsonb[])
-      AS s (hash, provider, uri, challenge, memory, client)`,
+    SELECT *, now() + make_interval(secs => $7)
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::jsonb[])`,
 };
 
-const SIGN_IN = `provider, redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", memory,
-      client_request AS "clientRequest", expires_at > now() AS fresh`;
-
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
-// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
+// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each
+// other.
 const CONSUME = {
   name: 'states-consume',
   text: `
@@ -47,8 +46,9 @@ const CONSUME = {
       SELECT state_hash FROM authorization_states WHERE state_hash = ANY ($1::bytea[])
       ORDER BY state_hash FOR UPDATE
     )
-    DELETE FROM authorization_states s USING locked WHERE s.state_hash = locked.state_hash
-    RETURNING encode(s.state_hash, 'hex') AS hash, ${SIGN_IN}`,
+    DELETE FROM authorization_states AS s USING locked WHERE s.state_hash = locked.state_hash
+    RETURNING encode(s.state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
+      code_challenge AS "codeChallenge", memory, client_request AS "clientRequest", expires_at > now() AS fresh`,
 };
 
 // Citus locks rows of one node only.
@@ -56,12 +56,9 @@ const CONSUME_ONE = {
   name: 'state-consume',
   text: `
     WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
-    SELECT encode(state_hash, 'hex') AS hash, ${SIGN_IN} FROM spent`,
-};
-
-const PEEK = {
-  name: 'state-peek',
-  text: `SELECT ${SIGN_IN} FROM authorization_states WHERE state_hash = $1 AND expires_at > now()`,
+    SELECT encode(state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
+      code_challenge AS "codeChallenge", memory, client_request AS "clientRequest", expires_at > now() AS fresh
+    FROM spent`,
 };
 
 type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
@@ -73,6 +70,7 @@ export class StateService {
 
   constructor(
     private readonly sql: Sql,
+    private readonly dataSource: DataSource,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     // After a timeout a state may still be saved or spent: the sign-in begins anew.
@@ -88,24 +86,32 @@ export class StateService {
   async save(state: string, signIn: PendingSignIn): Promise<void> {
     const { provider, redirectUri, codeChallenge, memory, clientRequest } = signIn;
     const json = [memory, clientRequest].map((value) => value && JSON.stringify(value));
-    await this.saveBatched([hashOfState(state), provider, redirectUri, codeChallenge, ...json]);
+    await this.saveBatched([hashState(state), provider, redirectUri, codeChallenge, ...json]);
   }
 
-  /** Deletes a state, and returns its sign-in. @throws OAuthError `invalid_grant` if it is unknown, used or expired */
+  /**
+   * Deletes a state, and returns its sign-in.
+   * @throws OAuthError `invalid_grant` if it is unknown, used or expired
+   */
   async consume(state: string): Promise<PendingSignIn> {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
 
-  /** Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or expired. */
+  /**
+   * Returns the sign-in of a state without spending it, or undefined if the state is unknown, used or
+   * expired.
+   */
   async peek(state: string): Promise<PendingSignIn | undefined> {
-    return (await this.sql.query<PendingSignIn>(PEEK, [hashOfState(state)]))[0];
+    const expiresAt = Raw((column) => `${column} > now()`);
+    const found = { stateHash: hashState(state), expiresAt };
+    return (await this.dataSource.manager.findOneBy(AuthorizationState, found)) ?? undefined;
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
   spend(state: string): Promise<PendingSignIn | undefined> {
-    return this.spendBatched(hashOfState(state));
+    return this.spendBatched(hashState(state));
   }
 
   private async saveEach(rows: unknown[][]): Promise<void[]> {
@@ -119,16 +125,12 @@ export class StateService {
       hashes.length === 1
         ? await this.sql.query<Spent>(CONSUME_ONE, hashes)
         : await this.sql.query<Spent>(CONSUME, [hashes]);
-    const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
+    const unspent = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
-      const row = left.get(key);
-      left.delete(key); // a state twice in one batch: the first call gets it
+      const row = unspent.get(key);
+      unspent.delete(key); // a state twice in one batch: the first call gets it
       return row;
     });
   }
 }
-
-/** States of sign-ins, and of the administration page's test sign-ins. */
-@Module({ providers: [StateService], exports: [StateService] })
-export class StatesModule {}

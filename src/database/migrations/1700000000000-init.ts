@@ -120,7 +120,7 @@ export class Init1700000000000 implements MigrationInterface {
         user_id uuid NOT NULL,
         provider text NOT NULL,
         identity jsonb NOT NULL,
-        asked_at timestamptz NOT NULL,
+        requested_at timestamptz NOT NULL,
         expires_at timestamptz NOT NULL
       );
       CREATE INDEX authorization_codes_expires_at ON authorization_codes (expires_at);

@@ -1,57 +1,5 @@
 import { lastUse } from '../../database/last-use.js';
-import { errorCode } from '../../errors/error-facts.js';
 import type { Retention } from '../../database/expires.js';
-
-const UNIQUE_VIOLATION = '23505';
-
-const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session, id_token, auth_time, address, user_agent';
-
-/** Inserts a session; the parameters are its columns, `$5` is the lifetime in seconds, `$10` is in seconds since the epoch. */
-export const INSERT_REFRESH_TOKEN = `
-      INSERT INTO refresh_tokens (${SESSION})
-      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9, to_timestamp($10), $11, $12)`;
-
-/** Inserts a token; the parameters are its columns, `$4` is its expiry, in seconds since the epoch. */
-export const INSERT_ACCESS_TOKEN = `
-      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-      VALUES ($1, $2, $3, to_timestamp($4), $5)`;
-
-/**
- * Inserts several sessions.
- * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`; `auth_time` in
- *   seconds since the epoch
- */
-export function insertRefreshTokens(from: string): string {
-  return `
-      INSERT INTO refresh_tokens (${SESSION})
-      SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
-        jkt, provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent
-      FROM ${from}`;
-}
-
-/**
- * Inserts several tokens, ordered by key as refreshes do, so that two statements with equal proofs do not deadlock.
- * @param from member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
- * @param after member that is executed before
- */
-export function insertAccessTokens(from: string, after: string): string {
-  return `
-      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-      SELECT user_id, session_id, jti, to_timestamp(expires_at), token
-      FROM ${from}, (SELECT count(*) FROM ${after}) AS done
-      ORDER BY user_id, jti`;
-}
-
-/**
- * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. On Citus the constraint's
- * name ends with the number of a shard.
- */
-export function isProofUsed(error: unknown): boolean {
-  if (errorCode(error) !== UNIQUE_VIOLATION) return false;
-  const { constraint = '' } = error as { readonly constraint?: string };
-  return constraint.startsWith('access_tokens_pkey');
-}
 
 /**
  * Condition on a row of `refresh_tokens`, and of the index `refresh_tokens_open`: the session is not signed out. The second half
@@ -74,13 +22,6 @@ export function selectLivingDevices(userId: string): string {
 
 /** Live sessions that a user may have (docs/security.md#database). */
 export const MOST_SESSIONS = 10_000;
-
-/** Condition, made from an SQL expression: the user has MOST_SESSIONS live sessions. */
-export function hasMostSessions(userId: string): string {
-  return `EXISTS (
-    SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING}
-    ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
-}
 
 /** Number of live sessions of a user, as an SQL expression. @param most limit of the count */
 export function countLiving(userId: string, most = MOST_SESSIONS): string {

@@ -6,6 +6,8 @@ import type { SessionIds } from '../../events.js';
 import { Session } from './session.entity.js';
 import { LIVING, MOST_SESSIONS, SESSION_USE } from './session.sql.js';
 
+export { MOST_SESSIONS };
+
 /** Sessions of a user that are meant; `device`: all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 

@@ -1,0 +1,40 @@
+import { errorCode } from '../../errors/error-facts.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { RefusalReason } from './sign-in.js';
+
+/** Seconds. A session may end at any time. */
+const RETRY_AFTER = '60';
+
+export function toOAuthError(reason: Exclude<RefusalReason, 'claims'>): OAuthError {
+  if (reason === 'suspended') {
+    return new OAuthError('invalid_grant', 'the user is suspended', { reason });
+  }
+  const message = `the user has too many ${reason}s: sign out of some of them first`;
+  return new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
+}
+
+/** Throws an error of the database, or what it means. */
+export function rethrow(error: unknown): never {
+  if (!isProofUsed(error)) throw error;
+  throw new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
+}
+
+/** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
+const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
+
+/** Whether a transaction failed because another one has a lock. */
+export function isLockConflict(error: unknown): boolean {
+  return CONFLICTS.has(errorCode(error));
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. On
+ * Citus the name of the constraint ends with the number of a shard.
+ */
+export function isProofUsed(error: unknown): boolean {
+  if (errorCode(error) !== UNIQUE_VIOLATION) return false;
+  const { constraint = '' } = error as { readonly constraint?: string };
+  return constraint.startsWith('access_tokens_pkey');
+}

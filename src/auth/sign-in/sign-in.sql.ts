@@ -1,0 +1,224 @@
+import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.history.js';
+import type { Statement } from '../../database/sql.js';
+import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
+import { ARRAYS, NAMES } from './sign-in.js';
+
+/** Devices that a user may have (docs/security.md#database). */
+const MOST_DEVICES = 2000;
+
+/**
+ * Writes sign-ins of different users, each one as a whole or not at all. Parameters: `lock_timeout` or NULL,
+ * `Settings.channelHistory`, whether the audit trail is stored, and the sign-ins (toArrays).
+ *
+ * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes: users, devices,
+ * counters, access tokens, each by key. PostgreSQL runs a member before its readers, and a member that writes
+ * even if it has none.
+ */
+export const SIGN_IN: Statement = {
+  name: 'sign-in',
+  text: `
+    -- 1. The sign-ins of this statement. One locked user must not delay the others for long.
+    WITH requested AS MATERIALIZED (
+      SELECT s.* FROM unnest(${ARRAYS}) AS s (${NAMES}),
+        set_config('lock_timeout', coalesce($1, current_setting('lock_timeout')), true)
+    ),
+
+    -- 2. Lock the users who exist.
+    locked_user AS MATERIALIZED (
+      SELECT user_id, claims_version, suspended_at FROM users
+      WHERE user_id IN (SELECT user_id FROM requested)
+      ORDER BY user_id FOR NO KEY UPDATE
+    ),
+
+    -- 3. Create the others. (Claims of the application belonged to a user who has been removed since.)
+    created_user AS (
+      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key,
+        email_key, provider_claims, claims, claims_version)
+      SELECT user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
+        provider_claims, claims, claims_version
+      FROM requested
+      WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND NOT has_application_claims
+      ORDER BY user_id
+      ON CONFLICT DO NOTHING -- created by another instance since step 2, perhaps with other claims
+      RETURNING user_id
+    ),
+
+    -- 4. Why a sign-in is refused: a bound of the user is reached, the user is suspended, or the user's
+    --    claims are not the token's. The conditions on sessions are those of the index refresh_tokens_open.
+    judged AS MATERIALIZED (
+      SELECT user_id, CASE
+          WHEN EXISTS (
+            SELECT FROM refresh_tokens AS t
+            WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+              AND expires_at > '-infinity' AND expires_at > now()
+            ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
+          WHEN device_id IS NOT NULL
+            AND EXISTS (
+              SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
+            AND NOT EXISTS (
+              SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
+            THEN 'device'
+          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
+          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
+          WHEN (user_id, claims_version) IN (SELECT user_id, claims_version FROM locked_user) THEN NULL
+          ELSE 'claims'
+        END AS refused
+      FROM requested AS r
+    ),
+
+    -- 5. The others. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
+    admitted AS MATERIALIZED (
+      SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
+    ),
+
+    -- 6. The profile as the provider reports it now.
+    updated_user AS (
+      UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
+        username_key = a.username_key, email_key = a.email_key
+      FROM admitted AS a
+      WHERE users.user_id = a.user_id
+        AND (users.username, users.email, users.avatar_url)
+          IS DISTINCT FROM (a.username, a.email, a.avatar_url)
+    ),
+
+    -- 7. The device, if one is named; what the client leaves out stays.
+    --    \`facts\`: docs/realtime.md#what-the-service-sends
+    device AS (
+      INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
+      SELECT user_id, device_id, device_name, user_agent, address, now()
+      FROM admitted WHERE device_id IS NOT NULL ORDER BY user_id, device_id
+      ON CONFLICT (user_id, device_id) DO UPDATE SET
+        device_name = coalesce(excluded.device_name, devices.device_name),
+        user_agent = coalesce(excluded.user_agent, devices.user_agent),
+        address = excluded.address,
+        last_seen_at = excluded.last_seen_at
+      RETURNING user_id, json_build_object(
+        'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
+        'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'last_seen_at', to_char(last_seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      )::text AS facts
+    ),
+
+    -- 8. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
+    counter AS (
+      INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM device ORDER BY user_id
+      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
+      RETURNING user_id, last_offset
+    ),
+
+    -- 9. The event for the user's other devices.
+    device_event AS (
+      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+      SELECT user_id, last_offset, gen_random_uuid(), 'device.signed_in', facts, NULL, now(),
+        now() + make_interval(secs => ${OWN_EVENTS_TTL})
+      FROM counter JOIN device USING (user_id)
+      RETURNING user_id, id, event_offset, data, sent_at
+    ),
+
+    -- 10. Trim the history now and then: with more users at once, fewer events of each.
+    trimmed AS (
+      DELETE FROM channel_events AS e
+      USING (
+        SELECT user_id, last_offset, greatest(${2 * TRIM_EVERY}, ${LARGEST_TRIM} / count(*) OVER ()) AS most
+        FROM counter WHERE last_offset % ${TRIM_EVERY} = 0
+      ) AS c
+      WHERE e.user_id = c.user_id AND e.event_offset < least(
+        c.last_offset - $2,
+        (SELECT min(event_offset) + c.most FROM channel_events AS oldest WHERE oldest.user_id = c.user_id))
+    ),
+
+    -- 11. The session.
+    session AS (
+      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
+        provider_subject, provider_session, id_token, auth_time, address, user_agent)
+      SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl), jkt,
+        provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent
+      FROM admitted
+    ),
+
+    -- 12. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
+    --    step 8: else two statements with equal proofs could wait for each other's counter and token.
+    access_token AS (
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
+      FROM admitted, (SELECT count(*) FROM counter) AS step_8
+      ORDER BY user_id, jti
+    ),
+
+    -- 13. The event of the audit trail, with the id of the session.
+    audit_event AS (
+      INSERT INTO audit_events (user_id, id, event, result, session_id, device_id, provider, provider_user_id,
+        address, user_agent, actor_type, request_id)
+      SELECT user_id, session_id, 'sign_in', 'ok', session_id, device_id, provider, provider_user_id,
+        address, user_agent, 'user', request_id
+      FROM admitted WHERE $3
+    )
+
+    SELECT user_id AS "userId", NULL AS refused, id, event_offset, data, sent_at FROM device_event
+    UNION ALL
+    SELECT user_id, refused, NULL, NULL, NULL, NULL FROM judged WHERE refused IS NOT NULL`,
+};
+
+// On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.
+
+/** Locks a user: $1 user. */
+export const LOCK_USER = `
+  SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
+  WHERE user_id = $1 FOR NO KEY UPDATE`;
+
+/** Creates a user unless another instance has: $1 to $8 profile, $9 to $11 claims. */
+export const CREATE_USER = `
+  INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
+    provider_claims, claims, claims_version)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  ON CONFLICT DO NOTHING RETURNING user_id`;
+
+/** Updates the profile of a user: $1 user, $2 to $6 profile. */
+export const UPDATE_PROFILE = `
+  UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
+  WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
+
+/**
+ * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the
+ * lock, so that concurrent sign-ins cannot exceed a bound.
+ */
+export const FIND_REACHED_BOUND = `
+  SELECT CASE
+      WHEN EXISTS (
+        SELECT FROM refresh_tokens
+        WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        ORDER BY device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
+      WHEN $2::uuid IS NOT NULL
+        AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)
+        AND NOT EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $2) THEN 'device'
+    END AS refused
+  FROM users WHERE user_id = $1`;
+
+/** Writes the device: $1 user, $2 device, $3 name, $4 user agent, $5 address. */
+export const UPSERT_DEVICE = `
+  INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
+  VALUES ($1, $2, $3, $4, $5, now())
+  ON CONFLICT (user_id, device_id) DO UPDATE SET
+    device_name = coalesce(excluded.device_name, devices.device_name),
+    user_agent = coalesce(excluded.user_agent, devices.user_agent),
+    address = excluded.address,
+    last_seen_at = excluded.last_seen_at`;
+
+/** Selects the event of the device: $1 user, $2 device. Citus rejects such functions in RETURNING. */
+export const SELECT_DEVICE_FACTS = `
+  SELECT json_build_object(
+    'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
+    'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'last_seen_at', to_char(last_seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text AS data
+  FROM devices WHERE user_id = $1 AND device_id = $2`;
+
+/** Writes the session: the parameters are its columns. */
+export const INSERT_SESSION = `
+  INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject,
+    provider_session, id_token, auth_time, address, user_agent)
+  VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8, $9, to_timestamp($10), $11, $12)`;
+
+/** Writes the access token: the parameters are its columns. */
+export const INSERT_ACCESS_TOKEN = `
+  INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+  VALUES ($1, $2, $3, to_timestamp($4), $5)`;

@@ -1,0 +1,113 @@
+import type { AuditFacts, Origin } from '../../audit/audit-event.js';
+import type { SessionIds } from '../../events.js';
+import { toJson, type UserClaims } from '../../identity/claims.js';
+import type { Identity } from '../../provider/identity/identity.js';
+import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+import { searchKey } from '../../user/search-key.js';
+
+export interface SignIn {
+  readonly session: SessionIds;
+  readonly provider: string;
+  readonly identity: Identity;
+  /** Hashes of the provider's subject and session, by which the provider may end the session. */
+  readonly providerSubject: Buffer | null;
+  readonly providerSession: Buffer | null;
+  /** Encrypted (IdTokens); null: not stored. */
+  readonly idToken: Buffer | null;
+  readonly deviceName: string | null;
+  readonly userAgent: string | null;
+  /** Thumbprint (RFC 7638) of the key that the session is bound to; null: not bound. */
+  readonly jkt: Buffer | null;
+  readonly refreshTokenHash: Buffer;
+  /** Seconds. */
+  readonly refreshTokenTtl: number;
+  readonly accessToken: IssuedAccessToken;
+  /** Claims of the access token, which a new user gets. */
+  readonly claims: UserClaims;
+  readonly origin: Origin;
+}
+
+/** Event `device.signed_in` as it was stored; `data` is JSON. */
+export interface StoredDeviceEvent {
+  readonly id: string;
+  readonly event_offset: string;
+  readonly data: string;
+  readonly sent_at: Date;
+}
+
+/**
+ * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is
+ * suspended, or the claims of the user are not those of the token.
+ */
+export type RefusalReason = 'session' | 'device' | 'suspended' | 'claims';
+
+/** Without a device, a sign-in has no event. */
+export type SignInResult =
+  { readonly refused: RefusalReason } | { readonly refused: null; readonly event: StoredDeviceEvent | null };
+
+/**
+ * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch.
+ * Each is an array of SIGN_IN, since JSON takes more of the database's time
+ * (lab/bench/README.md#tried-without-gain).
+ */
+const COLUMNS = {
+  user_id: ['uuid', ({ session }) => session.userId],
+  provider: ['text', ({ provider }) => provider],
+  provider_user_id: ['text', ({ identity }) => identity.providerUserId],
+  username: ['text', ({ identity }) => identity.username],
+  email: ['text', ({ identity }) => identity.email],
+  avatar_url: ['text', ({ identity }) => identity.avatarUrl],
+  username_key: ['text', ({ identity }) => toKey(identity.username)],
+  email_key: ['text', ({ identity }) => toKey(identity.email)],
+  provider_claims: ['jsonb', ({ claims }) => toJson(claims.provider)],
+  claims: ['jsonb', ({ claims }) => toJson(claims.effective)],
+  claims_version: ['bigint', ({ claims }) => claims.version],
+  has_application_claims: ['boolean', ({ claims }) => toJson(claims.application) !== null],
+  device_id: ['uuid', ({ session }) => session.deviceId],
+  device_name: ['text', ({ deviceName }) => deviceName],
+  user_agent: ['text', ({ userAgent }) => userAgent],
+  address: ['text', ({ origin }) => origin.address],
+  request_id: ['text', ({ origin }) => origin.requestId],
+  session_id: ['uuid', ({ session }) => session.sessionId],
+  token_hash: ['bytea', ({ refreshTokenHash }) => refreshTokenHash],
+  ttl: ['float8', ({ refreshTokenTtl }) => refreshTokenTtl],
+  jkt: ['bytea', ({ jkt }) => jkt],
+  provider_subject: ['bytea', ({ providerSubject }) => providerSubject],
+  provider_session: ['bytea', ({ providerSession }) => providerSession],
+  id_token: ['bytea', ({ idToken }) => idToken],
+  auth_time: ['float8', ({ identity }) => identity.authTime],
+  jti: ['uuid', ({ accessToken }) => accessToken.jti],
+  token: ['text', ({ accessToken }) => accessToken.token],
+  token_expires_at: ['float8', ({ accessToken }) => accessToken.expiresAt],
+} as const satisfies Record<string, readonly [string, (signIn: SignIn) => unknown]>;
+type Column = keyof typeof COLUMNS;
+
+const columns = Object.entries<readonly [string, (signIn: SignIn) => unknown]>(COLUMNS);
+/** For SIGN_IN: the names, and the parameters from `$4` on. */
+export const NAMES = Object.keys(COLUMNS).join(', ');
+// The SELECT hides the length of the arrays from the planner. Else plans for few rows look cheaper than the
+// generic plan, and planning costs as much as a sign-in.
+export const ARRAYS = columns
+  .map(([, [type]], i) => (i === 0 ? `(SELECT $4::${type}[])` : `$${i + 4}::${type}[]`))
+  .join(', ');
+
+/** Returns the parameters ARRAYS. */
+export function toArrays(signIns: readonly SignIn[]): unknown[][] {
+  return columns.map(([, [, toValue]]) => signIns.map(toValue));
+}
+
+export type SignInRow = Readonly<Record<Column, unknown>>;
+
+export function toRow(signIn: SignIn): SignInRow {
+  return Object.fromEntries(columns.map(([name, [, toValue]]) => [name, toValue(signIn)])) as SignInRow;
+}
+
+function toKey(text: string | null): string | null {
+  return text === null ? null : searchKey(text);
+}
+
+export function toAuditFacts({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {
+  const actor = { type: 'user', name: session.userId } as const;
+  const { providerUserId } = identity;
+  return { event: 'sign_in', ...session, provider, providerUserId, origin: { ...origin, userAgent, actor } };
+}

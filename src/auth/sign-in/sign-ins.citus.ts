@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
+import { appendInSteps } from '../../channel/channel.history.citus.js';
+import { OWN_EVENTS_TTL } from '../../channel/channel.history.js';
+import {
+  toAuditFacts,
+  toRow,
+  type RefusalReason,
+  type SignIn,
+  type SignInResult,
+  type SignInRow,
+} from './sign-in.js';
+import {
+  CREATE_USER,
+  FIND_REACHED_BOUND,
+  INSERT_ACCESS_TOKEN,
+  INSERT_SESSION,
+  LOCK_USER,
+  SELECT_DEVICE_FACTS,
+  UPDATE_PROFILE,
+  UPSERT_DEVICE,
+} from './sign-in.sql.js';
+import { SignInStore } from './sign-in.store.js';
+
+/** Runs one statement in the transaction. */
+type Run = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
+
+/** Writes each sign-in in a transaction of several statements. */
+export class CitusSignIns extends SignInStore {
+  override write(signIn: SignIn): Promise<SignInResult> {
+    return this.dataSource.transaction((manager) => this.executeSteps(manager, signIn));
+  }
+
+  private async executeSteps(manager: EntityManager, signIn: SignIn): Promise<SignInResult> {
+    // Raw: each has a lock, a condition on several tables, or the database's clock.
+    const run: Run = (text, values) => manager.query(text, values);
+    const row = toRow(signIn);
+    const refused = await writeUser(run, row);
+    if (refused !== null) return { refused };
+    await writeSession(run, row);
+    await this.audit.write(manager, [toAuditFacts(signIn)]);
+    const { userId, deviceId } = signIn.session;
+    if (deviceId === null) return { refused: null, event: null };
+    const [facts] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
+    const { data } = facts!;
+    const id = randomUUID();
+    const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
+    const appended = await appendInSteps(manager, event, this.settings.channelHistory);
+    return { refused: null, event: { id, data, ...appended } };
+  }
+}
+
+/** Locks and writes the user. @returns why nothing was written */
+async function writeUser(run: Run, row: SignInRow): Promise<RefusalReason | null> {
+  const { user_id: userId, username, email, avatar_url, username_key, email_key } = row;
+  const profile = [username, email, avatar_url, username_key, email_key];
+  const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [userId]);
+  if (!user) {
+    if (row.has_application_claims) return 'claims'; // they belonged to a user who has been removed since
+    const claims = [row.provider_claims, row.claims, row.claims_version];
+    const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
+    return (await run(CREATE_USER, values)).length > 0 ? null : 'claims';
+  }
+  if (user.suspended) return 'suspended';
+  if (user.version !== row.claims_version) return 'claims';
+  const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
+  if (bounds[0]!.refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
+  return bounds[0]!.refused;
+}
+
+/** Writes device, session and access token. */
+async function writeSession(run: Run, row: SignInRow): Promise<void> {
+  const { user_id, session_id, device_id, user_agent, address } = row;
+  if (device_id !== null)
+    await run(UPSERT_DEVICE, [user_id, device_id, row.device_name, user_agent, address]);
+  const key = [user_id, session_id];
+  const names = [row.provider_subject, row.provider_session, row.id_token, row.auth_time];
+  await run(INSERT_SESSION, [
+    ...key,
+    device_id,
+    row.token_hash,
+    row.ttl,
+    row.jkt,
+    ...names,
+    address,
+    user_agent,
+  ]);
+  await run(INSERT_ACCESS_TOKEN, [...key, row.jti, row.token_expires_at, row.token]);
+}
