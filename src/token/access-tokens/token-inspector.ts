@@ -13,7 +13,7 @@ import {
   hashRefreshToken,
   parseRefreshToken,
   type Authentication,
-  type HeldToken,
+  type ParsedRefreshToken,
 } from '../refresh/refresh-token.js';
 
 /** Valid token of either kind; times are seconds since the epoch. */
@@ -103,7 +103,7 @@ export class TokenInspector {
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */
   private async inspectRefreshToken(
     token: string,
-    { session, authentication }: HeldToken,
+    { session, authentication }: ParsedRefreshToken,
     find: Lookup,
   ): Promise<InspectedToken | undefined> {
     const stored = await find(session);

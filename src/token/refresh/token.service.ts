@@ -5,7 +5,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type SessionIds } from '../../events.js';
 import { AccessTokenStore } from '../access-tokens/access-token.store.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
-import { parseRefreshToken, type HeldToken } from './refresh-token.js';
+import { parseRefreshToken, type ParsedRefreshToken } from './refresh-token.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 
 /** Answer of POST /oauth2/refresh (spec §4.4). */
@@ -54,7 +54,7 @@ export class TokenService {
 
   private async renew(
     refreshToken: string,
-    { session, bound, authentication }: HeldToken,
+    { session, bound, authentication }: ParsedRefreshToken,
     call: DpopCall,
   ): Promise<RefreshedToken> {
     const proof = bound ? await this.proofs.validate(call) : undefined;
