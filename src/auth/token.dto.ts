@@ -5,7 +5,7 @@ import { bodyLimitsOf, OAuthParameters, OptionalText, RequiredText } from '../ht
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { A_UUID } from '../http/parameters/uuid.js';
 import type { LimitByBody } from '../http/rate-limit.js';
-import { RefreshedToken } from '../token/refresh/token.service.js';
+import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 

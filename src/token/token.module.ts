@@ -4,6 +4,7 @@ import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { AccessTokens } from './access-tokens/access-token.js';
+import { CitusAccessTokenStore } from './access-tokens/access-token.citus.js';
 import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
@@ -32,7 +33,6 @@ import { TokenService } from './refresh/token.service.js';
   controllers: [JwksController, IntrospectController, EndedSessionsController],
   providers: [
     AccessTokens,
-    AccessTokenStore,
     AccessTokenVerifier,
     DpopProofs,
     EndedSessions,
@@ -47,6 +47,7 @@ import { TokenService } from './refresh/token.service.js';
     TokenInspector,
     TokenService,
     Totals,
+    { provide: AccessTokenStore, inject: [Sql, AccessTokens], useFactory: accessTokenStore },
     { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
@@ -67,14 +68,17 @@ import { TokenService } from './refresh/token.service.js';
 })
 export class TokenModule {}
 
+function accessTokenStore(sql: Sql, accessTokens: AccessTokens): AccessTokenStore {
+  return new (sql.distributed ? CitusAccessTokenStore : AccessTokenStore)(sql, accessTokens);
+}
+
 function sessionStore(sql: Sql, dataSource: DataSource): SessionStore {
-  return sql.distributed ? new CitusSessionStore(sql, dataSource) : new SessionStore(sql, dataSource);
+  return new (sql.distributed ? CitusSessionStore : SessionStore)(sql, dataSource);
 }
 
 /** Verifies with our own keys, as KeyObjects, which need no parsing. */
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
-    // Without a key, jsonwebtoken rejects the token.
-    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string)?.publicKey ?? '',
+    secretOrKeyProvider: (_type, token) => keys.findPublicKey(token as string),
   });
 }

@@ -478,7 +478,8 @@ describe('stored signing keys', () => {
         expect(sql.asked).toBe(isRead ? 1 : 0);
         expect(await service.learn(token('another'))).toBe(false);
         expect(sql.asked).toBe(isRead ? 1 : 0);
-        if (isRead) expect(service.verificationKey(token(kid))).toBeDefined();
+        if (isRead) expect(service.findPublicKey(token(kid)).type).toBe('public');
+        expect(() => service.findPublicKey(token('another'))).toThrow('no key');
       });
 
       it('but not if the key is known, or the header is not ours', async () => {

@@ -60,11 +60,15 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.rotation);
   }
 
-  /** Returns the key that a token's header names, if the header is one of ours. */
-  verificationKey(token: string): { readonly kid: string; readonly publicKey: KeyObject } | undefined {
+  /**
+   * Returns the key that verifies a token, before anything of the token but a short header is parsed.
+   * @throws Error if the header is not one of ours, or names no key of ours
+   */
+  findPublicKey(token: string): KeyObject {
     const kid = readHeader(token)?.kid;
     const publicKey = kid === undefined ? undefined : this.ring.publicKey(kid, this.clock.now());
-    return kid === undefined || !publicKey ? undefined : { kid, publicKey };
+    if (!publicKey) throw new Error('the token names no key');
+    return publicKey;
   }
 
   /**
