@@ -24,6 +24,7 @@ import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
+import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
 import { UserSearch } from '../../src/user/user-search.js';
@@ -88,7 +89,10 @@ describe.each([
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
-    const idTokens = new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql);
+    const idTokens = new IdTokens(
+      { secretKey: new SecretKey(randomBytes(32)) },
+      new SessionStore(sql, dataSource),
+    );
     codes = new AuthorizationCodes(dataSource, sql, idTokens);
     const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(

@@ -7,7 +7,7 @@ import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
-import { findSessions } from '../../token/sessions/session-list.js';
+import { SessionService } from '../../token/sessions/session.service.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import type { UserClaims } from '../../user/claims.js';
 import { userIdOf } from '../../user/user-keys.js';
@@ -40,6 +40,7 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly sessions: SessionService,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -80,7 +81,7 @@ export class UsersController {
   async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
     const user = await this.directory.find(userId);
     const { manager } = this.dataSource;
-    const parts = [findDevices(manager, userId), findSessions(manager, user)] as const;
+    const parts = [findDevices(manager, userId), this.sessions.list(user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
     return Object.assign(user, { devices, sessions });
   }
@@ -115,7 +116,7 @@ export class UsersController {
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
   ): Promise<SessionList> {
-    return findSessions(this.dataSource.manager, await this.directory.find(userId), cursor);
+    return this.sessions.list(await this.directory.find(userId), cursor);
   }
 
   /**

@@ -7,7 +7,7 @@ import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type KeyChanges } from './key-ring.js';
-import { KeyStore, readKeys, type NewKey } from './key.store.js';
+import { KeyStore, listKeys, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 /** Every instance applies a new or revoked key within a second (docs/keys.md#the-life-of-a-key). */
@@ -115,7 +115,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   private async readNow(): Promise<void> {
     const began = performance.now();
-    const keys = await readKeys(this.sql);
+    const keys = (await listKeys(this.sql)).filter(({ state }) => state !== 'retired');
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
     this.report(changes);
@@ -139,7 +139,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     if (!this.stopped) this.readLater(Math.min(READ_EVERY_MS, wait));
   }
 
-  /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_S. */
+  /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_MS. */
   private report({ made, revoked, invalid }: KeyChanges): void {
     for (const { kid } of invalid) {
       if (!this.invalidKids.has(kid))
