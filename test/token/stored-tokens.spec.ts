@@ -66,7 +66,7 @@ describe('stored access tokens', () => {
     const jwt = new JwtService({ secretOrKeyProvider: () => (known ? publicKey : '') });
     return new AccessTokenVerifier(jwt, keys(), clock, new Sql(dataSource, false, events), settings);
   }
-  const proofOf = (jkt: number, jti = randomUUID()) => ({ jkt: Buffer.alloc(32, jkt), jti });
+  const makeProof = (jkt: number, jti = randomUUID()) => ({ jkt: Buffer.alloc(32, jkt), jti });
 
   /** @param jkt of the key that it is bound to */
   async function begin(jkt?: number, deviceId: string | null = null): Promise<Refresh> {
@@ -78,7 +78,12 @@ describe('stored access tokens', () => {
        VALUES ($1, $2, $3, $4, $5, now() + interval '1 day')`,
       [session.userId, session.sessionId, deviceId, hashRefreshToken(refreshToken, key), key],
     );
-    return { refreshToken, session, claims: NO_CLAIMS, proof: jkt === undefined ? undefined : proofOf(jkt) };
+    return {
+      refreshToken,
+      session,
+      claims: NO_CLAIMS,
+      proof: jkt === undefined ? undefined : makeProof(jkt),
+    };
   }
   /** Issues a token that must not be refused. */
   async function issued(refresh: Refresh, issuer = store()): Promise<IssuedAccessToken> {
@@ -104,7 +109,7 @@ describe('stored access tokens', () => {
       `SELECT user_id AS user, session_id AS session, jti, extract(epoch FROM expires_at)::float8 AS expires, token
        FROM access_tokens ORDER BY token`,
     );
-  const rowOf = ({ session }: Refresh, { jti, expiresAt, token }: IssuedAccessToken): Row => ({
+  const toRow = ({ session }: Refresh, { jti, expiresAt, token }: IssuedAccessToken): Row => ({
     user: session.userId,
     session: session.sessionId,
     jti,
@@ -112,14 +117,14 @@ describe('stored access tokens', () => {
     token,
   });
 
-  describe.each<[string, isDistributed: boolean, areTogether: boolean]>([
+  describe.each<[string, isDistributed: boolean, areConcurrent: boolean]>([
     ['alone', false, false],
-    ['together', false, true],
+    ['concurrently', false, true],
     ['on Citus', true, true],
-  ])('asked for %s', (_how, isDistributed, areTogether) => {
+  ])('issued %s', (_how, isDistributed, areConcurrent) => {
     async function issue(refreshes: readonly Refresh[]): Promise<(IssuedAccessToken | Refused)[]> {
       const issuer = store(isDistributed);
-      if (areTogether) return Promise.all(refreshes.map((one) => issuer.issue(one)));
+      if (areConcurrent) return Promise.all(refreshes.map((one) => issuer.issue(one)));
       const results: (IssuedAccessToken | Refused)[] = [];
       for (const one of refreshes) results.push(await issuer.issue(one));
       return results;
@@ -144,7 +149,7 @@ describe('stored access tokens', () => {
         [over, 'session'],
         [expired, 'session'],
         [{ ...bound, proof: undefined }, 'proof'],
-        [{ ...bound, proof: proofOf(2) }, 'proof'],
+        [{ ...bound, proof: makeProof(2) }, 'proof'],
         [{ ...bound, refreshToken: makeRefreshToken(bound.session, true) }, 'session'],
         [{ ...other, refreshToken: makeRefreshToken(other.session) }, 'session'],
         [{ ...other, session: { ...other.session, userId: randomUUID() } }, 'session'],
@@ -157,14 +162,14 @@ describe('stored access tokens', () => {
       const tokens = results.splice(4, good.length) as IssuedAccessToken[];
       expect(reasons(tokens)).toEqual([undefined, undefined, undefined]);
       expect(reasons(results)).toEqual(bad.map(([, refusal]) => refusal));
-      const expected = good.map((one, i) => rowOf(one, tokens[i]!));
+      const expected = good.map((one, i) => toRow(one, tokens[i]!));
       expect(await rows()).toEqual(expected.toSorted((a, b) => (a.token < b.token ? -1 : 1)));
       expect(expected[1]!.expires - expected[0]!.expires).toBeGreaterThan(100); // its proof must be known longer
     });
 
     it('are one for each proof (RFC 9449 §11.1)', async () => {
       const [one, another] = [await begin(1), await begin(1)];
-      const proof = proofOf(1);
+      const proof = makeProof(1);
       const results = await issue([{ ...one, proof }, { ...one, proof }, { ...one, proof }, another]);
       const got = results.slice(0, 3).flatMap((each) => ('refusal' in each ? [] : [each.token]));
       expect(got).toHaveLength(1);
@@ -175,22 +180,22 @@ describe('stored access tokens', () => {
     });
   });
 
-  it('of many that come together need one statement, except on Citus', async () => {
-    const told: [name: string, calls: number][] = [];
-    events.on('statement.batched', ({ name, calls }) => void told.push([name, calls]));
+  it('of concurrent refreshes need one statement, except on Citus', async () => {
+    const batches: [name: string, calls: number][] = [];
+    events.on('statement.batched', ({ name, calls }) => void batches.push([name, calls]));
     for (const isDistributed of [false, true]) {
       const issuer = store(isDistributed);
       const refreshes = [await begin(), await begin(), await begin()];
       await Promise.all(refreshes.map((one) => issuer.issue(one)));
     }
-    expect(told.reduce((sum, [, calls]) => sum + calls, 0)).toBe(3);
-    expect(new Set(told.map(([name]) => name))).toEqual(new Set(['refresh']));
-    told.splice(0);
+    expect(batches.reduce((sum, [, calls]) => sum + calls, 0)).toBe(3);
+    expect(new Set(batches.map(([name]) => name))).toEqual(new Set(['refresh']));
+    batches.splice(0);
     const judge = verifier();
     const tokens = (await rows()).map(({ token }) => token);
     await Promise.all(tokens.map((token) => judge.find(token)));
-    expect(told.reduce((sum, [, calls]) => sum + calls, 0)).toBe(tokens.length);
-    expect(new Set(told.map(([name]) => name))).toEqual(new Set(['access-token']));
+    expect(batches.reduce((sum, [, calls]) => sum + calls, 0)).toBe(tokens.length);
+    expect(new Set(batches.map(([name]) => name))).toEqual(new Set(['access-token']));
   });
 
   it('are stored and looked for by statements that are planned once for each connection', async () => {
@@ -227,15 +232,15 @@ describe('stored access tokens', () => {
 
     it.each([
       ['alone', false],
-      ['together', true],
-    ])('%s: good while they are stored and their session has not ended', async (_how, areTogether) => {
+      ['concurrently', true],
+    ])('%s: good while they are stored and their session has not ended', async (_how, areConcurrent) => {
       const refreshes = [await begin(), await begin(undefined, randomUUID()), await begin()];
       const stored = await Promise.all(refreshes.map((one) => issued(one)));
       await ended(refreshes[2]!);
       const tokens = [unstored(), ...stored.map((one) => one.token), 'x'];
       const judge = verifier();
       const found: unknown[] = [];
-      if (areTogether) found.push(...(await Promise.all(tokens.map((token) => judge.find(token)))));
+      if (areConcurrent) found.push(...(await Promise.all(tokens.map((token) => judge.find(token)))));
       else for (const token of tokens) found.push(await judge.find(token));
       const good = [0, 1].map((i) => ({
         session: refreshes[i]!.session,
@@ -253,7 +258,7 @@ describe('stored access tokens', () => {
       expect(await verifier().find(token)).toBeUndefined();
     });
 
-    it('apart from each other, though one has more behind its signature', async () => {
+    it('independently of each other, though one has more behind its signature', async () => {
       const refreshes = [await begin(), await begin()];
       const stored = await Promise.all(refreshes.map((one) => issued(one)));
       const [one, another] = stored.map((each) => each.token);

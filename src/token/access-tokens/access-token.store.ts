@@ -72,18 +72,18 @@ export class AccessTokenStore {
     );
     // One for each proof: the statement would not report which of several it stored.
     const sent = [...new Map(issued.map(({ jti }, i) => [jti, i])).values()];
-    const refused = await this.store(sent.map((i) => parametersOf(refreshes[i]!, issued[i]!)));
+    const refused = await this.store(sent.map((i) => toParameters(refreshes[i]!, issued[i]!)));
     const results = refreshes.map((): IssuedAccessToken | Refused => ({ refusal: 'proof' }));
     for (const i of sent) results[i] = issued[i]!;
     for (const row of refused) {
       const i = sent[row.place - 1]!;
-      results[i] = { refusal: reasonOf(row, refreshes[i]!) };
+      results[i] = { refusal: findReason(row, refreshes[i]!) };
     }
     return results;
   }
 }
 
-function parametersOf(
+function toParameters(
   { refreshToken, session, proof, claims }: Refresh,
   { jti, expiresAt, token }: IssuedAccessToken,
 ): PlainElement[] {
@@ -93,7 +93,7 @@ function parametersOf(
 }
 
 /** The hash includes the key: only the key of the session shows whether the refresh token is right. */
-function reasonOf({ refusal, tokenHash, jkt }: RefusedRow, { refreshToken }: Refresh): Refused['refusal'] {
+function findReason({ refusal, tokenHash, jkt }: RefusedRow, { refreshToken }: Refresh): Refused['refusal'] {
   if (refusal !== 'token') return refusal;
   return tokenHash?.equals(hashRefreshToken(refreshToken, jkt)) ? 'proof' : 'session';
 }

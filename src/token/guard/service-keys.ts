@@ -26,8 +26,8 @@ export class ServiceKeys {
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {
-    const given = hash('sha256', text, 'buffer');
-    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
+    const presented = hash('sha256', text, 'buffer');
+    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, presented));
     return found?.holder;
   }
 }

@@ -28,13 +28,13 @@ describe('the keys of an instance', () => {
     const ring = new KeyRing();
     ring.update([life('b', 1000), life('a', 0, 5000)], readable, 10);
     expect(ring.signer?.kid).toBe('a');
-    expect(ring.turn(999)).toBe(1000);
+    expect(ring.chooseSigner(999)).toBe(1000);
     expect(ring.signer?.kid).toBe('a');
-    expect(ring.turn(1000)).toBe(Infinity);
+    expect(ring.chooseSigner(1000)).toBe(Infinity);
     expect(ring.signer?.kid).toBe('b');
     expect(ring.publicKey('a', 4999)).toBeDefined();
     expect(ring.publicKey('a', 5000)).toBeUndefined();
-    ring.turn(5000);
+    ring.chooseSigner(5000);
     expect(ring.jwks.keys.map(({ kid }) => kid)).toEqual(['b']);
   });
 
@@ -76,15 +76,15 @@ describe('the keys of an instance', () => {
 
   it('are decrypted once; changed times apply', () => {
     const ring = new KeyRing();
-    const asked: string[] = [];
-    const ask = ({ kid }: KeyLife) => (asked.push(kid), privateKey);
-    ring.update([life('a', 0)], ask, 10);
-    const changes = ring.update([life('b', 20), life('a', 0, 15, true)], ask, 16);
-    expect(asked).toEqual(['a', 'b']);
+    const decrypted: string[] = [];
+    const decrypt = ({ kid }: KeyLife) => (decrypted.push(kid), privateKey);
+    ring.update([life('a', 0)], decrypt, 10);
+    const changes = ring.update([life('b', 20), life('a', 0, 15, true)], decrypt, 16);
+    expect(decrypted).toEqual(['a', 'b']);
     expect(changes.made.map(({ kid }) => kid)).toEqual(['b']);
     expect(changes.revoked.map(({ kid }) => kid)).toEqual(['a']);
     expect(ring.publicKey('a', 16)).toBeUndefined();
-    expect(ring.update([life('b', 20), life('a', 0, 15, true)], ask, 17).revoked).toEqual([]);
+    expect(ring.update([life('b', 20), life('a', 0, 15, true)], decrypt, 17).revoked).toEqual([]);
   });
 
   it('report a new key that is revoked already, while its tokens are valid', () => {

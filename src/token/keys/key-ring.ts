@@ -79,11 +79,11 @@ export class KeyRing {
   /**
    * Replaces the keys with a reading of the database.
    * @param lives newest first
-   * @param privateKeyOf is called once for each new key
+   * @param decrypt is called once for each new key
    */
   update<Life extends KeyLife>(
     lives: readonly Life[],
-    privateKeyOf: (life: Life) => KeyObject | undefined,
+    decrypt: (life: Life) => KeyObject | undefined,
     now: number,
   ): KeyChanges {
     const before = this.keys;
@@ -91,13 +91,13 @@ export class KeyRing {
     this.keys = new Map();
     for (const life of lives) {
       try {
-        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
-        this.keys.set(life.kid, { ...known, ...timesOf(life) });
+        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: decrypt(life) };
+        this.keys.set(life.kid, { ...known, ...toTimes(life) });
       } catch {
         invalid.push(life); // it must not keep this instance from new keys and revocations
       }
     }
-    this.turn(now);
+    this.chooseSigner(now);
     const valid = lives.filter(({ kid }) => this.keys.has(kid));
     return {
       made: before.size === 0 ? [] : valid.filter(({ kid }) => !before.has(kid)),
@@ -113,7 +113,7 @@ export class KeyRing {
    * Chooses the key that signs and the keys that are published from now on.
    * @returns the time at which the next key begins to sign; Infinity if there is none
    */
-  turn(now: number): number {
+  chooseSigner(now: number): number {
     const living = [...this.keys.values()].filter(({ endsAt }) => now < endsAt);
     this.published = { keys: living.map(({ jwk }) => jwk) };
     const able = living.filter(({ privateKey }) => privateKey);
@@ -136,7 +136,7 @@ function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'jwk' |
   };
 }
 
-function timesOf({ activeAt, endsAt, revokedAt }: KeyLife): Pick<RingKey, 'activeAt' | 'endsAt' | 'revoked'> {
+function toTimes({ activeAt, endsAt, revokedAt }: KeyLife): Pick<RingKey, 'activeAt' | 'endsAt' | 'revoked'> {
   return {
     activeAt: activeAt.getTime(),
     endsAt: endsAt?.getTime() ?? Infinity,

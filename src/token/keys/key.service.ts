@@ -116,26 +116,26 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private async readNow(): Promise<void> {
     const began = performance.now();
     const keys = (await listKeys(this.sql)).filter(({ state }) => state !== 'retired');
-    const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    const changes = this.ring.update(keys, (key) => this.decrypt(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
     this.report(changes);
     await this.store.ensureTokenTtl(keys);
   }
 
   private readLater(ms: number): void {
-    this.nextReading = setTimeout(() => void this.turn(), ms).unref();
+    this.nextReading = setTimeout(() => void this.readAgain(), ms).unref();
   }
 
   /** Reads twice a second, and switches exactly when the next key begins to sign. */
-  private async turn(): Promise<void> {
-    this.ring.turn(this.clock.now());
+  private async readAgain(): Promise<void> {
+    this.ring.chooseSigner(this.clock.now());
     try {
       await this.read();
     } catch (error) {
       this.logger.debug({ err: error }); // the known keys stay in use
     }
     const now = this.clock.now();
-    const wait = Math.ceil(this.ring.turn(now) - now);
+    const wait = Math.ceil(this.ring.chooseSigner(now) - now);
     if (!this.stopped) this.readLater(Math.min(READ_EVERY_MS, wait));
   }
 
@@ -165,7 +165,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     this.events.emit('key.revoked', { kid });
   }
 
-  private privateKeyOf(key: StoredKey): KeyObject | undefined {
+  private decrypt(key: StoredKey): KeyObject | undefined {
     if (!isUsable(key)) return undefined;
     try {
       return this.store.cipher.decrypt(key);
