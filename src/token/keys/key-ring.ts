@@ -18,7 +18,7 @@ export interface JwkSet {
 export interface Signer {
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** Encoded header of all access tokens that it signs. */
+  /** Encoded header of all its tokens. */
   readonly header: string;
   /** First use: milliseconds since the epoch, by the database's clock. */
   readonly activeAt: number;
@@ -27,6 +27,8 @@ export interface Signer {
 /** Key in memory. Times are milliseconds since the epoch, by the database's clock. */
 interface RingKey {
   readonly kid: string;
+  /** Encoded header of all its tokens. */
+  readonly header: string;
   readonly jwk: PublishedJwk;
   readonly publicKey: KeyObject;
   /** Undefined if it is not needed, or cannot be decrypted. */
@@ -71,9 +73,12 @@ export class KeyRing {
     return this.keys.has(kid);
   }
 
-  publicKey(kid: string, now: number): KeyObject | undefined {
-    const key = this.keys.get(kid);
-    return key && now < key.endsAt ? key.publicKey : undefined;
+  /** Finds the key that the header of a token names: all tokens of a key begin with the same text. */
+  findPublicKey(token: string, now: number): KeyObject | undefined {
+    for (const { header, endsAt, publicKey } of this.keys.values())
+      if (token.startsWith(header) && token[header.length] === '.')
+        return now < endsAt ? publicKey : undefined;
+    return undefined;
   }
 
   /**
@@ -120,17 +125,17 @@ export class KeyRing {
     // If no key is active yet, the first one: its first use may be this very moment.
     const chosen = able.find(({ activeAt }) => activeAt <= now) ?? able.at(-1);
     if (chosen && chosen.kid !== this.current?.kid) {
-      const { kid, activeAt, privateKey } = chosen;
-      const header = encodePart({ alg: 'ES256', typ: 'at+jwt', kid });
+      const { kid, header, activeAt, privateKey } = chosen;
       this.current = { kid, header, privateKey: privateKey!, activeAt };
     }
     return Math.min(...able.map(({ activeAt }) => activeAt).filter((activeAt) => activeAt > now));
   }
 }
 
-function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'jwk' | 'publicKey'> {
+function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'header' | 'jwk' | 'publicKey'> {
   return {
     kid,
+    header: encodePart({ alg: 'ES256', typ: 'at+jwt', kid }),
     jwk: { ...publicJwk, kid, use: 'sig', alg: 'ES256' },
     publicKey: createPublicKey({ key: { ...publicJwk }, format: 'jwk' }),
   };

@@ -61,13 +61,12 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Returns the key that verifies a token, before anything of the token but a short header is parsed.
-   * @throws Error if the header is not one of ours, or names no key of ours
+   * Finds the key that verifies a token, before any of the token is parsed.
+   * @throws Error if its header is not that of one of our keys
    */
   findPublicKey(token: string): KeyObject {
-    const kid = readHeader(token)?.kid;
-    const publicKey = kid === undefined ? undefined : this.ring.publicKey(kid, this.clock.now());
-    if (!publicKey) throw new Error('the token names no key');
+    const publicKey = this.ring.findPublicKey(token, this.clock.now());
+    if (!publicKey) throw new Error('the token names no key of ours');
     return publicKey;
   }
 
