@@ -69,11 +69,6 @@ export function holdUser(userId: string, condition: string): string {
   return `${selectUser(userId, condition)} FOR KEY SHARE`;
 }
 
-/** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
-export function claimsVersion(userId: string): string {
-  return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
-}
-
 /** Claims of a user if they have changed since some seconds before a time, as an SQL expression; NULL if not, and without any. */
 export function claimsSince(userId: string, time: string): string {
   return `(SELECT coalesce(claims, '{}') FROM users WHERE user_id = ${userId} AND claims_version <> 0

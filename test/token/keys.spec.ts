@@ -74,8 +74,8 @@ describe('signing keys', () => {
     (await bearer(url, token).get('/me')).status;
 
   /**
-   * Gets tokens from both instances and presents each at once to both, until `stop`. `slowest` is the duration of the longest
-   * round: the measure for how late anything may be noticed on this machine.
+   * Gets tokens from both instances and presents each at once to both, until `stop`. `slowest` is the
+   * duration of the longest round: the measure for how late anything may be noticed on this machine.
    */
   function traffic() {
     const observed: { token: string; kid: string; rejected: boolean }[] = [];

@@ -173,7 +173,8 @@ describe('stored access tokens', () => {
       const results = await issue([{ ...one, proof }, { ...one, proof }, { ...one, proof }, another]);
       const got = results.slice(0, 3).flatMap((each) => ('refusal' in each ? [] : [each.token]));
       expect(got).toHaveLength(1);
-      expect(reasons(results).toSorted()).toEqual(['proof', 'proof', undefined, undefined]);
+      expect(reasons(results).filter((reason) => reason === 'proof')).toHaveLength(2);
+      expect(reasons(results).slice(3)).toEqual([undefined]);
       expect((await rows()).map(({ token }) => token)).toContain(got[0]);
       expect(reasons(await issue([{ ...one, proof }]))).toEqual(['proof']);
       expect(await rows()).toHaveLength(2);

@@ -6,7 +6,7 @@ import { AccessTokenStore, type RefusedRow } from './access-token.store.js';
 /** Parameters of REFUSAL_ON_CITUS, the first ones. */
 const CHECKED = 5;
 
-/** Stores access tokens on Citus, where each refresh is a batch (Sql.batched). */
+/** Stores access tokens on Citus: each refresh is a batch of its own (Sql.batched). */
 @Injectable()
 export class CitusAccessTokenStore extends AccessTokenStore {
   protected override async store([row]: readonly PlainElement[][]): Promise<RefusedRow[]> {

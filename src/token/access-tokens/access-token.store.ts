@@ -52,8 +52,8 @@ export class AccessTokenStore {
   }
 
   /**
-   * Signs and stores an access token for the session of a refresh token. Concurrent refreshes are batched into
-   * one statement, and signed when it is sent.
+   * Signs and stores an access token for the session of a refresh token. Concurrent refreshes are batched
+   * into one statement, and signed when it is sent.
    */
   issue(refresh: Refresh): Promise<IssuedAccessToken | Refused> {
     return this.issueBatched(refresh);

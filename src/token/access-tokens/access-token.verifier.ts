@@ -29,7 +29,10 @@ interface Presented {
 /** Verifies access tokens: of requests, of sockets, and for introspection. */
 @Injectable()
 export class AccessTokenVerifier {
-  /** Resolves to the version of the user's claims, or to undefined if the token is not stored or its session is signed out. */
+  /**
+   * Resolves to the version of the user's claims, or to undefined if the token is not stored or its session
+   * is signed out.
+   */
   private readonly findStored: (presented: Presented) => Promise<number | undefined>;
 
   constructor(
@@ -50,7 +53,8 @@ export class AccessTokenVerifier {
   }
 
   /**
-   * Verifies signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
+   * Verifies signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its
+   * session not signed out.
    * @returns undefined if the token is invalid
    * @throws errors of the database, also if an unknown key cannot be looked up
    */

@@ -15,7 +15,8 @@ export class IntrospectController {
   /**
    * Whether a token is active, and its claims
    *
-   * RFC 7662. A refresh token is inactive unless `token_type_hint` is `refresh_token`: it must never give access.
+   * RFC 7662. A refresh token is inactive unless `token_type_hint` is `refresh_token`: it must never give
+   * access.
    *
    * @returns The claims, or that the token is not active.
    */

@@ -7,7 +7,10 @@ export class TokenAndHintDto {
   @RequiredText()
   token!: string;
 
-  /** The kind of token that the caller expects. Only introspection uses it: a refresh token needs `refresh_token` there. */
+  /**
+   * The kind of token that the caller expects. Only introspection uses it: a refresh token needs
+   * `refresh_token` there.
+   */
   @OptionalText()
   token_type_hint?: string;
 }

@@ -1,7 +1,7 @@
 /**
  * Finds a stored access token whose session is not signed out; both rows by their whole keys. The text of the
- * token is compared, too: an ES256 signature has a second form that verifies and was never issued. The version
- * shows whether the claims that an instance has in memory are current.
+ * token is compared, too: an ES256 signature has a second form that verifies and was never issued. The
+ * version shows whether the claims that an instance has in memory are current.
  */
 export const ACCESS_TOKEN = {
   name: 'access-token',

@@ -48,13 +48,14 @@ export class TokenInspector {
     @Inject(SETTINGS) private readonly settings: Settings,
     private readonly sql: Sql,
   ) {
-    const read = (sessions: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
+    const read = (named: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(named);
     this.findLive = sql.batched('refresh-token', read);
     this.findSuspect = sql.batched('refresh-token-suspect', read);
   }
 
   /**
-   * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own, so others do not wait
+   * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own,
+   *   so others do not wait
    * @returns undefined for a token that is unknown, expired or ended
    */
   async inspect(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
@@ -73,8 +74,8 @@ export class TokenInspector {
   }
 
   /**
-   * Whether the session that a refresh token names has this token, live or not, and its user exists: events of a
-   * removed user keep no new facts.
+   * Whether the session that a refresh token names has this token, live or not, and its user exists: events
+   * of a removed user keep no new facts.
    */
   async isOurs(token: string, { userId, sessionId }: SessionIds): Promise<boolean> {
     const session = await this.sessions.find({ userId, sessionId });

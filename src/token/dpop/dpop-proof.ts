@@ -33,7 +33,8 @@ const SIGNATURE_BYTES = 64; // r and s (RFC 7518 §3.4)
 const verifyInPool = promisify(verify);
 
 /**
- * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects replays.
+ * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects
+ * replays.
  * @param header Node.js joins repeated headers with a comma, which makes them malformed
  */
 export async function validateProof(header: string, call: ProvenCall): Promise<DpopProof | ProofError> {
@@ -75,7 +76,9 @@ interface PublicKey {
   readonly y: string;
 }
 
-/** Returns the key of a proof's header, if it is for ES256 and has no private part (RFC 9449 §4.3, 4 to 7). */
+/**
+ * Returns the key of a proof's header, if it is for ES256 and has no private part (RFC 9449 §4.3, 4 to 7).
+ */
 function parsePublicKey({ typ, alg, jwk, ...rest }: Record<string, unknown>): PublicKey | undefined {
   if (typ !== 'dpop+jwt' || alg !== 'ES256') return undefined;
   if ('crit' in rest) return undefined; // no extension is supported (RFC 7515 §4.1.11)

@@ -111,7 +111,10 @@ export class JwtGuard implements CanActivate {
     });
   }
 
-  /** Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be insufficient (RFC 6750 §3.1). */
+  /**
+   * Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be
+   * insufficient (RFC 6750 §3.1).
+   */
   private async findUserRights(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
     const right = orPerson ? await this.rights.of(userId) : null;

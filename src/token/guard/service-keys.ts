@@ -22,7 +22,8 @@ export class ServiceKeys {
   }
 
   /**
-   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its first name.
+   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its
+   * first name.
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {

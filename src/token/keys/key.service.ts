@@ -93,7 +93,10 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  /** Reads the keys, unless that was done since `time`. After a failure it waits: clients that send forged tokens set no pace. */
+  /**
+   * Reads the keys, unless that was done since `time`. After a failure it waits: clients that send forged
+   * tokens set no pace.
+   */
   private async readSince(time: number): Promise<void> {
     while (this.readAt < time) {
       const { failure } = this;

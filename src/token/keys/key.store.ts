@@ -16,7 +16,9 @@ const ALL = {
   text: `SELECT * FROM ${KEY_LIVES} ORDER BY "activeAt" DESC, kid DESC`,
 };
 
-/** Reads all signing keys, newest first. Without KeyStore, since the command `keys list` has no SECRET_KEY. */
+/**
+ * Reads all signing keys, newest first. Without KeyStore, since the command `keys list` has no SECRET_KEY.
+ */
 export function listKeys(sql: Sql): Promise<StoredKey[]> {
   return sql.query<StoredKey>(ALL, []);
 }
@@ -30,8 +32,8 @@ const LOCK = 0x6c6b_0002;
 const TAKE_LOCK = 'SELECT clock_timestamp() AS now FROM pg_advisory_xact_lock($1)';
 
 /**
- * Milliseconds from publication to first use (docs/keys.md#the-life-of-a-key): twice the time for which clients
- * may cache the JWKS.
+ * Milliseconds from publication to first use (docs/keys.md#the-life-of-a-key): twice the time for which
+ * clients may cache the JWKS.
  */
 const LEAD_MS = 600_000;
 /** Seconds: 90 days. */
@@ -92,7 +94,8 @@ export class KeyStore {
   /**
    * Makes the next key: published at once, in use ten minutes later.
    * @returns the next key; `made` is false if it existed already
-   * @throws UnreadableKey if the keys were stored with another SECRET_KEY: the service could not use the new one
+   * @throws UnreadableKey if the keys were stored with another SECRET_KEY: the service could not use the new
+   *   one
    */
   rotate(): Promise<NewKey & { readonly made: boolean }> {
     return this.change(async (change) => {
@@ -135,8 +138,8 @@ export class KeyStore {
   }
 
   /**
-   * Keeps the keys published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be longer than that of
-   * the instance that made the key.
+   * Keeps the keys published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be
+   * longer than that of the instance that made the key.
    * @param keys result of the last reading; the database is updated only if one has to change
    */
   async ensureTokenTtl(keys: readonly KeyLife[]): Promise<void> {
@@ -150,14 +153,18 @@ export class KeyStore {
     );
   }
 
-  /** Returns when the last token that is issued until now has expired at the latest; an hour more, since clocks differ. */
+  /**
+   * Returns when the last token that is issued until now has expired at the latest; an hour more, since
+   * clocks differ.
+   */
   async lastTokenEnd(manager: EntityManager = this.dataSource.manager): Promise<Date> {
     const [row] = await manager.query<{ end: Date }[]>(LAST_TOKEN_END);
     return row!.end;
   }
 
   /**
-   * Encrypts all private parts anew, in one transaction, after SECRET_KEY was changed (docs/keys.md). May be repeated.
+   * Encrypts all private parts anew, in one transaction, after SECRET_KEY was changed (docs/keys.md). May be
+   * repeated.
    * @param former SECRET_KEY with which the keys are stored
    * @returns the number of changed keys
    * @throws UnreadableKey if a key in use was stored with neither; nothing has changed then
@@ -191,7 +198,10 @@ export class KeyStore {
     return this.make(change, LEAD_MS, origin);
   }
 
-  /** @throws UnreadableKey if the newest key has another SECRET_KEY: no instance could use a key that is made now */
+  /**
+   * @throws UnreadableKey if the newest key has another SECRET_KEY: no instance could use a key that is made
+   *   now
+   */
   private requireSameSecret(keys: readonly StoredKey[]): void {
     const newest = keys.find(isUsable);
     if (newest) this.cipher.decrypt(newest);

@@ -35,7 +35,8 @@ export interface ParsedRefreshToken {
 
 /**
  * Makes the refresh token of a session: `lkr_` and base64url of a header of 82 bytes and the JSON of the
- * authentication, if any. So an access token can be signed before the query; the stored hash covers all of it.
+ * authentication, if any. So an access token can be signed before the query; the stored hash covers all of
+ * it.
  */
 export function makeRefreshToken(
   { sessionId, userId, deviceId }: SessionIds,
@@ -53,7 +54,10 @@ export function makeRefreshToken(
   return PREFIX + Buffer.concat([header, json]).toString('base64url');
 }
 
-/** Parses a refresh token; only its hash shows whether it is ours. @returns undefined if it has another format */
+/**
+ * Parses a refresh token; only its hash shows whether it is ours.
+ * @returns undefined if it has another format
+ */
 export function parseRefreshToken(token: string): ParsedRefreshToken | undefined {
   if (!token.startsWith(PREFIX) || token.length > MAX_REFRESH_TOKEN) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');

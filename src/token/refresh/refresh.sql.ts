@@ -42,7 +42,10 @@ export const REFRESH = {
     WHERE refusal IS NOT NULL OR jti NOT IN (SELECT jti FROM stored)`,
 };
 
-/** Does what REFRESH does, for one refresh: Citus runs it on the user's node. Without the alias it rejects RETURNING. */
+/**
+ * Does what REFRESH does, for one refresh: Citus runs it on the user's node. Without the alias it rejects
+ * RETURNING.
+ */
 export const REFRESH_ON_CITUS = {
   name: 'refresh-on-citus',
   text: `

@@ -30,8 +30,8 @@ export class TokenService {
    * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
    * @param call is used if the session is bound to a key
    * @param originOf is called for a refusal only
-   * @throws OAuthError `invalid_grant` if the token is unknown or has expired, `invalid_dpop_proof` if only the
-   *   proof is invalid; DatabaseBusy if the claims of the user change each time
+   * @throws OAuthError `invalid_grant` if the token is unknown or has expired, `invalid_dpop_proof` if only
+   *   the proof is invalid; DatabaseBusy if the claims of the user change each time
    */
   async refresh(refreshToken: string, call: DpopCall, originOf: () => Origin): Promise<RefreshedToken> {
     const parsed = parseRefreshToken(refreshToken);
@@ -48,7 +48,10 @@ export class TokenService {
     }
   }
 
-  /** Stores a token with the current claims: if they have changed since this instance read them, it signs again. */
+  /**
+   * Stores a token with the current claims: if they have changed since this instance read them, it signs
+   * again.
+   */
   private async issue(refresh: Omit<Refresh, 'claims'>): Promise<IssuedAccessToken> {
     const { userId } = refresh.session;
     for (let left = TRIES; left > 0; left--) {

@@ -24,7 +24,10 @@ export class IdTokens {
     return idToken === null ? null : this.box.encrypt(Buffer.from(idToken), owner);
   }
 
-  /** @returns null if there is no token, or if it was encrypted with another SECRET_KEY: a sign-out works without it */
+  /**
+   * @returns null if there is no token, or if it was encrypted with another SECRET_KEY: a sign-out works
+   *   without it
+   */
   decrypt(sealed: Buffer | null, owner: string): string | null {
     if (sealed === null) return null;
     try {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Totals, type Counted } from './totals.js';
 
-/** Totals on Citus, whose planner estimates no rows of a distributed table: each count is exact. */
+/** Totals on Citus: each count is exact, since the planner estimates no rows of a distributed table. */
 @Injectable()
 export class CitusTotals extends Totals {
   protected override count(counted: Counted): Promise<number> {
