@@ -18,8 +18,6 @@ const MODELS = [
   'http/parameters/cursor.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
-  'token/access-tokens/introspect.controller.ts',
-  'token/refresh/token.service.ts',
 ];
 
 type Members = Readonly<Record<string, object>>;

@@ -2,7 +2,8 @@ import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFil
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
 import { Public } from '../token/guard/access.js';
-import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
+import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
+import { TokenService } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';

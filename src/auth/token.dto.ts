@@ -1,6 +1,6 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { A_UUID } from '../http/parameters/uuid.js';
-import { RefreshedToken } from '../token/refresh/token.service.js';
+import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { STATE } from './states/state.service.js';
 
 const CODE_VERIFIER = { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' };

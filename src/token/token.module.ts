@@ -3,7 +3,9 @@ import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
+import { ChannelModule } from '../channel/channel.module.js';
 import { AccessTokens } from './access-tokens/access-token.js';
+import { CitusAccessTokenStore } from './access-tokens/access-token.citus.js';
 import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
@@ -17,22 +19,24 @@ import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyStore } from './keys/key.store.js';
+import { CitusTotals } from './sessions/totals.citus.js';
 import { Totals } from './sessions/totals.js';
 import { CitusSessionStore } from './sessions/session.citus.js';
 import { Session } from './sessions/session.entity.js';
+import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
 import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
 import { UserModule } from '../user/user.module.js';
 import { TokenService } from './refresh/token.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Session]), UserModule],
+  imports: [ChannelModule, TypeOrmModule.forFeature([Session]), UserModule],
   controllers: [JwksController, IntrospectController, EndedSessionsController],
   providers: [
     AccessTokens,
-    AccessTokenStore,
     AccessTokenVerifier,
     DpopProofs,
     EndedSessions,
@@ -44,10 +48,12 @@ import { TokenService } from './refresh/token.service.js';
     KeyStore,
     EndedSessionStore,
     ServiceKeys,
+    SessionService,
     TokenInspector,
     TokenService,
-    Totals,
+    { provide: AccessTokenStore, inject: [Sql, AccessTokens], useFactory: accessTokenStore },
     { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
+    { provide: Totals, inject: [Sql, Events], useFactory: totals },
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
@@ -59,6 +65,7 @@ import { TokenService } from './refresh/token.service.js';
     IdTokens,
     JwtGuard,
     KeyStore,
+    SessionService,
     SessionStore,
     TokenInspector,
     TokenService,
@@ -67,14 +74,21 @@ import { TokenService } from './refresh/token.service.js';
 })
 export class TokenModule {}
 
+function accessTokenStore(sql: Sql, accessTokens: AccessTokens): AccessTokenStore {
+  return new (sql.distributed ? CitusAccessTokenStore : AccessTokenStore)(sql, accessTokens);
+}
+
+function totals(sql: Sql, events: Events): Totals {
+  return new (sql.distributed ? CitusTotals : Totals)(sql, events);
+}
+
 function sessionStore(sql: Sql, dataSource: DataSource): SessionStore {
-  return sql.distributed ? new CitusSessionStore(sql, dataSource) : new SessionStore(sql, dataSource);
+  return new (sql.distributed ? CitusSessionStore : SessionStore)(sql, dataSource);
 }
 
 /** Verifies with our own keys, as KeyObjects, which need no parsing. */
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
-    // Without a key, jsonwebtoken rejects the token.
-    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string)?.publicKey ?? '',
+    secretOrKeyProvider: (_type, token) => keys.findPublicKey(token as string),
   });
 }

@@ -13,11 +13,6 @@ export function holdUser(userId: string, condition: string): string {
   return `${selectUser(userId, condition)} FOR KEY SHARE`;
 }
 
-/** Version of a user's claims, as an SQL expression; 0 without a user. The condition is that of a small index. */
-export function claimsVersion(userId: string): string {
-  return `coalesce((SELECT claims_version FROM users WHERE user_id = ${userId} AND claims_version <> 0), 0)`;
-}
-
 /**
  * Selects changes of claims, and removals of users with changed claims (`voidedAt`), between the times `$1` and `$3`, oldest first; those
  * after the user `$2` at `$1`. Indexes have all of it. `key` is a text, since a Date would lose the microseconds.

@@ -11,12 +11,14 @@ import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/limits.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
+import { DeviceStore } from '../../src/device/device.store.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { ENTITIES } from '../../src/entities.js';
 import { Events } from '../../src/events.js';
 import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
+import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';
 import { signInOf } from '../support/sign-in.js';
@@ -65,7 +67,14 @@ describe('the rows of a logout by the provider', () => {
       });
       const sql = new Sql(dataSource, false, events);
       const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
-      signIns = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
+      signIns = new SignInStore(
+        sql,
+        dataSource,
+        audit,
+        events,
+        new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
+        { channelHistory: 1000 },
+      );
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       signOuts = new SignOutService(history, audit, sql);
       logout = new BackchannelLogout(

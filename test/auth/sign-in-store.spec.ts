@@ -177,7 +177,14 @@ describe('the store of sign-ins', () => {
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
     const sql = new Sql(dataSource, false, events);
     const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
-    const store = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
+    const store = new SignInStore(
+      sql,
+      dataSource,
+      audit,
+      events,
+      new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
+      { channelHistory: 1000 },
+    );
     expect(await store.record(onDevice('ada'))).toBe(true);
     expect(started).toMatchObject([{ event: 'sign_in', result: 'ok' }]);
     expect(await query(database.url, 'SELECT FROM audit_events')).toEqual([]);

@@ -12,6 +12,7 @@ import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
+import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
@@ -145,7 +146,7 @@ describe('what can be used once', () => {
       const codes = new AuthorizationCodes(
         dataSource,
         sql(),
-        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
+        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
       );
       const code = await codes.issue(binding, ada);
       expect(code).toMatch(/^lkc_[\w-]{43}$/);
@@ -164,7 +165,7 @@ describe('what can be used once', () => {
       const codes = new AuthorizationCodes(
         dataSource,
         sql(),
-        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, sql()),
+        new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
       );
       const code = await codes.issue(binding, ada);
       await dataSource.query('UPDATE authorization_codes SET expires_at = now()');

@@ -136,7 +136,7 @@ describe('step-up', () => {
     const names = ['iss', 'aud', 'sub', 'sid', 'client_id', 'jti', 'iat', 'exp'];
     expect(Object.keys(claimsOf(access_token))).toEqual(names);
     expect(Object.keys(claimsOf(await refreshed(refresh_token)))).toEqual(names);
-    expect(refresh_token).toHaveLength(4 + 86); // ids and 256 random bits in base64url
+    expect(refresh_token).toHaveLength(4 + 110); // ids and 256 random bits in base64url
   });
 
   it('does not accept a refresh token with values that were put into it', async () => {

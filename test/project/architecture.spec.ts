@@ -151,11 +151,7 @@ const NOT_YET: readonly string[] = [
   'device/last-seen.ts',
   'device/sign-out.service.ts',
   'realtime/push/realtime.service.ts',
-  'token/access-tokens/access-token.store.ts',
-  'token/access-tokens/access-token.verifier.ts',
-  'token/access-tokens/token-inspector.ts',
   'token/feed/ended-sessions.store.ts',
-  'token/sessions/session-list.ts',
 ];
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules

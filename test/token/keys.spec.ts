@@ -14,7 +14,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-function kidOf(token: string): string {
+function readKid(token: string): string {
   const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
   return header.kid;
 }
@@ -65,7 +65,7 @@ describe('signing keys', () => {
     for (const instance of instances) {
       await until(async () => {
         const published = await publishedKids(instance.url);
-        return condition(kidOf(await newToken(instance)), published);
+        return condition(readKid(await newToken(instance)), published);
       });
     }
   }
@@ -74,11 +74,11 @@ describe('signing keys', () => {
     (await bearer(url, token).get('/me')).status;
 
   /**
-   * Gets tokens from both instances and presents each at once to both, until `stop`. `slowest` is the duration of the longest
-   * round: the measure for how late anything may be noticed on this machine.
+   * Gets tokens from both instances and presents each at once to both, until `stop`. `slowest` is the
+   * duration of the longest round: the measure for how late anything may be noticed on this machine.
    */
   function traffic() {
-    const seen: { token: string; kid: string; rejected: boolean }[] = [];
+    const observed: { token: string; kid: string; rejected: boolean }[] = [];
     let slowest = 0;
     const end = new AbortController();
     const work = instances.map(async (issuer) => {
@@ -87,7 +87,7 @@ describe('signing keys', () => {
         const token = await newToken(issuer);
         const statuses = await Promise.all(instances.map((instance) => statusOf(instance, token)));
         slowest = Math.max(slowest, performance.now() - began);
-        seen.push({ token, kid: kidOf(token), rejected: statuses.some((status) => status !== 200) });
+        observed.push({ token, kid: readKid(token), rejected: statuses.some((status) => status !== 200) });
         await delay(50);
       }
     });
@@ -95,7 +95,7 @@ describe('signing keys', () => {
       end.abort();
       await Promise.all(work);
     };
-    return { seen, stop, slowest: () => slowest };
+    return { observed, stop, slowest: () => slowest };
   }
 
   it('cannot be read from a stolen database without SECRET_KEY, nor from the JWKS', async () => {
@@ -125,18 +125,18 @@ describe('signing keys', () => {
   });
 
   it('rotate without a rejected token, from the publication of a key to the end of the old one', async () => {
-    const old = kidOf(tokens.access_token);
-    const { seen, stop } = traffic();
+    const old = readKid(tokens.access_token);
+    const { observed, stop } = traffic();
     const { kid, activeAt } = await store.rotate();
     expect(activeAt.getTime() - Date.now()).toBeGreaterThan(590_000); // ten minutes ahead
     await everywhere((signing, published) => signing === old && published.includes(kid));
-    await until(() => seen.length > 0);
+    await until(() => observed.length > 0);
     await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
     await everywhere((signing, published) => signing === kid && published.includes(old));
-    await until(() => seen.some((token) => token.kid === kid));
+    await until(() => observed.some((token) => token.kid === kid));
     await stop();
-    expect(new Set(seen.map((token) => token.kid))).toEqual(new Set([old, kid]));
-    expect(seen.filter(({ rejected }) => rejected)).toEqual([]);
+    expect(new Set(observed.map((token) => token.kid))).toEqual(new Set([old, kid]));
+    expect(observed.filter(({ rejected }) => rejected)).toEqual([]);
 
     // Just before and just after the old key's last token has expired, and a minute of margin has passed.
     const firstUse = (age: number) =>
@@ -154,8 +154,8 @@ describe('signing keys', () => {
   });
 
   it('are revoked within 1 s on every instance, and no token of the successor is rejected', async () => {
-    const revoked = kidOf(tokens.access_token);
-    const { seen, stop, slowest } = traffic();
+    const revoked = readKid(tokens.access_token);
+    const { observed, stop, slowest } = traffic();
     const successor = await store.revoke(revoked);
     const committed = Date.now();
     const lastAccepted = instances.map(async (instance) => {
@@ -168,9 +168,9 @@ describe('signing keys', () => {
     const late = (await Promise.all(lastAccepted)).map((at) => at - committed);
     expect(Math.max(...late)).toBeLessThan(1000 + 3 * slowest());
     await everywhere((signing, published) => signing === successor!.kid && !published.includes(revoked));
-    await until(() => seen.some(({ kid }) => kid === successor!.kid));
+    await until(() => observed.some(({ kid }) => kid === successor!.kid));
     await stop();
-    expect(seen.filter(({ kid, rejected }) => kid === successor!.kid && rejected)).toEqual([]);
+    expect(observed.filter(({ kid, rejected }) => kid === successor!.kid && rejected)).toEqual([]);
     expect(await states()).toEqual(['signing', 'revoked', 'retired']);
     // Each instance logs it; in one process all of Nest's logs are one.
     const audit = instances.flatMap(({ log }) =>
@@ -183,22 +183,22 @@ describe('signing keys', () => {
     const proxy = await TcpProxy.before(database.url);
     const behind = new URL(database.url);
     behind.port = String(proxy.port);
-    const apart = await startTestService({ ...env, DATABASE_URL: behind.href });
+    const delayed = await startTestService({ ...env, DATABASE_URL: behind.href });
     try {
       await proxy.refuse();
-      const old = kidOf(tokens.access_token);
+      const old = readKid(tokens.access_token);
       await store.revoke(old);
       let token = tokens.access_token;
-      await until(async () => kidOf((token = await newToken(instances[1]!))) !== old);
+      await until(async () => readKid((token = await newToken(instances[1]!))) !== old);
       const away = { error: 'server_error', error_description: 'the database is unavailable' };
-      expect((await bearer(apart.url, token).get('/me')).body).toEqual(away);
+      expect((await bearer(delayed.url, token).get('/me')).body).toEqual(away);
       await proxy.restore();
       const statuses = new Set<number>();
-      await until(async () => statuses.add(await statusOf(apart, token)).has(200));
+      await until(async () => statuses.add(await statusOf(delayed, token)).has(200));
       expect(statuses).not.toContain(401);
-      await until(async () => (await statusOf(apart, tokens.access_token)) === 401);
+      await until(async () => (await statusOf(delayed, tokens.access_token)) === 401);
     } finally {
-      await apart.close();
+      await delayed.close();
       await proxy.refuse();
     }
   });

@@ -43,15 +43,15 @@ describe('refreshes that wait for their statement', () => {
   const release = () => lock.query('COMMIT');
 
   /** Holds up two statements until `release`, with other refreshes behind them. @returns the answers */
-  async function held() {
+  async function delayRefreshes() {
     const issue = jest.spyOn(AccessTokens.prototype, 'issue');
     const refresh = async () => request(service.url).post('/oauth2/refresh').send(tokens);
-    const kidOf = (token: string): string =>
+    const readKid = (token: string): string =>
       (JSON.parse(Buffer.from(token, 'base64url').toString()) as { kid: string }).kid;
-    const told = (answer: request.Response) => {
+    const describeAnswer = (answer: request.Response) => {
       const { access_token: token } = answer.body as Tokens;
       if (answer.status !== 200) return { status: answer.status, token, kid: undefined, iat: undefined };
-      return { status: 200, token, kid: kidOf(token.split('.')[0]!), iat: claimsOf(token).iat };
+      return { status: 200, token, kid: readKid(token.split('.')[0]!), iat: claimsOf(token).iat };
     };
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE'); // who reads is not held up
@@ -66,7 +66,7 @@ describe('refreshes that wait for their statement', () => {
     for (let i = 0; i < BEHIND; i++) sent.push(refresh());
     await until(() => behind === BEHIND);
     expect(issue).toHaveBeenCalledTimes(IN_FLIGHT);
-    return { answers: Promise.all(sent).then((all) => all.map(told)) };
+    return { answers: Promise.all(sent).then((all) => all.map(describeAnswer)) };
   }
 
   it('are signed with the key and by the clock of the moment at which it is made', async () => {
@@ -75,7 +75,7 @@ describe('refreshes that wait for their statement', () => {
     const before = keys.signer!.kid;
     const { kid } = await app.get(KeyStore).rotate();
     await until(() => keys.jwks.keys.length === 2);
-    const { answers } = await held();
+    const { answers } = await delayRefreshes();
     await query(databaseUrl, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
     await until(() => keys.signer!.kid === kid);
     const now = clock.now.bind(clock);
@@ -93,7 +93,7 @@ describe('refreshes that wait for their statement', () => {
   });
 
   it('get nothing once their session is signed out, and what was under way is worth nothing', async () => {
-    const { answers } = await held();
+    const { answers } = await delayRefreshes();
     await bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
     await release();
     const all = await answers;
@@ -104,7 +104,7 @@ describe('refreshes that wait for their statement', () => {
   });
 
   it('are answered before the service stops', async () => {
-    const { answers } = await held();
+    const { answers } = await delayRefreshes();
     const stopped = service.app.close();
     await release();
     expect((await answers).map(({ status }) => status)).toEqual(Array<number>(IN_FLIGHT + BEHIND).fill(200));

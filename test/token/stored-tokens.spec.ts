@@ -4,18 +4,21 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../../src/config/settings/settings.js';
 import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
-import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { Sql } from '../../src/database/sql.js';
 import { Events, type SessionIds } from '../../src/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
-import { AccessTokenStore, type Refresh } from '../../src/token/access-tokens/access-token.store.js';
+import { CitusAccessTokenStore } from '../../src/token/access-tokens/access-token.citus.js';
+import {
+  AccessTokenStore,
+  type Refresh,
+  type Refused,
+} from '../../src/token/access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
 import type { KeyRing } from '../../src/token/keys/key-ring.js';
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
-import { ClaimsStore } from '../../src/user/claims.store.js';
+import { NO_CLAIMS } from '../../src/identity/claims.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Settings;
@@ -53,20 +56,17 @@ describe('stored access tokens', () => {
         known = true;
         return Promise.resolve(isNew);
       },
-      verificationKey: () => (known ? { kid: 'k', publicKey } : undefined),
     }) as unknown as KeyService;
   function store(isDistributed = false): AccessTokenStore {
     const sql = new Sql(dataSource, isDistributed, events);
-    const history = new ChannelHistory(dataSource, sql, events, settings);
-    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
-    const claims = new ClaimsStore(sql, history, clock, audit, settings);
-    return new AccessTokenStore(sql, new AccessTokens(ring, clock, settings), claims);
+    const Store = isDistributed ? CitusAccessTokenStore : AccessTokenStore;
+    return new Store(sql, new AccessTokens(ring, clock, settings));
   }
   function verifier(): AccessTokenVerifier {
     const jwt = new JwtService({ secretOrKeyProvider: () => (known ? publicKey : '') });
     return new AccessTokenVerifier(jwt, keys(), clock, new Sql(dataSource, false, events), settings);
   }
-  const proofOf = (jkt: number, jti = randomUUID()) => ({ jkt: Buffer.alloc(32, jkt), jti });
+  const makeProof = (jkt: number, jti = randomUUID()) => ({ jkt: Buffer.alloc(32, jkt), jti });
 
   /** @param jkt of the key that it is bound to */
   async function begin(jkt?: number, deviceId: string | null = null): Promise<Refresh> {
@@ -78,7 +78,18 @@ describe('stored access tokens', () => {
        VALUES ($1, $2, $3, $4, $5, now() + interval '1 day')`,
       [session.userId, session.sessionId, deviceId, hashRefreshToken(refreshToken, key), key],
     );
-    return { refreshToken, session, proof: jkt === undefined ? undefined : proofOf(jkt) };
+    return {
+      refreshToken,
+      session,
+      claims: NO_CLAIMS,
+      proof: jkt === undefined ? undefined : makeProof(jkt),
+    };
+  }
+  /** Issues a token that must not be refused. */
+  async function issued(refresh: Refresh, issuer = store()): Promise<IssuedAccessToken> {
+    const result = await issuer.issue(refresh);
+    if ('refusal' in result) throw new Error(result.refusal);
+    return result;
   }
   async function ended({ session }: Refresh): Promise<void> {
     await dataSource.query(
@@ -98,7 +109,7 @@ describe('stored access tokens', () => {
       `SELECT user_id AS user, session_id AS session, jti, extract(epoch FROM expires_at)::float8 AS expires, token
        FROM access_tokens ORDER BY token`,
     );
-  const rowOf = ({ session }: Refresh, { jti, expiresAt, token }: IssuedAccessToken): Row => ({
+  const toRow = ({ session }: Refresh, { jti, expiresAt, token }: IssuedAccessToken): Row => ({
     user: session.userId,
     session: session.sessionId,
     jti,
@@ -106,18 +117,20 @@ describe('stored access tokens', () => {
     token,
   });
 
-  describe.each<[string, isDistributed: boolean, areTogether: boolean]>([
+  describe.each<[string, isDistributed: boolean, areConcurrent: boolean]>([
     ['alone', false, false],
-    ['together', false, true],
+    ['concurrently', false, true],
     ['on Citus', true, true],
-  ])('asked for %s', (_how, isDistributed, areTogether) => {
-    async function issue(refreshes: readonly Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
+  ])('issued %s', (_how, isDistributed, areConcurrent) => {
+    async function issue(refreshes: readonly Refresh[]): Promise<(IssuedAccessToken | Refused)[]> {
       const issuer = store(isDistributed);
-      if (areTogether) return Promise.all(refreshes.map((one) => issuer.issueForSession(one)));
-      const issued: (IssuedAccessToken | undefined)[] = [];
-      for (const one of refreshes) issued.push(await issuer.issueForSession(one));
-      return issued;
+      if (areConcurrent) return Promise.all(refreshes.map((one) => issuer.issue(one)));
+      const results: (IssuedAccessToken | Refused)[] = [];
+      for (const one of refreshes) results.push(await issuer.issue(one));
+      return results;
     }
+    const reasons = (results: readonly (IssuedAccessToken | Refused)[]): (string | undefined)[] =>
+      results.map((one) => ('refusal' in one ? one.refusal : undefined));
 
     it('are those of sessions that are good, each with what is its own', async () => {
       const good = [await begin(), await begin(1), await begin(undefined, randomUUID())];
@@ -127,52 +140,63 @@ describe('stored access tokens', () => {
         `UPDATE refresh_tokens SET expires_at = now() - interval '1 millisecond' WHERE session_id = $1`,
         [expired.session.sessionId],
       );
-      const bad: Refresh[] = [
-        over,
-        expired,
-        { ...bound, proof: undefined },
-        { ...bound, proof: proofOf(2) },
-        { ...other, refreshToken: makeRefreshToken(other.session) },
-        { ...other, session: { ...other.session, userId: randomUUID() } },
-        { ...other, session: { ...other.session, sessionId: randomUUID() } },
-      ];
-      const issued = await issue([...bad.slice(0, 4), ...good, ...bad.slice(4)]);
-      expect(issued.map((one) => one !== undefined)).toEqual(
-        [0, 0, 0, 0, 1, 1, 1, 0, 0, 0].map((one) => one === 1),
+      const old = await begin();
+      await dataSource.query(
+        'INSERT INTO users (user_id, provider, provider_user_id, claims_version) VALUES ($1, $2, $2, 7)',
+        [old.session.userId, randomUUID()],
       );
-      const expected = good.map((one, i) => rowOf(one, issued[4 + i]!));
+      const bad: [refresh: Refresh, refusal: string][] = [
+        [over, 'session'],
+        [expired, 'session'],
+        [{ ...bound, proof: undefined }, 'proof'],
+        [{ ...bound, proof: makeProof(2) }, 'proof'],
+        [{ ...bound, refreshToken: makeRefreshToken(bound.session, true) }, 'session'],
+        [{ ...other, refreshToken: makeRefreshToken(other.session) }, 'session'],
+        [{ ...other, session: { ...other.session, userId: randomUUID() } }, 'session'],
+        [{ ...other, session: { ...other.session, sessionId: randomUUID() } }, 'session'],
+        [old, 'claims'],
+        [{ ...other, claims: { ...NO_CLAIMS, version: 8 } }, 'claims'],
+      ];
+      const refused = bad.map(([refresh]) => refresh);
+      const results = await issue([...refused.slice(0, 4), ...good, ...refused.slice(4)]);
+      const tokens = results.splice(4, good.length) as IssuedAccessToken[];
+      expect(reasons(tokens)).toEqual([undefined, undefined, undefined]);
+      expect(reasons(results)).toEqual(bad.map(([, refusal]) => refusal));
+      const expected = good.map((one, i) => toRow(one, tokens[i]!));
       expect(await rows()).toEqual(expected.toSorted((a, b) => (a.token < b.token ? -1 : 1)));
       expect(expected[1]!.expires - expected[0]!.expires).toBeGreaterThan(100); // its proof must be known longer
     });
 
     it('are one for each proof (RFC 9449 §11.1)', async () => {
       const [one, another] = [await begin(1), await begin(1)];
-      const proof = proofOf(1);
-      const issued = await issue([{ ...one, proof }, { ...one, proof }, { ...one, proof }, another]);
-      const got = issued.slice(0, 3).filter((token) => token !== undefined);
-      expect([got.length, issued[3] !== undefined]).toEqual([1, true]);
-      expect((await rows()).map(({ token }) => token)).toContain(got[0]!.token);
-      expect(await issue([{ ...one, proof }])).toEqual([undefined]);
+      const proof = makeProof(1);
+      const results = await issue([{ ...one, proof }, { ...one, proof }, { ...one, proof }, another]);
+      const got = results.slice(0, 3).flatMap((each) => ('refusal' in each ? [] : [each.token]));
+      expect(got).toHaveLength(1);
+      expect(reasons(results).filter((reason) => reason === 'proof')).toHaveLength(2);
+      expect(reasons(results).slice(3)).toEqual([undefined]);
+      expect((await rows()).map(({ token }) => token)).toContain(got[0]);
+      expect(reasons(await issue([{ ...one, proof }]))).toEqual(['proof']);
       expect(await rows()).toHaveLength(2);
     });
   });
 
-  it('of many that come together need one statement, except on Citus', async () => {
-    const told: [name: string, calls: number][] = [];
-    events.on('statement.batched', ({ name, calls }) => void told.push([name, calls]));
+  it('of concurrent refreshes need one statement, except on Citus', async () => {
+    const batches: [name: string, calls: number][] = [];
+    events.on('statement.batched', ({ name, calls }) => void batches.push([name, calls]));
     for (const isDistributed of [false, true]) {
       const issuer = store(isDistributed);
       const refreshes = [await begin(), await begin(), await begin()];
-      await Promise.all(refreshes.map((one) => issuer.issueForSession(one)));
+      await Promise.all(refreshes.map((one) => issuer.issue(one)));
     }
-    expect(told.reduce((sum, [, calls]) => sum + calls, 0)).toBe(3);
-    expect(new Set(told.map(([name]) => name))).toEqual(new Set(['refresh']));
-    told.splice(0);
+    expect(batches.reduce((sum, [, calls]) => sum + calls, 0)).toBe(3);
+    expect(new Set(batches.map(([name]) => name))).toEqual(new Set(['refresh']));
+    batches.splice(0);
     const judge = verifier();
     const tokens = (await rows()).map(({ token }) => token);
     await Promise.all(tokens.map((token) => judge.find(token)));
-    expect(told.reduce((sum, [, calls]) => sum + calls, 0)).toBe(tokens.length);
-    expect(new Set(told.map(([name]) => name))).toEqual(new Set(['access-token']));
+    expect(batches.reduce((sum, [, calls]) => sum + calls, 0)).toBe(tokens.length);
+    expect(new Set(batches.map(([name]) => name))).toEqual(new Set(['access-token']));
   });
 
   it('are stored and looked for by statements that are planned once for each connection', async () => {
@@ -182,18 +206,17 @@ describe('stored access tokens', () => {
       dataSource = one;
       const issuer = store();
       const refreshes = [await begin(), await begin(), await begin(), await begin()];
-      await Promise.all(refreshes.map((refresh) => issuer.issueForSession(refresh)));
-      await issuer.issueForSession(refreshes[0]!);
+      await Promise.all(refreshes.map((refresh) => issuer.issue(refresh)));
+      await issuer.issue(refreshes[0]!);
       const judge = verifier();
       const tokens = (await rows()).map(({ token }) => token);
       await judge.find(tokens[0]!);
       await Promise.all(tokens.map((token) => judge.find(token)));
       const prepared = await one.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
       expect(prepared.map(({ name }) => name).toSorted()).toEqual([
-        'access-token-is-live',
-        'access-tokens-are-live',
-        'refresh-many',
-        'refresh-one',
+        'access-token',
+        'access-tokens',
+        'refresh',
       ]);
     } finally {
       if (one.isInitialized) await one.destroy();
@@ -210,19 +233,19 @@ describe('stored access tokens', () => {
 
     it.each([
       ['alone', false],
-      ['together', true],
-    ])('%s: good while they are stored and their session has not ended', async (_how, areTogether) => {
+      ['concurrently', true],
+    ])('%s: good while they are stored and their session has not ended', async (_how, areConcurrent) => {
       const refreshes = [await begin(), await begin(undefined, randomUUID()), await begin()];
-      const issued = await Promise.all(refreshes.map((one) => store().issueForSession(one)));
+      const stored = await Promise.all(refreshes.map((one) => issued(one)));
       await ended(refreshes[2]!);
-      const tokens = [unstored(), ...issued.map((one) => one!.token), 'x'];
+      const tokens = [unstored(), ...stored.map((one) => one.token), 'x'];
       const judge = verifier();
       const found: unknown[] = [];
-      if (areTogether) found.push(...(await Promise.all(tokens.map((token) => judge.find(token)))));
+      if (areConcurrent) found.push(...(await Promise.all(tokens.map((token) => judge.find(token)))));
       else for (const token of tokens) found.push(await judge.find(token));
       const good = [0, 1].map((i) => ({
         session: refreshes[i]!.session,
-        claims: expect.objectContaining({ sub: refreshes[i]!.session.userId, jti: issued[i]!.jti }),
+        claims: expect.objectContaining({ sub: refreshes[i]!.session.userId, jti: stored[i]!.jti }),
         kid: 'k',
         claimsVersion: 0,
       }));
@@ -231,34 +254,34 @@ describe('stored access tokens', () => {
 
     it('by their whole text: an ES256 signature has a second form', async () => {
       const refresh = await begin();
-      const issued = await store().issueForSession(refresh);
+      const { token } = await issued(refresh);
       await dataSource.query(`UPDATE access_tokens SET token = token || 'x'`);
-      expect(await verifier().find(issued!.token)).toBeUndefined();
+      expect(await verifier().find(token)).toBeUndefined();
     });
 
-    it('apart from each other, though one has more behind its signature', async () => {
+    it('independently of each other, though one has more behind its signature', async () => {
       const refreshes = [await begin(), await begin()];
-      const issued = await Promise.all(refreshes.map((one) => store().issueForSession(one)));
-      const [one, another] = issued.map((each) => each!.token);
+      const stored = await Promise.all(refreshes.map((one) => issued(one)));
+      const [one, another] = stored.map((each) => each.token);
       const judge = verifier();
-      const found = await Promise.all([`${one},!`, another!, one!].map((token) => judge.inspect(token)));
-      expect(found.map((each) => each?.claims.jti)).toEqual([undefined, issued[1]!.jti, issued[0]!.jti]);
+      const found = await Promise.all([`${one},!`, another!, one!].map((token) => judge.find(token)));
+      expect(found.map((each) => each?.claims.jti)).toEqual([undefined, stored[1]!.jti, stored[0]!.jti]);
     });
 
     it('after their key was learned, if that is new', async () => {
-      const issued = await store().issueForSession(await begin());
+      const { token } = await issued(await begin());
       known = false;
       const judge = verifier();
-      expect(await judge.find(issued!.token)).toMatchObject({ kid: 'k' });
-      expect(learned).toEqual([issued!.token]);
+      expect(await judge.find(token)).toMatchObject({ kid: 'k' });
+      expect(learned).toEqual([token]);
     });
 
     it('with an error that says nothing of the reason (RFC 6750 §3.1)', async () => {
-      const issued = await store().issueForSession(await begin());
+      const { token } = await issued(await begin());
       const judge = verifier();
-      expect(await judge.verify(issued!.token)).toMatchObject({ kid: 'k' });
-      for (const token of ['x', unstored(), ''])
-        await expect(judge.verify(token)).rejects.toMatchObject({
+      expect(await judge.verify(token)).toMatchObject({ kid: 'k' });
+      for (const bad of ['x', unstored(), ''])
+        await expect(judge.verify(bad)).rejects.toMatchObject({
           error: 'invalid_token',
           description: expect.stringMatching(/./),
           headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },

@@ -64,6 +64,7 @@ describe.each([
   let codes: AuthorizationCodes;
   let signIns: SignInStore;
   let users: UsersService;
+  let devices: DeviceStore;
   let ada: SignIn;
   let other: SignIn;
 
@@ -95,12 +96,13 @@ describe.each([
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
-    const idTokens = new IdTokens({ secretKey }, sql);
+    const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
     codes = new AuthorizationCodes(dataSource, sql, idTokens);
+    devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(
       signOuts,
-      new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
+      devices,
       history,
       presence,
       codes,
@@ -115,7 +117,7 @@ describe.each([
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);
-    signIns = new SignInStore(sql, dataSource, audit, events, { channelHistory: 1000 });
+    signIns = new SignInStore(sql, dataSource, audit, events, devices, { channelHistory: 1000 });
     await signIns.execute([ada, other], null);
     await signIns.execute([again], null);
     sql.asked.length = 0;
@@ -205,7 +207,7 @@ describe.each([
   it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
     const settings = { channelHistory: 1000 };
     const audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
-    const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), settings)];
+    const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
     const signInEach = () =>
       Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
     await users.suspend(idOf(ada), true, BACKEND);

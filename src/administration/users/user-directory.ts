@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { DeviceService } from '../../device/device.service.js';
 import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { UUID } from '../../http/parameters/uuid.js';
-import { findSessions } from '../../token/sessions/session-list.js';
+import { SessionService } from '../../token/sessions/session.service.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import { toMe } from '../../user/me.dto.js';
@@ -27,8 +26,8 @@ export class UserDirectory {
     private readonly userSearch: UserSearch,
     private readonly devices: DeviceService,
     private readonly sessions: SessionStore,
+    private readonly sessionLists: SessionService,
     private readonly presence: PresenceStore,
-    private readonly dataSource: DataSource,
   ) {}
 
   /** @param filter its prefix may be a whole `user_id` */
@@ -49,8 +48,7 @@ export class UserDirectory {
   /** @throws OAuthError `not_found` */
   async findDetail(userId: string): Promise<UserDetail> {
     const user = await this.find(userId);
-    const { manager } = this.dataSource;
-    const parts = [this.devices.list(userId), findSessions(manager, user)] as const;
+    const parts = [this.devices.list(userId), this.sessionLists.list(user)] as const;
     const [{ devices }, { sessions }] = await Promise.all(parts);
     return Object.assign(user, { devices, sessions });
   }
@@ -63,7 +61,7 @@ export class UserDirectory {
 
   /** @throws OAuthError `not_found` */
   async findSessions(userId: string, cursor?: string): Promise<SessionList> {
-    return findSessions(this.dataSource.manager, await this.find(userId), cursor);
+    return this.sessionLists.list(await this.find(userId), cursor);
   }
 
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */

@@ -6,7 +6,7 @@ import type { RevokeReason } from '../../events.js';
 import { OAuthParameters, OptionalText } from '../../http/parameters/parameter.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
-import { TokenAndHintDto } from '../../token/access-tokens/introspect.controller.js';
+import { TokenAndHintDto } from '../../token/access-tokens/introspect.dto.js';
 import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
 
 /** Body of POST /oauth2/revoke (RFC 7009 §2.1). */

@@ -18,13 +18,13 @@ describe('an access token', () => {
     );
 
   // RFC 9449 §11.1: a proof is good for a minute to either side of the present, and only once.
-  it.each<[ttl: number, withProof: boolean, kept: number]>([
+  it.each<[ttl: number, withProof: boolean, recorded: number]>([
     [60, false, 60],
     [60, true, 180],
     [180, true, 180],
     [3600, true, 3600],
     [3600, false, 3600],
-  ])('that lives %i s, for a proof: %s, is kept for %i s', (ttl, withProof, kept) => {
+  ])('that lives %i s, for a proof: %s, is recorded for %i s', (ttl, withProof, recorded) => {
     const { token, expiresAt, expiresIn } = issuer(ttl).issue(session, {
       proof: withProof ? proof : undefined,
       claims: {},
@@ -35,7 +35,7 @@ describe('an access token', () => {
       client_id: string;
     };
     expect(client_id).toBe('latchkey'); // clients are not registered
-    expect([iat, exp, expiresAt, expiresIn]).toEqual([NOW, NOW + ttl, NOW + kept, ttl]);
+    expect([iat, exp, expiresAt, expiresIn]).toEqual([NOW, NOW + ttl, NOW + recorded, ttl]);
   });
 
   it('has the same id for the same proof, else one of its own', () => {

@@ -34,7 +34,8 @@ export function readClaims(payload: unknown): AccessTokenClaims | undefined {
   const { sub, sid, jti, device_id: deviceId, iat, exp } = claims;
   const ids = [sub, sid, jti, ...(deviceId === undefined ? [] : [deviceId])];
   if (!ids.every((id) => typeof id === 'string' && UUID.test(id))) return undefined;
-  if (!Number.isInteger(iat) || !Number.isInteger(exp)) return undefined; // jsonwebtoken accepts a token without exp
+  // jsonwebtoken accepts a token without exp.
+  if (!Number.isInteger(iat) || !Number.isInteger(exp)) return undefined;
   return payload as AccessTokenClaims;
 }
 
@@ -49,8 +50,8 @@ export interface IssuedAccessToken {
 }
 
 /**
- * Seconds for which a row records that its proof was used. A proof is valid for 60 s to either side of the present, so it is too
- * old 120 s after its use; the rest is a margin for clocks.
+ * Seconds for which a row records that its proof was used. A proof is valid for 60 s to either side of the
+ * present, so it is too old 120 s after its use; the rest is a margin for clocks.
  */
 const PROOF_KEPT_S = 180;
 

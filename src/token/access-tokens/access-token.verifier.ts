@@ -7,9 +7,8 @@ import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { SessionIds } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';
-import { claimsVersion } from '../../user/user.sql.js';
-import { readHeader, verifyJwt } from '../keys/sign-jwt.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
+import { ACCESS_TOKEN, ACCESS_TOKENS } from './introspect.sql.js';
 
 export interface VerifiedToken {
   readonly session: SessionIds;
@@ -20,27 +19,6 @@ export interface VerifiedToken {
   readonly claimsVersion: number;
 }
 
-// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. With the
-// session's id, both rows are found by their whole keys. The version shows whether kept claims are current. It
-// uses tables of several modules.
-const IS_LIVE = {
-  name: 'access-token-is-live',
-  text: `
-    SELECT ${claimsVersion('$1')}::float8 AS version FROM access_tokens a
-    JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
-    WHERE a.user_id = $1 AND a.session_id = $2 AND a.jti = $3 AND a.token = $4 AND r.signed_out_at IS NULL`,
-};
-
-const ARE_LIVE = {
-  name: 'access-tokens-are-live',
-  text: `
-    SELECT n.place::int, ${claimsVersion('n.user_id')}::float8 AS version
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS n (user_id, session_id, jti, token, place)
-    JOIN access_tokens a ON a.user_id = n.user_id AND a.session_id = n.session_id AND a.jti = n.jti AND a.token = n.token
-    JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
-    WHERE r.signed_out_at IS NULL`,
-};
-
 type Signed = Pick<VerifiedToken, 'claims' | 'kid'>;
 
 interface Presented {
@@ -48,11 +26,14 @@ interface Presented {
   readonly claims: AccessTokenClaims;
 }
 
-/** Verifies access tokens, for HTTP and sockets. */
+/** Verifies access tokens: of requests, of sockets, and for introspection. */
 @Injectable()
 export class AccessTokenVerifier {
-  /** Resolves to the version of the user's claims, or to undefined for a token that is not live. */
-  private readonly liveVersion: (presented: Presented) => Promise<number | undefined>;
+  /**
+   * Resolves to the version of the user's claims, or to undefined if the token is not stored or its session
+   * is signed out.
+   */
+  private readonly findStored: (presented: Presented) => Promise<number | undefined>;
 
   constructor(
     private readonly jwt: JwtService,
@@ -61,7 +42,7 @@ export class AccessTokenVerifier {
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.liveVersion = sql.batched('access-token', (presented: Presented[]) => this.areLive(presented));
+    this.findStored = sql.batched('access-token', (presented: Presented[]) => this.findEach(presented));
   }
 
   /** @throws OAuthError `invalid_token`, without the reason; errors of the database */
@@ -72,53 +53,41 @@ export class AccessTokenVerifier {
   }
 
   /**
-   * Verifies signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
+   * Verifies signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its
+   * session not signed out.
    * @returns undefined if the token is invalid
    * @throws errors of the database, also if an unknown key cannot be looked up
    */
-  find(token: string): Promise<VerifiedToken | undefined> {
-    return this.findSigned(token, () => this.checkSignature(token));
-  }
-
-  /** Does what `find` does, for introspection: with `node:crypto`, which takes less time (CONTRIBUTING.md). */
-  inspect(token: string): Promise<VerifiedToken | undefined> {
-    return this.findSigned(token, () => this.checkWithCrypto(token));
-  }
-
-  private async findSigned(
-    token: string,
-    check: () => Signed | undefined,
-  ): Promise<VerifiedToken | undefined> {
-    const signed = check() ?? ((await this.keys.learn(token)) ? check() : undefined);
+  async find(token: string): Promise<VerifiedToken | undefined> {
+    const signed =
+      this.checkSignature(token) ?? ((await this.keys.learn(token)) ? this.checkSignature(token) : undefined);
     if (!signed) return undefined;
     const { claims, kid } = signed;
-    const version = await this.liveVersion({ token, claims });
-    if (version === undefined) return undefined;
+    const claimsVersion = await this.findStored({ token, claims });
+    if (claimsVersion === undefined) return undefined;
     const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
-    return { session, claims, kid, claimsVersion: version };
+    return { session, claims, kid, claimsVersion };
   }
 
-  private async areLive(presented: Presented[]): Promise<(number | undefined)[]> {
+  private async findEach(presented: Presented[]): Promise<(number | undefined)[]> {
     const columns = [
       presented.map(({ claims }) => claims.sub),
       presented.map(({ claims }) => claims.sid),
       presented.map(({ claims }) => claims.jti),
       presented.map(({ token }) => token),
     ];
-    if (presented.length === 1) {
-      const values = columns.map(([value]) => value);
-      const [row] = await this.sql.query<{ version: number }>(IS_LIVE, values);
-      return [row?.version];
-    }
+    const isOne = presented.length === 1;
     // No element needs escaping: our signature covers these UUIDs and this base64url.
-    const rows = await this.sql.query<{ place: number; version: number }>(ARE_LIVE, columns.map(plainArray));
-    const versions = new Map(rows.map(({ place, version }) => [place, version]));
+    const rows = await this.sql.query<{ place: number; claimsVersion: number }>(
+      isOne ? ACCESS_TOKEN : ACCESS_TOKENS,
+      columns.map((column) => (isOne ? column[0] : plainArray(column))),
+    );
+    const versions = new Map(rows.map(({ place, claimsVersion }) => [place, claimsVersion]));
     return presented.map((_, i) => versions.get(i + 1));
   }
 
   /** @returns undefined unless one of our keys signed the token and it has not expired */
   private checkSignature(token: string): Signed | undefined {
-    if (!readHeader(token)) return undefined; // jsonwebtoken parses all of it before it looks for the key
     try {
       const { publicUrl } = this.settings;
       const { header, payload } = this.jwt.verify<{ header: { kid: string }; payload: object }>(token, {
@@ -130,19 +99,6 @@ export class AccessTokenVerifier {
       });
       const claims = readClaims(payload);
       return claims && { claims, kid: header.kid };
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** The same checks as of `checkSignature`. */
-  private checkWithCrypto(token: string): Signed | undefined {
-    try {
-      const { kid, publicKey } = this.keys.verificationKey(token) ?? {};
-      const claims = publicKey && readClaims(verifyJwt(token, publicKey));
-      if (!claims || claims.exp <= this.clock.now() / 1000) return undefined;
-      const { publicUrl } = this.settings;
-      return claims.iss === publicUrl && claims.aud === publicUrl ? { claims, kid: kid! } : undefined;
     } catch {
       return undefined;
     }

@@ -1,19 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { plainArray } from '../../database/batching.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
-import { selectUser } from '../../user/user.sql.js';
+import { ClaimsStore } from '../../user/claims.store.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
-import { Session } from '../sessions/session.entity.js';
+import { REFRESH_TOKEN, REFRESH_TOKENS } from './introspect.sql.js';
+import { SessionStore } from '../sessions/session.store.js';
 import {
   hashRefreshToken,
   parseRefreshToken,
   type Authentication,
-  type HeldToken,
+  type ParsedRefreshToken,
 } from '../refresh/refresh-token.js';
 
 /** Valid token of either kind; times are seconds since the epoch. */
@@ -27,29 +26,14 @@ export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 
 }
 
 interface Row {
+  /** Counts from 1. */
+  readonly place: number;
   readonly tokenHash: Buffer;
   readonly jkt: Buffer | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 type Lookup = (session: SessionIds) => Promise<Row | undefined>;
-
-const selectLive = (more: string, from: string, session: string): string => `
-    SELECT ${more} token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
-    FROM ${from} WHERE ${session} AND signed_out_at IS NULL AND expires_at > now()`;
-
-const FIND = {
-  name: 'refresh-token',
-  text: selectLive('', 'refresh_tokens', 'user_id = $1 AND session_id = $2'),
-};
-const FIND_EACH = {
-  name: 'refresh-tokens',
-  text: selectLive(
-    'place::int,',
-    `unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (for_user, for_session, place), refresh_tokens`,
-    'user_id = for_user AND session_id = for_session',
-  ),
-};
 
 /** Looks up tokens of either kind, for revocation and introspection. */
 @Injectable()
@@ -59,27 +43,29 @@ export class TokenInspector {
 
   constructor(
     private readonly accessTokens: AccessTokenVerifier,
-    @InjectRepository(Session) private readonly refreshTokens: Repository<Session>,
+    private readonly sessions: SessionStore,
+    private readonly claims: ClaimsStore,
     @Inject(SETTINGS) private readonly settings: Settings,
     private readonly sql: Sql,
   ) {
-    const read = (sessions: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
+    const read = (named: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(named);
     this.findLive = sql.batched('refresh-token', read);
     this.findSuspect = sql.batched('refresh-token-suspect', read);
   }
 
   /**
-   * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own, so others do not wait
+   * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own,
+   *   so others do not wait
    * @returns undefined for a token that is unknown, expired or ended
    */
   async inspect(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
-    const held = parseRefreshToken(token);
-    if (!held) return this.inspectAccessToken(token);
-    return this.inspectRefreshToken(token, held, isSuspect ? this.findSuspect : this.findLive);
+    const parsed = parseRefreshToken(token);
+    if (!parsed) return this.inspectAccessToken(token);
+    return this.inspectRefreshToken(token, parsed, isSuspect ? this.findSuspect : this.findLive);
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
-    const verified = await this.accessTokens.inspect(token);
+    const verified = await this.accessTokens.find(token);
     if (!verified) return undefined;
     const { jti, iat, exp, iss, aud, auth_time, acr, amr } = verified.claims;
     const authentication = { auth_time, acr, amr };
@@ -88,22 +74,19 @@ export class TokenInspector {
   }
 
   /**
-   * Whether the session that a refresh token names has this token, live or not, and its user exists: events of a removed user keep no
-   * new facts. It uses tables of several modules.
+   * Whether the session that a refresh token names has this token, live or not, and its user exists: events
+   * of a removed user keep no new facts.
    */
   async isOurs(token: string, { userId, sessionId }: SessionIds): Promise<boolean> {
-    const stored = await this.refreshTokens
-      .createQueryBuilder('token')
-      .where({ userId, sessionId })
-      .andWhere(`EXISTS (${selectUser(':userId', 'true')})`, { userId })
-      .getOne();
-    return stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt)) ?? false;
+    const session = await this.sessions.find({ userId, sessionId });
+    if (!session?.tokenHash.equals(hashRefreshToken(token, session.jkt))) return false;
+    return (await this.claims.find(userId)) !== undefined;
   }
 
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */
   private async inspectRefreshToken(
     token: string,
-    { session, authentication }: HeldToken,
+    { session, authentication }: ParsedRefreshToken,
     find: Lookup,
   ): Promise<InspectedToken | undefined> {
     const stored = await find(session);
@@ -115,16 +98,11 @@ export class TokenInspector {
 
   private async readEach(sessions: readonly SessionIds[]): Promise<(Row | undefined)[]> {
     const columns = [sessions.map(({ userId }) => userId), sessions.map(({ sessionId }) => sessionId)];
-    if (sessions.length === 1)
-      return [
-        (
-          await this.sql.query<Row>(
-            FIND,
-            columns.map(([id]) => id),
-          )
-        )[0],
-      ];
-    const rows = await this.sql.query<Row & { readonly place: number }>(FIND_EACH, columns.map(plainArray));
+    const isOne = sessions.length === 1;
+    const rows = await this.sql.query<Row>(
+      isOne ? REFRESH_TOKEN : REFRESH_TOKENS,
+      columns.map((column) => (isOne ? column[0] : plainArray(column))),
+    );
     const found = new Map(rows.map((row) => [row.place, row]));
     return sessions.map((_, i) => found.get(i + 1));
   }

@@ -33,7 +33,8 @@ const SIGNATURE_BYTES = 64; // r and s (RFC 7518 §3.4)
 const verifyInPool = promisify(verify);
 
 /**
- * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects replays.
+ * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects
+ * replays.
  * @param header Node.js joins repeated headers with a comma, which makes them malformed
  */
 export async function validateProof(header: string, call: ProvenCall): Promise<DpopProof | ProofError> {
@@ -41,7 +42,7 @@ export async function validateProof(header: string, call: ProvenCall): Promise<D
   const [head, body, tail, ...more] = header.split('.', 4).map(decode);
   if (!head || !body || tail?.length !== SIGNATURE_BYTES || more.length > 0) return 'malformed';
   const [protectedHeader, claims] = [parseObject(head.toString()), parseObject(body.toString())];
-  const key = protectedHeader && keyOf(protectedHeader);
+  const key = protectedHeader && parsePublicKey(protectedHeader);
   if (!key || !claims) return 'malformed';
   const { jti, htm, htu, iat } = claims;
   if (!isId(jti) || typeof htm !== 'string' || typeof htu !== 'string' || !Number.isFinite(iat)) {
@@ -51,7 +52,7 @@ export async function validateProof(header: string, call: ProvenCall): Promise<D
   if (Math.abs((iat as number) * 1000 - call.now) > WINDOW_MS) return 'time';
   const signed = Buffer.from(header.slice(0, header.lastIndexOf('.')));
   if (!(await isSignedBy(key, signed, tail))) return 'forged';
-  return { jkt: thumbprintOf(key), jti };
+  return { jkt: computeThumbprint(key), jti };
 }
 
 /** Decodes base64url in its canonical form: without padding, spaces or stray bits (RFC 7515 §2). */
@@ -75,8 +76,10 @@ interface PublicKey {
   readonly y: string;
 }
 
-/** Returns the key of a proof's header, if it is for ES256 and has no private part (RFC 9449 §4.3, 4 to 7). */
-function keyOf({ typ, alg, jwk, ...rest }: Record<string, unknown>): PublicKey | undefined {
+/**
+ * Returns the key of a proof's header, if it is for ES256 and has no private part (RFC 9449 §4.3, 4 to 7).
+ */
+function parsePublicKey({ typ, alg, jwk, ...rest }: Record<string, unknown>): PublicKey | undefined {
   if (typ !== 'dpop+jwt' || alg !== 'ES256') return undefined;
   if ('crit' in rest) return undefined; // no extension is supported (RFC 7515 §4.1.11)
   if (typeof jwk !== 'object' || jwk === null || 'd' in jwk) return undefined;
@@ -103,6 +106,6 @@ async function isSignedBy({ x, y }: PublicKey, signed: Buffer, signature: Buffer
 }
 
 /** RFC 7638 §3.2: the required members, ordered by name. base64url needs no escaping. */
-function thumbprintOf({ x, y }: PublicKey): Buffer {
+function computeThumbprint({ x, y }: PublicKey): Buffer {
   return createHash('sha256').update(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`).digest();
 }

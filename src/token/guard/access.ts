@@ -2,7 +2,9 @@ import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestj
 import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { SessionIds } from '../../events.js';
 
-/** Credential that a route needs: none, a user's access token (the default), or what has one of some rights. */
+/**
+ * Credential that a route needs: none, a user's access token (the default), or what has one of some rights.
+ */
 export type Access = 'public' | 'user' | RightsNeeded;
 
 export interface RightsNeeded {
@@ -35,8 +37,8 @@ export const ServiceKeyOnly = (
   SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword } satisfies Access);
 
 /**
- * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE`
- * grants `support`.
+ * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and
+ * `support`, `SUPPORT_ROLE` grants `support`.
  */
 export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);

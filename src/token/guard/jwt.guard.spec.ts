@@ -81,7 +81,7 @@ describe('authentication', () => {
     return Routes;
   }
   type Route = 'open' | 'user' | 'read' | 'introspect' | 'help' | 'manage';
-  interface Asked {
+  interface FakeRequest {
     readonly headers: { readonly authorization?: string };
     readonly ip: string;
     readonly id: string;
@@ -89,10 +89,13 @@ describe('authentication', () => {
     session?: SessionIds;
     actor?: object;
   }
-  function ask(route: Route, authorization?: string): { request: Asked; decision: true | Promise<true> } {
+  function ask(
+    route: Route,
+    authorization?: string,
+  ): { request: FakeRequest; decision: true | Promise<true> } {
     const controller = routes() as { prototype: Record<Route, () => void> };
     const headers = authorization === undefined ? {} : { authorization };
-    const request: Asked = { headers, ip: '192.0.2.1', id: 'r', app: { get: () => 'full' } };
+    const request: FakeRequest = { headers, ip: '192.0.2.1', id: 'r', app: { get: () => 'full' } };
     const context = {
       getHandler: () => controller.prototype[route],
       getClass: () => controller,
@@ -181,8 +184,8 @@ describe('authentication', () => {
     ['users', true, true],
     ['support', true, false],
     [null, false, false],
-  ])('a user with the right %s', async (given, helps, manages) => {
-    right = given;
+  ])('a user with the right %s', async (granted, helps, manages) => {
+    right = granted;
     const expected = (isIn: boolean): string => (isIn ? 'in' : TOO_LITTLE);
     expect(await answer('help', `Bearer ${GOOD}`)).toBe(expected(helps));
     expect(await answer('manage', `Bearer ${GOOD}`)).toBe(expected(manages));

@@ -59,7 +59,7 @@ export class JwtGuard implements CanActivate {
    * @throws OAuthError `invalid_token` or `slow_down`
    */
   async admitHandshake(handshake: Socket['handshake'], address: string | undefined): Promise<VerifiedToken> {
-    const token = tokenOfHandshake(handshake);
+    const token = readHandshakeToken(handshake);
     const verified = token === undefined ? undefined : await this.tokens.find(token);
     if (verified) return verified;
     await this.limits.count('bad_token', address);
@@ -92,7 +92,7 @@ export class JwtGuard implements CanActivate {
   }
 
   private async requireUser(request: Request): Promise<string> {
-    const { session } = await this.tokens.verify(tokenOfRequest(request));
+    const { session } = await this.tokens.verify(readToken(request));
     const { userId } = session;
     Object.assign(request, { session, actor: { type: 'user', name: userId } });
     this.events.emit('session.used', session);
@@ -101,25 +101,28 @@ export class JwtGuard implements CanActivate {
 
   private async requireRight(request: Request, needed: RightsNeeded): Promise<void> {
     const basic = needed.asPassword ? readBasic(request.headers.authorization) : undefined;
-    const key = basic ? this.keyOf(basic.password) : this.serviceKeys.find(tokenOfRequest(request));
+    const key = basic ? this.findKey(basic.password) : this.serviceKeys.find(readToken(request));
     if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
-    const held = key?.rights ?? (await this.rightsOfUser(request, needed.orPerson));
-    if (needed.rights.some((right) => held.has(right))) return;
+    const granted = key?.rights ?? (await this.findUserRights(request, needed.orPerson));
+    if (needed.rights.some((right) => granted.has(right))) return;
     const who = `a service key with the right${needed.orPerson ? ', or a role with it' : ''}`;
     throw new OAuthError('insufficient_scope', `this call needs ${who}: ${needed.rights.join(' or ')}`, {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }
 
-  /** Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be insufficient (RFC 6750 §3.1). */
-  private async rightsOfUser(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
+  /**
+   * Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be
+   * insufficient (RFC 6750 §3.1).
+   */
+  private async findUserRights(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
     const right = orPerson ? await this.rights.of(userId) : null;
     return new Set(right === null ? [] : GRANTS[right]);
   }
 
   /** @param password of Basic, as it was sent; the user name is ignored */
-  private keyOf(password: string): KeyHolder {
+  private findKey(password: string): KeyHolder {
     const key = this.serviceKeys.find(password) ?? this.serviceKeys.find(percentDecoded(password));
     if (key) return key;
     // No challenge for Basic: browsers would open a password dialog.
@@ -128,7 +131,7 @@ export class JwtGuard implements CanActivate {
 }
 
 /** Reads the header, over HTTP the only source of a token. */
-function tokenOfRequest({ headers }: Request): string {
+function readToken({ headers }: Request): string {
   const token = readBearerToken(headers.authorization);
   if (token !== undefined) return token;
   if (SCHEME.test(headers.authorization ?? '')) {
@@ -141,7 +144,7 @@ function tokenOfRequest({ headers }: Request): string {
  * Reads `auth.token`, else the header; never the query, which is logged by proxies
  * (docs/realtime.md#the-handshake).
  */
-function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | undefined {
+function readHandshakeToken({ auth, headers }: Socket['handshake']): string | undefined {
   const token = auth['token'] as unknown;
   if (token === undefined || token === null) return readBearerToken(headers.authorization);
   return typeof token === 'string' ? token : undefined;

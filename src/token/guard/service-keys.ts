@@ -22,12 +22,13 @@ export class ServiceKeys {
   }
 
   /**
-   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its first name.
+   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its
+   * first name.
    * @returns undefined if the text is no key
    */
   find(text: string): KeyHolder | undefined {
-    const given = hash('sha256', text, 'buffer');
-    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
+    const presented = hash('sha256', text, 'buffer');
+    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, presented));
     return found?.holder;
   }
 }

@@ -39,8 +39,9 @@ export function isUsable({ state }: KeyLife): boolean {
 const MARGIN_S = 60;
 
 /**
- * Subquery with the columns of `StoredKey`. The successor of a key is the next one that was or will be used; a key that was
- * revoked before its first use does not count. `clock_timestamp()`, since `now()` is the time before a wait for a lock.
+ * Subquery with the columns of `StoredKey`. The successor of a key is the next one that was or will be used;
+ * a key that was revoked before its first use does not count. `clock_timestamp()`, since `now()` is the time
+ * before a wait for a lock.
  */
 export const KEY_LIVES = `(
   SELECT kid, public_jwk AS "publicJwk", created_at AS "createdAt", active_at AS "activeAt",

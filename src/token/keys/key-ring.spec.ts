@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { KeyLife } from './key-life.js';
 import { KeyRing } from './key-ring.js';
-import { readHeader } from './sign-jwt.js';
+import { encodePart, readHeader } from './sign-jwt.js';
 import type { PublicJwk } from './signing-key.entity.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -21,6 +21,7 @@ function life(kid: string, activeAt: number, endsAt: number | null = null, revok
   };
 }
 
+const issued = (kid: string): string => `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid })}.e30.x`;
 const readable = () => privateKey;
 
 describe('the keys of an instance', () => {
@@ -28,13 +29,13 @@ describe('the keys of an instance', () => {
     const ring = new KeyRing();
     ring.update([life('b', 1000), life('a', 0, 5000)], readable, 10);
     expect(ring.signer?.kid).toBe('a');
-    expect(ring.turn(999)).toBe(1000);
+    expect(ring.chooseSigner(999)).toBe(1000);
     expect(ring.signer?.kid).toBe('a');
-    expect(ring.turn(1000)).toBe(Infinity);
+    expect(ring.chooseSigner(1000)).toBe(Infinity);
     expect(ring.signer?.kid).toBe('b');
-    expect(ring.publicKey('a', 4999)).toBeDefined();
-    expect(ring.publicKey('a', 5000)).toBeUndefined();
-    ring.turn(5000);
+    expect(ring.findPublicKey(issued('a'), 4999)).toBeDefined();
+    expect(ring.findPublicKey(issued('a'), 5000)).toBeUndefined();
+    ring.chooseSigner(5000);
     expect(ring.jwks.keys.map(({ kid }) => kid)).toEqual(['b']);
   });
 
@@ -42,7 +43,7 @@ describe('the keys of an instance', () => {
     const ring = new KeyRing();
     ring.update([life('b', 5), life('a', 0)], ({ kid }) => (kid === 'a' ? privateKey : undefined), 10);
     expect(ring.signer?.kid).toBe('a');
-    expect(ring.publicKey('b', 10)).toBeDefined();
+    expect(ring.findPublicKey(issued('b'), 10)).toBeDefined();
   });
 
   it('follow new keys and revocations beside a row that is no valid key', () => {
@@ -74,17 +75,35 @@ describe('the keys of an instance', () => {
     expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: 'a' });
   });
 
+  it('are found by the whole header of a token', () => {
+    const ring = new KeyRing();
+    ring.update([life('ab', 5), life('a', 0)], readable, 10);
+    const { header } = ring.signer!;
+    expect(ring.findPublicKey(issued('ab'), 10)).toBeDefined();
+    const another = [
+      header,
+      header.slice(0, -1),
+      `${header}x.e30.x`,
+      ` ${issued('ab')}`,
+      issued('b'),
+      issued('abc'),
+      '',
+    ];
+    const other = encodePart({ typ: 'at+jwt', alg: 'ES256', kid: 'ab' });
+    for (const text of [...another, `${other}.e30.x`]) expect(ring.findPublicKey(text, 10)).toBeUndefined();
+  });
+
   it('are decrypted once; changed times apply', () => {
     const ring = new KeyRing();
-    const asked: string[] = [];
-    const ask = ({ kid }: KeyLife) => (asked.push(kid), privateKey);
-    ring.update([life('a', 0)], ask, 10);
-    const changes = ring.update([life('b', 20), life('a', 0, 15, true)], ask, 16);
-    expect(asked).toEqual(['a', 'b']);
+    const decrypted: string[] = [];
+    const decrypt = ({ kid }: KeyLife) => (decrypted.push(kid), privateKey);
+    ring.update([life('a', 0)], decrypt, 10);
+    const changes = ring.update([life('b', 20), life('a', 0, 15, true)], decrypt, 16);
+    expect(decrypted).toEqual(['a', 'b']);
     expect(changes.made.map(({ kid }) => kid)).toEqual(['b']);
     expect(changes.revoked.map(({ kid }) => kid)).toEqual(['a']);
-    expect(ring.publicKey('a', 16)).toBeUndefined();
-    expect(ring.update([life('b', 20), life('a', 0, 15, true)], ask, 17).revoked).toEqual([]);
+    expect(ring.findPublicKey(issued('a'), 16)).toBeUndefined();
+    expect(ring.update([life('b', 20), life('a', 0, 15, true)], decrypt, 17).revoked).toEqual([]);
   });
 
   it('report a new key that is revoked already, while its tokens are valid', () => {

@@ -18,7 +18,7 @@ export interface JwkSet {
 export interface Signer {
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** Encoded header of all access tokens that it signs. */
+  /** Encoded header of all its tokens. */
   readonly header: string;
   /** First use: milliseconds since the epoch, by the database's clock. */
   readonly activeAt: number;
@@ -27,6 +27,8 @@ export interface Signer {
 /** Key in memory. Times are milliseconds since the epoch, by the database's clock. */
 interface RingKey {
   readonly kid: string;
+  /** Encoded header of all its tokens. */
+  readonly header: string;
   readonly jwk: PublishedJwk;
   readonly publicKey: KeyObject;
   /** Undefined if it is not needed, or cannot be decrypted. */
@@ -71,19 +73,22 @@ export class KeyRing {
     return this.keys.has(kid);
   }
 
-  publicKey(kid: string, now: number): KeyObject | undefined {
-    const key = this.keys.get(kid);
-    return key && now < key.endsAt ? key.publicKey : undefined;
+  /** Finds the key that the header of a token names: all tokens of a key begin with the same text. */
+  findPublicKey(token: string, now: number): KeyObject | undefined {
+    for (const { header, endsAt, publicKey } of this.keys.values())
+      if (token.startsWith(header) && token[header.length] === '.')
+        return now < endsAt ? publicKey : undefined;
+    return undefined;
   }
 
   /**
    * Replaces the keys with a reading of the database.
    * @param lives newest first
-   * @param privateKeyOf is called once for each new key
+   * @param decrypt is called once for each new key
    */
   update<Life extends KeyLife>(
     lives: readonly Life[],
-    privateKeyOf: (life: Life) => KeyObject | undefined,
+    decrypt: (life: Life) => KeyObject | undefined,
     now: number,
   ): KeyChanges {
     const before = this.keys;
@@ -91,13 +96,13 @@ export class KeyRing {
     this.keys = new Map();
     for (const life of lives) {
       try {
-        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
-        this.keys.set(life.kid, { ...known, ...timesOf(life) });
+        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: decrypt(life) };
+        this.keys.set(life.kid, { ...known, ...toTimes(life) });
       } catch {
         invalid.push(life); // it must not keep this instance from new keys and revocations
       }
     }
-    this.turn(now);
+    this.chooseSigner(now);
     const valid = lives.filter(({ kid }) => this.keys.has(kid));
     return {
       made: before.size === 0 ? [] : valid.filter(({ kid }) => !before.has(kid)),
@@ -113,30 +118,30 @@ export class KeyRing {
    * Chooses the key that signs and the keys that are published from now on.
    * @returns the time at which the next key begins to sign; Infinity if there is none
    */
-  turn(now: number): number {
+  chooseSigner(now: number): number {
     const living = [...this.keys.values()].filter(({ endsAt }) => now < endsAt);
     this.published = { keys: living.map(({ jwk }) => jwk) };
     const able = living.filter(({ privateKey }) => privateKey);
     // If no key is active yet, the first one: its first use may be this very moment.
     const chosen = able.find(({ activeAt }) => activeAt <= now) ?? able.at(-1);
     if (chosen && chosen.kid !== this.current?.kid) {
-      const { kid, activeAt, privateKey } = chosen;
-      const header = encodePart({ alg: 'ES256', typ: 'at+jwt', kid });
+      const { kid, header, activeAt, privateKey } = chosen;
       this.current = { kid, header, privateKey: privateKey!, activeAt };
     }
     return Math.min(...able.map(({ activeAt }) => activeAt).filter((activeAt) => activeAt > now));
   }
 }
 
-function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'jwk' | 'publicKey'> {
+function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'header' | 'jwk' | 'publicKey'> {
   return {
     kid,
+    header: encodePart({ alg: 'ES256', typ: 'at+jwt', kid }),
     jwk: { ...publicJwk, kid, use: 'sig', alg: 'ES256' },
     publicKey: createPublicKey({ key: { ...publicJwk }, format: 'jwk' }),
   };
 }
 
-function timesOf({ activeAt, endsAt, revokedAt }: KeyLife): Pick<RingKey, 'activeAt' | 'endsAt' | 'revoked'> {
+function toTimes({ activeAt, endsAt, revokedAt }: KeyLife): Pick<RingKey, 'activeAt' | 'endsAt' | 'revoked'> {
   return {
     activeAt: activeAt.getTime(),
     endsAt: endsAt?.getTime() ?? Infinity,

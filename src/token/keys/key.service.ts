@@ -7,7 +7,7 @@ import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type KeyChanges } from './key-ring.js';
-import { KeyStore, readKeys, type NewKey } from './key.store.js';
+import { KeyStore, listKeys, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 /** Every instance applies a new or revoked key within a second (docs/keys.md#the-life-of-a-key). */
@@ -60,11 +60,14 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.rotation);
   }
 
-  /** Returns the key that a token's header names, if the header is one of ours. */
-  verificationKey(token: string): { readonly kid: string; readonly publicKey: KeyObject } | undefined {
-    const kid = readHeader(token)?.kid;
-    const publicKey = kid === undefined ? undefined : this.ring.publicKey(kid, this.clock.now());
-    return kid === undefined || !publicKey ? undefined : { kid, publicKey };
+  /**
+   * Finds the key that verifies a token, before any of the token is parsed.
+   * @throws Error if its header is not that of one of our keys
+   */
+  findPublicKey(token: string): KeyObject {
+    const publicKey = this.ring.findPublicKey(token, this.clock.now());
+    if (!publicKey) throw new Error('the token names no key of ours');
+    return publicKey;
   }
 
   /**
@@ -90,7 +93,10 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  /** Reads the keys, unless that was done since `time`. After a failure it waits: clients that send forged tokens set no pace. */
+  /**
+   * Reads the keys, unless that was done since `time`. After a failure it waits: clients that send forged
+   * tokens set no pace.
+   */
   private async readSince(time: number): Promise<void> {
     while (this.readAt < time) {
       const { failure } = this;
@@ -111,31 +117,31 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   private async readNow(): Promise<void> {
     const began = performance.now();
-    const keys = await readKeys(this.sql);
-    const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    const keys = (await listKeys(this.sql)).filter(({ state }) => state !== 'retired');
+    const changes = this.ring.update(keys, (key) => this.decrypt(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
     this.report(changes);
     await this.store.ensureTokenTtl(keys);
   }
 
   private readLater(ms: number): void {
-    this.nextReading = setTimeout(() => void this.turn(), ms).unref();
+    this.nextReading = setTimeout(() => void this.readAgain(), ms).unref();
   }
 
   /** Reads twice a second, and switches exactly when the next key begins to sign. */
-  private async turn(): Promise<void> {
-    this.ring.turn(this.clock.now());
+  private async readAgain(): Promise<void> {
+    this.ring.chooseSigner(this.clock.now());
     try {
       await this.read();
     } catch (error) {
       this.logger.debug({ err: error }); // the known keys stay in use
     }
     const now = this.clock.now();
-    const wait = Math.ceil(this.ring.turn(now) - now);
+    const wait = Math.ceil(this.ring.chooseSigner(now) - now);
     if (!this.stopped) this.readLater(Math.min(READ_EVERY_MS, wait));
   }
 
-  /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_S. */
+  /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_MS. */
   private report({ made, revoked, invalid }: KeyChanges): void {
     for (const { kid } of invalid) {
       if (!this.invalidKids.has(kid))
@@ -161,7 +167,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     this.events.emit('key.revoked', { kid });
   }
 
-  private privateKeyOf(key: StoredKey): KeyObject | undefined {
+  private decrypt(key: StoredKey): KeyObject | undefined {
     if (!isUsable(key)) return undefined;
     try {
       return this.store.cipher.decrypt(key);

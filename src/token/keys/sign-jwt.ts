@@ -1,8 +1,8 @@
-import { sign, verify, type KeyObject } from 'node:crypto';
+import { sign, type KeyObject } from 'node:crypto';
 
 /**
- * Signs a JWT in compact form with ES256 (RFC 7515 §3.1, RFC 7518 §3.4). Own claims need none of jsonwebtoken's checks, which
- * take a third of its time (docs/benchmark.md).
+ * Signs a JWT in compact form with ES256 (RFC 7515 §3.1, RFC 7518 §3.4). Own claims need none of
+ * jsonwebtoken's checks, which take a third of its time (docs/benchmark.md).
  * @param header encoded (`encodePart`), since all tokens of a key share it
  */
 export function signJwt(header: string, claims: object, privateKey: KeyObject): string {
@@ -14,32 +14,21 @@ export function signJwt(header: string, claims: object, privateKey: KeyObject): 
   return `${input}.${signature.toString('base64url')}`;
 }
 
-/**
- * Verifies the ES256 signature of a JWT in compact form with one of our headers.
- * @returns the payload, or undefined
- */
-export function verifyJwt(token: string, publicKey: KeyObject): unknown {
-  const [first, last] = [token.indexOf('.'), token.lastIndexOf('.')];
-  const encoded = token.slice(last + 1);
-  const signature = Buffer.from(encoded, 'base64url');
-  // Node.js skips other characters, such as a comma, which would divide an element of a batch (plainArray).
-  if (first === last || signature.toString('base64url') !== encoded) return undefined;
-  const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
-  if (!verify('sha256', Buffer.from(token.slice(0, last)), key, signature)) return undefined;
-  return JSON.parse(Buffer.from(token.slice(first + 1, last), 'base64url').toString());
-}
-
 /** Encodes a part of a JWT: base64url of JSON. */
 export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
-/** Characters of an encoded header; ours have about 130. A longer one is not parsed: it may have 16 KiB of objects. */
+/**
+ * Characters of an encoded header; ours have about 130. A longer one is not parsed: it may have 16 KiB of
+ * objects.
+ */
 const LONGEST_HEADER = 256;
 
 /**
- * Returns the header of an access token, or undefined unless it has exactly `alg`, `typ` and `kid` as ours have: no `jwk`, `jku`,
- * `x5u` or `crit` (RFC 8725 §3.10), no other algorithm (§3.1), no other type of JWT (§3.11).
+ * Returns the header of an access token, or undefined unless it has exactly `alg`, `typ` and `kid` as ours
+ * have: no `jwk`, `jku`, `x5u` or `crit` (RFC 8725 §3.10), no other algorithm (§3.1), no other type of JWT
+ * (§3.11).
  */
 export function readHeader(token: string): { readonly kid: string } | undefined {
   const end = token.indexOf('.');

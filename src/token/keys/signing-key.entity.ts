@@ -9,7 +9,10 @@ export interface PublicJwk {
   y: string;
 }
 
-/** Key pair that signs access tokens (ES256). The private part is encrypted with a key derived from SECRET_KEY. */
+/**
+ * Key pair that signs access tokens (ES256). The private part is encrypted with a key derived from
+ * SECRET_KEY.
+ */
 @ReferenceTable()
 @Entity('signing_keys')
 export class SigningKey {
@@ -19,7 +22,10 @@ export class SigningKey {
   @Column('jsonb', { name: 'public_jwk' })
   publicJwk!: PublicJwk;
 
-  /** AES-256-GCM over the PKCS #8 form: nonce (12 bytes), tag (16), ciphertext; the kid is authenticated with it. */
+  /**
+   * AES-256-GCM over the PKCS #8 form: nonce (12 bytes), tag (16), ciphertext; the kid is authenticated with
+   * it.
+   */
   @Column('bytea', { name: 'encrypted_private_key', select: false })
   encryptedPrivateKey!: Buffer;
 

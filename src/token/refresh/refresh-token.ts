@@ -2,20 +2,22 @@ import { hash, randomBytes } from 'node:crypto';
 import type { SessionIds } from '../../events.js';
 import { uuidIn } from '../../http/parameters/uuid.js';
 
-const PREFIX = 'lkr_'; // lets secret scanners recognise a leaked token
-const SECRET_BYTES = 32;
-const UUID_BYTES = 16;
-/** Last byte of the token of a bound session. */
-const BOUND = 1;
-/** Added to the last byte of a token with an authentication, if the session has a device. */
-const DEVICE = 2;
-/** Forms of a token: its bytes modulo UUID_BYTES. */
-const [PLAIN, MARKED, KNOWN] = [0, 1, 2];
-
+/** Lets secret scanners recognise a leaked token. */
+const PREFIX = 'lkr_';
 /** Characters of a token with the longest authentication (identity.ts). */
 const MAX_REFRESH_TOKEN = 2048;
 
-/** When and how the user of a session authenticated (RFC 9068 §2.2.1, RFC 9470); a member is absent if it is unknown. */
+/** First byte: the format of the others. */
+const VERSION = 1;
+/** Second byte: the sum of these flags. */
+const [BOUND, DEVICE] = [1, 2];
+// Three ids follow, then 256 random bits, and at the end JSON or nothing.
+const [SESSION_AT, USER_AT, DEVICE_AT, SECRET_AT, JSON_AT] = [2, 18, 34, 50, 82];
+
+/**
+ * When and how the user of a session authenticated (RFC 9068 §2.2.1, RFC 9470); a member is absent if it is
+ * unknown.
+ */
 export interface Authentication {
   /** Seconds since the epoch. */
   readonly auth_time?: number | undefined;
@@ -23,7 +25,7 @@ export interface Authentication {
   readonly amr?: string[] | undefined;
 }
 
-export interface HeldToken {
+export interface ParsedRefreshToken {
   readonly session: SessionIds;
   /** Absent if nothing is known. */
   readonly authentication?: Authentication;
@@ -32,58 +34,51 @@ export interface HeldToken {
 }
 
 /**
- * Makes the refresh token of a session: `lkr_` and base64url of session id, user id, device id (if any), 256 random bits and, for a
- * bound session, one more byte. If the authentication is known, its JSON follows the random bits, padded, and one more byte. So the
- * access token can be signed before the query; the stored hash covers all of it.
+ * Makes the refresh token of a session: `lkr_` and base64url of a header of 82 bytes and the JSON of the
+ * authentication, if any. So an access token can be signed before the query; the stored hash covers all of
+ * it.
  */
 export function makeRefreshToken(
   { sessionId, userId, deviceId }: SessionIds,
   bound = false,
   authentication?: Authentication,
 ): string {
-  const ids = [sessionId, userId, ...(deviceId === null ? [] : [deviceId])].map(uuidToBytes);
-  const tail = authentication
-    ? [paddedJson(authentication), Buffer.from([(bound ? BOUND : 0) + (deviceId === null ? 0 : DEVICE)])]
-    : [Buffer.from(bound ? [BOUND] : [])];
-  return PREFIX + Buffer.concat([...ids, randomBytes(SECRET_BYTES), ...tail]).toString('base64url');
+  const header = Buffer.alloc(JSON_AT);
+  header[0] = VERSION;
+  header[1] = (bound ? BOUND : 0) + (deviceId === null ? 0 : DEVICE);
+  writeUuid(header, SESSION_AT, sessionId);
+  writeUuid(header, USER_AT, userId);
+  if (deviceId !== null) writeUuid(header, DEVICE_AT, deviceId);
+  randomBytes(JSON_AT - SECRET_AT).copy(header, SECRET_AT);
+  const json = Buffer.from(authentication ? JSON.stringify(authentication) : '');
+  return PREFIX + Buffer.concat([header, json]).toString('base64url');
 }
 
-/** Parses a refresh token. @returns undefined if the text has not our format */
-export function parseRefreshToken(token: string): HeldToken | undefined {
+/**
+ * Parses a refresh token; only its hash shows whether it is ours.
+ * @returns undefined if it has another format
+ */
+export function parseRefreshToken(token: string): ParsedRefreshToken | undefined {
   if (!token.startsWith(PREFIX) || token.length > MAX_REFRESH_TOKEN) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');
-  const form = bytes.length % UUID_BYTES;
-  const mark = form === PLAIN ? 0 : bytes.at(-1)!;
-  if (form > KNOWN || mark > BOUND + (form === KNOWN ? DEVICE : 0) || (form === MARKED && mark !== BOUND)) {
-    return undefined;
-  }
-  const withoutSecret =
-    form === KNOWN
-      ? (mark & DEVICE ? 3 : 2) * UUID_BYTES
-      : bytes.length - SECRET_BYTES - Number(form === MARKED);
-  if (withoutSecret !== 2 * UUID_BYTES && withoutSecret !== 3 * UUID_BYTES) return undefined;
-  const ids = bytes.toString('hex', 0, withoutSecret);
+  const [version, flags] = bytes;
+  if (bytes.length < JSON_AT || version !== VERSION || flags! > BOUND + DEVICE) return undefined;
+  const hex = bytes.toString('hex', 0, SECRET_AT);
   const session = {
-    sessionId: uuidIn(ids, 0),
-    userId: uuidIn(ids, 2 * UUID_BYTES),
-    deviceId: withoutSecret === 2 * UUID_BYTES ? null : uuidIn(ids, 4 * UUID_BYTES),
+    sessionId: uuidIn(hex, 2 * SESSION_AT),
+    userId: uuidIn(hex, 2 * USER_AT),
+    deviceId: flags! & DEVICE ? uuidIn(hex, 2 * DEVICE_AT) : null,
   };
-  const bound = (mark & BOUND) !== 0;
-  if (form !== KNOWN) return { session, bound };
-  const authentication = readAuthentication(bytes.subarray(withoutSecret + SECRET_BYTES, -1));
+  const bound = (flags! & BOUND) !== 0;
+  if (bytes.length === JSON_AT) return { session, bound };
+  const authentication = parseAuthentication(bytes.toString('utf8', JSON_AT));
   return authentication && { session, bound, authentication };
 }
 
-/** JSON with spaces at its end, so that the token with its mark has the length of the form KNOWN. */
-function paddedJson(authentication: Authentication): Buffer {
-  const json = JSON.stringify(authentication);
-  return Buffer.from(json.padEnd(Math.ceil((json.length - 1) / UUID_BYTES) * UUID_BYTES + 1));
-}
-
-/** Only the hash shows whether the text is ours: members of another name are left out. */
-function readAuthentication(json: Buffer): Authentication | undefined {
+/** Members of another name are left out. */
+function parseAuthentication(json: string): Authentication | undefined {
   try {
-    const { auth_time, acr, amr } = JSON.parse(json.toString()) as Authentication;
+    const { auth_time, acr, amr } = JSON.parse(json) as Authentication;
     return { auth_time, acr, amr };
   } catch {
     return undefined;
@@ -98,6 +93,6 @@ export function hashRefreshToken(token: string, jkt: Buffer | null = null): Buff
   return hash('sha256', jkt === null ? token : Buffer.concat([jkt, Buffer.from(token)]), 'buffer');
 }
 
-function uuidToBytes(uuid: string): Buffer {
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+function writeUuid(bytes: Buffer, at: number, uuid: string): void {
+  bytes.write(uuid.replaceAll('-', ''), at, 'hex');
 }

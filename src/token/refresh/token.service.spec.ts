@@ -2,11 +2,13 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type SessionIds } from '../../events.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import { systemOrigin } from '../../audit/audit-event.js';
-import type { AccessTokenStore, Refresh } from '../access-tokens/access-token.store.js';
+import type { AccessTokenStore, Refresh, Refused } from '../access-tokens/access-token.store.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { DpopProofs } from '../dpop/dpop-proofs.js';
 import { makeRefreshToken } from './refresh-token.js';
-import type { InspectedToken, TokenInspector } from '../access-tokens/token-inspector.js';
+import type { TokenInspector } from '../access-tokens/token-inspector.js';
+import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
+import type { ClaimsStore } from '../../user/claims.store.js';
 import { TokenService } from './token.service.js';
 
 const session: SessionIds = {
@@ -22,43 +24,47 @@ const forged = new OAuthError('invalid_dpop_proof', 'forged');
 const away = new Error('away');
 
 describe('a refresh (spec §4.4)', () => {
-  let asked: Refresh[];
+  let sent: Refresh[];
   let used: SessionIds[];
   let refused: Refusal[];
+  /** Versions of the user's claims in the database; the first is the one that the instance knows. */
+  let versions: number[];
   beforeEach(() => {
-    [asked, used, refused] = [[], [], []];
+    [sent, used, refused, versions] = [[], [], [], [1]];
   });
 
-  interface Given {
+  interface Case {
     readonly bound?: boolean;
     /** What the call proves. */
     readonly proven?: DpopProof | OAuthError;
-    readonly stored?: typeof issued | Error;
-    /** Whether the refresh token is valid. */
-    readonly isGood?: boolean;
+    readonly stored: readonly (typeof issued | Refused | Error)[];
   }
-  function refresh(
-    { bound = false, proven, stored, isGood = false }: Given,
-    token?: string,
-  ): Promise<object> {
+  function refresh({ bound = false, proven, stored }: Case, token?: string): Promise<object> {
     const answer = <T>(value: T): Promise<Exclude<T, Error>> =>
       value instanceof Error ? Promise.reject(value) : Promise.resolve(value as Exclude<T, Error>);
-    const store: Pick<AccessTokenStore, 'issueForSession'> = {
-      issueForSession: (one) => {
-        asked.push(one);
-        return answer(stored);
+    const results = [...stored];
+    const store: Pick<AccessTokenStore, 'issue'> = {
+      issue: (one) => {
+        sent.push(one);
+        return answer(results.length > 1 ? results.shift()! : results[0]!);
+      },
+    };
+    const claimsNow = (): UserClaims => ({ ...NO_CLAIMS, version: versions[0]! });
+    const claims: Pick<ClaimsStore, 'known' | 'find'> = {
+      known: claimsNow,
+      find: () => {
+        versions.shift();
+        return Promise.resolve(claimsNow());
       },
     };
     const proofs: Pick<DpopProofs, 'validate'> = { validate: () => answer(proven) };
-    const inspector: Pick<TokenInspector, 'inspect' | 'isOurs'> = {
-      isOurs: () => Promise.resolve(true),
-      inspect: () => Promise.resolve(isGood ? ({} as InspectedToken) : undefined),
-    };
+    const inspector: Pick<TokenInspector, 'isOurs'> = { isOurs: () => Promise.resolve(true) };
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
     const audit: Pick<AuditTrail, 'refused'> = { refused: (one) => void refused.push(one) };
     const service = new TokenService(
       store as AccessTokenStore,
+      claims as ClaimsStore,
       proofs as DpopProofs,
       inspector as TokenInspector,
       audit as AuditTrail,
@@ -67,57 +73,81 @@ describe('a refresh (spec §4.4)', () => {
     return service.refresh(token ?? makeRefreshToken(session, bound), call, () => ORIGIN);
   }
 
-  it.each<[string, Given, DpopProof | undefined]>([
-    ['of a session', { stored: issued }, undefined],
+  it.each<[string, Case, DpopProof | undefined]>([
+    ['of a session', { stored: [issued] }, undefined],
     [
       'of a session that is bound to no key, whatever its proof',
-      { proven: forged, stored: issued },
+      { proven: forged, stored: [issued] },
       undefined,
     ],
-    ['of a bound session, with a proof', { bound: true, proven: proof, stored: issued }, proof],
-  ])('%s gets an access token, and the session was used', async (_name, given, shown) => {
-    expect(await refresh(given)).toEqual({ access_token: 'access', token_type: 'Bearer', expires_in: 3600 });
-    expect(asked).toEqual([{ refreshToken: expect.stringMatching(/^lkr_/), session, proof: shown }]);
+    ['of a bound session, with a proof', { bound: true, proven: proof, stored: [issued] }, proof],
+  ])('%s gets an access token, and the session was used', async (_name, one, shown) => {
+    expect(await refresh(one)).toEqual({ access_token: 'access', token_type: 'Bearer', expires_in: 3600 });
+    expect(sent).toEqual([
+      {
+        refreshToken: expect.stringMatching(/^lkr_/),
+        session,
+        proof: shown,
+        claims: { ...NO_CLAIMS, version: 1 },
+      },
+    ]);
     expect([used, refused]).toEqual([[session], []]);
   });
 
   // Only a client with a valid token of a bound session learns that its proof is invalid.
-  it.each<[string, Given, error: string, isAsked: boolean]>([
-    ['of a token that is not stored', {}, 'invalid_grant', true],
-    ['of a bound session without a proof', { bound: true, isGood: true }, 'invalid_dpop_proof', false],
-    ['of a bound session that is over, without a proof', { bound: true }, 'invalid_grant', false],
+  it.each<[string, Case, error: string, calls: number]>([
+    ['of a token that is not stored', { stored: [{ refusal: 'session' }] }, 'invalid_grant', 1],
     [
-      'of a bound session with a proof of another key, or a used one',
-      { bound: true, proven: proof, isGood: true },
+      'of a bound session without a proof, with another key, or with a used proof',
+      { bound: true, stored: [{ refusal: 'proof' }] },
       'invalid_dpop_proof',
-      true,
+      1,
     ],
-    ['of a bound session that is over', { bound: true, proven: proof }, 'invalid_grant', true],
     [
-      'of a bound session with a proof that is not good',
-      { bound: true, proven: forged },
-      'invalid_dpop_proof',
-      false,
+      'of a bound session that is over',
+      { bound: true, proven: proof, stored: [{ refusal: 'session' }] },
+      'invalid_grant',
+      1,
     ],
-  ])('%s is refused, and that is told', async (_name, given, error, isAsked) => {
-    const found = await refresh(given).catch((thrown: unknown) => thrown);
+    [
+      'of a bound session with a forged proof',
+      { bound: true, proven: forged, stored: [] },
+      'invalid_dpop_proof',
+      0,
+    ],
+  ])('%s is refused, and recorded', async (_name, one, error, calls) => {
+    const found = await refresh(one).catch((thrown: unknown) => thrown);
     expect(found).toMatchObject({ name: 'OAuthError', error, description: expect.stringMatching(/./) });
-    expect(asked).toHaveLength(isAsked ? 1 : 0);
+    expect(sent).toHaveLength(calls);
     const recorded = { event: 'refresh_refused', error, reason: expect.stringMatching(/./), origin: ORIGIN };
     const isProven = expect.any(Function);
     expect([used, refused]).toEqual([[], [{ ...recorded, claimed: session, isProven }]]);
   });
 
-  it('of what was never a token is refused before the database is asked', async () => {
-    await expect(refresh({ stored: issued }, 'x')).rejects.toMatchObject({ error: 'invalid_grant' });
-    expect([asked, refused]).toEqual([
+  it('signs again with the claims of now, if they have changed', async () => {
+    versions = [1, 2, 3];
+    await refresh({ stored: [{ refusal: 'claims' }, { refusal: 'claims' }, issued] });
+    expect(sent.map(({ claims }) => claims.version)).toEqual([1, 2, 3]);
+    expect([used, refused]).toEqual([[session], []]);
+  });
+
+  it('gives up, if they change each time', async () => {
+    versions = [1, 2, 3, 4, 5, 6, 7];
+    const busy = refresh({ stored: [{ refusal: 'claims' }] });
+    await expect(busy).rejects.toMatchObject({ name: 'DatabaseBusy' });
+    expect([sent.length, used, refused]).toEqual([5, [], []]);
+  });
+
+  it('of a text that is no token is refused without a statement', async () => {
+    await expect(refresh({ stored: [issued] }, 'x')).rejects.toMatchObject({ error: 'invalid_grant' });
+    expect([sent, refused]).toEqual([
       [],
       [expect.objectContaining({ error: 'invalid_grant', claimed: undefined })],
     ]);
   });
 
   it('that the database could not answer was not refused', async () => {
-    await expect(refresh({ stored: away })).rejects.toBe(away);
+    await expect(refresh({ stored: [away] })).rejects.toBe(away);
     expect([used, refused]).toEqual([[], []]);
   });
 });

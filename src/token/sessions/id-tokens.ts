@@ -1,13 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { SecretBox } from '../../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/sql.js';
-import type { SessionIds } from '../../events.js';
-
-const FIND = {
-  name: 'id-token-find',
-  text: `SELECT id_token AS "idToken" FROM refresh_tokens WHERE user_id = $1 AND session_id = $2`,
-};
+import { SessionStore, type SessionKey } from './session.store.js';
 
 /**
  * ID tokens that are kept for `id_token_hint` (docs/providers.md#signing-out-at-the-provider), encrypted;
@@ -20,7 +14,7 @@ export class IdTokens {
 
   constructor(
     @Inject(SETTINGS) { secretKey }: Pick<Settings, 'secretKey'>,
-    private readonly sql: Sql,
+    private readonly sessions: SessionStore,
   ) {
     this.box = new SecretBox(secretKey, 'id-tokens');
   }
@@ -30,7 +24,10 @@ export class IdTokens {
     return idToken === null ? null : this.box.encrypt(Buffer.from(idToken), owner);
   }
 
-  /** @returns null if there is no token, or if it was encrypted with another SECRET_KEY: a sign-out works without it */
+  /**
+   * @returns null if there is no token, or if it was encrypted with another SECRET_KEY: a sign-out works
+   *   without it
+   */
   decrypt(sealed: Buffer | null, owner: string): string | null {
     if (sealed === null) return null;
     try {
@@ -41,8 +38,8 @@ export class IdTokens {
     }
   }
 
-  async find({ userId, sessionId }: SessionIds): Promise<string | null> {
-    const [row] = await this.sql.query<{ idToken: Buffer | null }>(FIND, [userId, sessionId]);
-    return this.decrypt(row?.idToken ?? null, sessionId);
+  async find(key: SessionKey): Promise<string | null> {
+    const session = await this.sessions.find(key);
+    return this.decrypt(session?.idToken ?? null, key.sessionId);
   }
 }

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { writeLastUse } from '../../database/last-use.js';
+import { readPage, selectPage } from '../../database/page.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
+import { parseCursor } from '../../http/parameters/cursor.js';
 import { Session } from './session.entity.js';
 import { LIVING, MOST_SESSIONS, SESSION_USE } from './session.sql.js';
+import type { SessionView } from './sessions.dto.js';
 
 export { MOST_SESSIONS };
 
@@ -31,9 +34,6 @@ export interface NamesAtProvider {
 /** Users that one name may have: a provider with one name for all sessions must not end all of them. */
 const MOST_USERS = 100;
 
-const SUBJECTS = `
-  SELECT DISTINCT provider_subject AS subject FROM refresh_tokens
-  WHERE provider_session = $1 AND provider_subject IS NOT NULL LIMIT ${MOST_USERS}`;
 // MATERIALIZED: else PostgreSQL may read all sessions by user_id until it has found as many users as LIMIT says.
 const USERS = `
   WITH meant AS MATERIALIZED (
@@ -61,7 +61,13 @@ export async function usersAtProvider(
   const { session } = names;
   let { subjects } = names;
   if (session !== null && subjects.length === 0) {
-    const rows = await manager.query<{ subject: Buffer }[]>(SUBJECTS, [session]);
+    const rows = await manager
+      .createQueryBuilder(Session, 'session')
+      .select('session.providerSubject', 'subject')
+      .distinct()
+      .where('provider_session = :session AND provider_subject IS NOT NULL', { session })
+      .limit(MOST_USERS)
+      .getRawMany<{ subject: Buffer }>();
     subjects = rows.map(({ subject }) => subject);
   }
   const users = await manager.query<{ userId: string }[]>(USERS, [session, subjects]);
@@ -95,6 +101,15 @@ const COUNT_LIVE = {
     ) AS live`,
 };
 
+/** Raw: `selectPage` compares places with the cursor. */
+const PAGE = `
+  SELECT session_id, device_id, created_at, last_used_at, expires_at, auth_time, address, user_agent,
+    jkt IS NOT NULL AS bound, cursor
+  FROM (${selectPage('refresh_tokens', 'last_used_at', 'session_id', LIVING)}) AS page
+  ORDER BY last_used_at DESC, session_id`;
+
+type SessionRow = Omit<SessionView, 'provider' | 'online' | 'browser' | 'os'>;
+
 /** Sessions, for other modules. On Citus, CitusSessionStore is in its place. */
 @Injectable()
 export class SessionStore {
@@ -102,6 +117,15 @@ export class SessionStore {
     protected readonly sql: Sql,
     private readonly dataSource: DataSource,
   ) {}
+
+  /** Returns a page of the live sessions of a user, newest use first. @param cursor `next_cursor` of the previous page */
+  findPage(
+    userId: string,
+    cursor?: string,
+  ): Promise<{ readonly page: SessionRow[]; readonly next: { next_cursor?: string } }> {
+    const { manager } = this.dataSource;
+    return readPage(manager, PAGE, (row: SessionRow) => row, userId, parseCursor(cursor));
+  }
 
   /** Counts the live sessions of each user. @param most limit of each count */
   async countLive(userIds: readonly string[], most = MOST_SESSIONS): Promise<Map<string, number>> {

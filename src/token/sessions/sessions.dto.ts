@@ -29,7 +29,10 @@ export class SessionView {
   @Expose()
   bound!: boolean;
 
-  /** When the user last authenticated, as the provider says; null if it does not say. In JSON RFC 3339, UTC, with milliseconds. */
+  /**
+   * When the user last authenticated, as the provider says; null if it does not say. In JSON RFC 3339, UTC,
+   * with milliseconds.
+   */
   @Expose()
   auth_time!: Date | null;
 

@@ -5,7 +5,6 @@ import { Sql } from '../../database/sql.js';
 import { Events } from '../../events.js';
 import { LIVING } from './session.sql.js';
 
-const LIVE = `refresh_tokens WHERE ${LIVING}`;
 const FRESH_MS = 60_000;
 
 /** Up to here a count is exact; it takes some 100 ms. */
@@ -16,41 +15,58 @@ interface Plan {
   readonly 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows'?: number } }];
 }
 
-/** Numbers of users and of live sessions: counted at most once a minute, and only on demand. */
+/** Rows that are counted. */
+export interface Counted {
+  /** Of the statement. */
+  readonly name: string;
+  /** Table and condition, without parameters. */
+  readonly from: string;
+}
+
+const USERS: Counted = { name: 'users-count', from: 'users' };
+const LIVE_SESSIONS: Counted = { name: 'sessions-count', from: `refresh_tokens WHERE ${LIVING}` };
+
+/**
+ * Numbers of users and of live sessions: counted at most once a minute, and only on demand. On Citus,
+ * CitusTotals is in its place.
+ */
 @Injectable()
 export class Totals {
-  readonly users: CachedReading<number>;
-  readonly liveSessions: CachedReading<number>;
+  readonly users = new CachedReading(() => this.count(USERS), FRESH_MS);
+  readonly liveSessions = new CachedReading(() => this.count(LIVE_SESSIONS), FRESH_MS);
 
-  constructor(sql: Sql, events: Events) {
-    this.users = new CachedReading(() => countRows(sql, 'users-count', 'users'), FRESH_MS);
-    this.liveSessions = new CachedReading(() => countRows(sql, 'sessions-count', LIVE), FRESH_MS);
+  constructor(
+    private readonly sql: Sql,
+    events: Events,
+  ) {
     events.on('total.requested', (report) => {
       report('users', this.users.get());
       report('live_sessions', this.liveSessions.get());
     });
   }
-}
 
-/**
- * Counts rows in bounded time: exactly up to about a million, or as the planner estimates them. On Citus always exactly.
- * @param from table and condition, without parameters
- */
-async function countRows(sql: Sql, name: string, from: string): Promise<number> {
-  const estimate = sql.distributed ? 0 : await estimateRows(sql, name, from);
-  if (estimate > EXACT) return estimate;
-  try {
-    const statement = { name, text: `SELECT count(*)::float8 AS rows FROM ${from}` };
-    const [counted] = await sql.query<{ rows: number }>(statement, []);
-    return counted!.rows;
-  } catch (error) {
-    if (sql.distributed || errorCode(error) !== CANCELED) throw error;
-    return estimate;
+  /** Counts in bounded time: exactly up to about a million rows, beyond that as the planner estimates. */
+  protected async count(counted: Counted): Promise<number> {
+    const estimate = await this.estimate(counted);
+    if (estimate > EXACT) return estimate;
+    try {
+      return await this.countExactly(counted);
+    } catch (error) {
+      if (errorCode(error) !== CANCELED) throw error;
+      return estimate;
+    }
   }
-}
 
-async function estimateRows(sql: Sql, name: string, from: string): Promise<number> {
-  const statement = { name: `${name}-estimate`, text: `EXPLAIN (FORMAT JSON) SELECT FROM ${from}` };
-  const [row] = await sql.query<Plan>(statement, []);
-  return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  // Raw: both are prepared, and the planner must see the statement that it estimates.
+  protected async countExactly({ name, from }: Counted): Promise<number> {
+    const statement = { name, text: `SELECT count(*)::float8 AS rows FROM ${from}` };
+    const [row] = await this.sql.query<{ rows: number }>(statement, []);
+    return row!.rows;
+  }
+
+  private async estimate({ name, from }: Counted): Promise<number> {
+    const statement = { name: `${name}-estimate`, text: `EXPLAIN (FORMAT JSON) SELECT FROM ${from}` };
+    const [row] = await this.sql.query<Plan>(statement, []);
+    return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  }
 }

@@ -1,0 +1,53 @@
+/**
+ * Finds a stored access token whose session is not signed out; both rows by their whole keys. The text of the
+ * token is compared, too: an ES256 signature has a second form that verifies and was never issued. The
+ * version shows whether the claims that an instance has in memory are current.
+ */
+export const ACCESS_TOKEN = {
+  name: 'access-token',
+  text: `
+    SELECT 1 AS place, coalesce((
+      SELECT claims_version FROM users WHERE user_id = $1 AND claims_version <> 0
+    ), 0)::float8 AS "claimsVersion"
+    FROM access_tokens stored
+    JOIN refresh_tokens session ON session.user_id = stored.user_id AND session.session_id = stored.session_id
+    WHERE stored.user_id = $1 AND stored.session_id = $2 AND stored.jti = $3 AND stored.token = $4
+      AND session.signed_out_at IS NULL`,
+};
+
+/** Does what ACCESS_TOKEN does, for several tokens; `place` counts from 1. */
+export const ACCESS_TOKENS = {
+  name: 'access-tokens',
+  text: `
+    SELECT presented.place::int, coalesce((
+      SELECT claims_version FROM users WHERE user_id = presented.user_id AND claims_version <> 0
+    ), 0)::float8 AS "claimsVersion"
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
+      WITH ORDINALITY AS presented (user_id, session_id, jti, token, place)
+    JOIN access_tokens stored ON stored.user_id = presented.user_id
+      AND stored.session_id = presented.session_id AND stored.jti = presented.jti
+      AND stored.token = presented.token
+    JOIN refresh_tokens session ON session.user_id = presented.user_id
+      AND session.session_id = presented.session_id
+    WHERE session.signed_out_at IS NULL`,
+};
+
+/** Finds the live session that a refresh token names. */
+export const REFRESH_TOKEN = {
+  name: 'refresh-token',
+  text: `
+    SELECT 1 AS place, token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
+    FROM refresh_tokens
+    WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL AND expires_at > now()`,
+};
+
+/** Does what REFRESH_TOKEN does, for several tokens. */
+export const REFRESH_TOKENS = {
+  name: 'refresh-tokens',
+  text: `
+    SELECT presented.place::int, token_hash AS "tokenHash", jkt, created_at AS "createdAt",
+      expires_at AS "expiresAt"
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS presented (user_id, session_id, place)
+    JOIN refresh_tokens USING (user_id, session_id)
+    WHERE signed_out_at IS NULL AND expires_at > now()`,
+};
