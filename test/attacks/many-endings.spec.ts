@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
 import { Sql, type Statement } from '../../src/database/sql.js';
-import { EndedSessionStore, timeOf } from '../../src/token/feed/ended-sessions.store.js';
+import { SessionFeedStore, timeOf } from '../../src/token/feed/session-feed.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -110,7 +110,7 @@ describe('10,000 sessions of one user that end at once', () => {
     const spy = {
       query: (...call: [Statement, unknown[]]) => (asked.push(call), database.query(...call)),
     } as unknown as Sql;
-    const store = new EndedSessionStore(spy);
+    const store = new SessionFeedStore(spy);
     const time = await store.time();
     const found: string[] = [];
     for await (const page of store.between(timeOf(time.at - 300_000), 'infinity', time))

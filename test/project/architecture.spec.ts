@@ -135,7 +135,7 @@ const SPANNING = [
   'token/access-tokens/access-token.store.ts',
   'token/access-tokens/access-token.verifier.ts',
   'token/access-tokens/token-inspector.ts',
-  'token/feed/ended-sessions.store.ts',
+  'token/feed/session-feed.store.ts',
   'token/sessions/session-list.ts',
 ];
 

@@ -7,12 +7,12 @@ import { Sql, type Statement } from '../../src/database/sql.js';
 import { Events, type EndedSession } from '../../src/events.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
-import { EndedSessions } from '../../src/token/feed/ended-sessions.js';
+import { SessionFeed } from '../../src/token/feed/session-feed.js';
 import {
-  EndedSessionStore,
+  SessionFeedStore,
   type PastPage,
   type DatabaseTime,
-} from '../../src/token/feed/ended-sessions.store.js';
+} from '../../src/token/feed/session-feed.store.js';
 import { endSessions } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
@@ -39,7 +39,7 @@ class FaultySql extends Sql {
   }
 }
 
-/** EndedSessions and its store on a database, without a service. */
+/** SessionFeed and its store on a database, without a service. */
 describe('ended sessions', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
@@ -84,7 +84,7 @@ describe('ended sessions', () => {
   }
 
   describe('are emitted', () => {
-    let reader: EndedSessions;
+    let reader: SessionFeed;
     let emitted: EndedSession[];
     let readings: (string | null)[];
     let failures: unknown[];
@@ -104,7 +104,7 @@ describe('ended sessions', () => {
       [emitted, readings, failures] = [[], [], []];
       events.on('session.ended', (one) => void emitted.push(one));
       events.on('sessions.read', ({ cursor }) => void readings.push(cursor));
-      reader = new EndedSessions(new EndedSessionStore(sql), events);
+      reader = new SessionFeed(new SessionFeedStore(sql), events);
     });
     afterEach(() => {
       reader.onApplicationShutdown();
@@ -184,7 +184,7 @@ describe('ended sessions', () => {
       const ids = [...(await signedOut(4000, 1200)), ...(await signedOut(3000)), ...(await signedOut(1))];
       sql.fault.ahead = -7200; // two hours passed since the last reading
       reader.onApplicationShutdown();
-      reader = new EndedSessions(new EndedSessionStore(sql), events);
+      reader = new SessionFeed(new SessionFeedStore(sql), events);
       await reader.onModuleInit();
       sql.fault.ahead = 0;
       await read();
@@ -262,7 +262,7 @@ describe('ended sessions', () => {
 
   describe('that are past', () => {
     async function past(lastEventId?: string): Promise<{ cursor: string; pages: PastPage[] }> {
-      const { cursor, pages } = await new EndedSessionStore(sql).past(lastEventId);
+      const { cursor, pages } = await new SessionFeedStore(sql).past(lastEventId);
       const all: PastPage[] = [];
       for await (const page of pages) all.push(page);
       return { cursor, pages: all };
@@ -307,9 +307,9 @@ describe('ended sessions', () => {
     });
 
     it('are not read from a standby, also if it became one during the reading', async () => {
-      const { pages } = await new EndedSessionStore(sql).past(undefined);
+      const { pages } = await new SessionFeedStore(sql).past(undefined);
       sql.fault.isStandby = true;
-      await expect(new EndedSessionStore(sql).past(undefined)).rejects.toMatchObject({
+      await expect(new SessionFeedStore(sql).past(undefined)).rejects.toMatchObject({
         error: 'server_error',
       });
       await expect(pages.next()).rejects.toMatchObject({ error: 'server_error' });

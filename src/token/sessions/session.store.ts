@@ -97,7 +97,7 @@ export async function haveOpenSessions(sql: Sql, signOuts: readonly ToEnd[]): Pr
 
 /**
  * Ends a slice of sessions, device by device. After the commit their access tokens are rejected, since verification reads the
- * session; EndedSessions notifies the instances that hold their sockets.
+ * session; SessionFeed notifies the instances that hold their sockets.
  * @returns the ended sessions; fewer than SLICE after the last slice
  */
 export function endSessions(

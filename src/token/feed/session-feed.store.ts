@@ -85,7 +85,7 @@ export interface PastPage {
 
 /** Reads signed-out sessions and changed claims by time. On Citus it is the coordinator's time, which evaluates `now()`. */
 @Injectable()
-export class EndedSessionStore {
+export class SessionFeedStore {
   /** The past is read one page at a time, also for many streams, so that requests find a connection. */
   private readonly readings = new ConcurrencyLimit(1);
 
@@ -137,7 +137,7 @@ export class EndedSessionStore {
   }
 
   /**
-   * Reads the sessions that have ended before now, and the claims that have changed; EndedSessions finds later commits. Rows of
+   * Reads the sessions that have ended before now, and the claims that have changed; SessionFeed finds later commits. Rows of
    * sessions are removed only after the last token of the session (session.sql.ts).
    * @param lastEventId cursor; without it, and if it is malformed or in the future, everything is read
    * @returns the pages, and the cursor after them

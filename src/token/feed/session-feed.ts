@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Events } from '../../events.js';
-import { EndedSessionStore, timeOf, type Change } from './ended-sessions.store.js';
+import { SessionFeedStore, timeOf, type Change } from './session-feed.store.js';
 
 /** Every instance knows of a sign-out within a second, without Redis. */
 const READ_EVERY_MS = 500;
@@ -21,8 +21,8 @@ const REMEMBER_MS = WIDEST_MS + 60_000;
  * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
  */
 @Injectable()
-export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(EndedSessions.name);
+export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(SessionFeed.name);
   /** Sessions and changes that were read, with their time by `performance.now()`, oldest first. */
   private readonly known = new Map<string, number>();
   /** The database's time of the last reading. */
@@ -34,7 +34,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private isQuiet = false;
 
   constructor(
-    private readonly store: EndedSessionStore,
+    private readonly store: SessionFeedStore,
     private readonly events: Events,
   ) {}
 

@@ -1,0 +1,35 @@
+import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
+import { eventText } from '../../http/event-stream.js';
+
+// Events of the session feed (docs/ended-sessions.md#session-revocation-feed).
+
+export function formatEnded({ sessionId, userId, deviceId, endedAt, until }: EndedSession): string {
+  return eventText('ended', {
+    session_id: sessionId,
+    user_id: userId,
+    device_id: deviceId,
+    ended_at: endedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+export function formatChanged({ userId, claims, changedAt, until }: ChangedClaims): string {
+  return eventText('claims_changed', {
+    user_id: userId,
+    claims,
+    changed_at: changedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+export function formatVoided({ userId, voidedAt, until }: VoidedClaims): string {
+  return eventText('claims_voided', {
+    user_id: userId,
+    voided_at: voidedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+export function formatRevoked(kid: string): string {
+  return eventText('key_revoked', { kid });
+}
