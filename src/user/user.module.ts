@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ChannelModule } from '../channel/channel.module.js';
+import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
@@ -9,7 +10,7 @@ import { UserSearch } from './user-search.js';
 @Module({
   imports: [ChannelModule],
   controllers: [MeController],
-  providers: [ClaimsStore, ProfileStore, UserRights, UserSearch],
-  exports: [ClaimsStore, ProfileStore, UserRights, UserSearch],
+  providers: [ClaimsChangesStore, ClaimsStore, ProfileStore, UserRights, UserSearch],
+  exports: [ClaimsChangesStore, ClaimsStore, ProfileStore, UserRights, UserSearch],
 })
 export class UserModule {}

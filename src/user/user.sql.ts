@@ -80,25 +80,6 @@ export function claimsSince(userId: string, time: string): string {
     AND claims_changed_at > to_timestamp(${time}) - interval '${COMMIT_TIME}')`;
 }
 
-/**
- * Selects changes of claims, and removals of users with changed claims (`voidedAt`), between the times `$1` and `$3`, oldest first; those
- * after the user `$2` at `$1`. Indexes have all of it. `key` is a text, since a Date would lose the microseconds.
- */
-export function selectChanges(limit: number): string {
-  const select = (table: string, at: string, voidedAt: string): string => `
-    (SELECT user_id, ${at} AS at, ${voidedAt} AS "voidedAt" FROM ${table}
-     WHERE (${at}, user_id) > ($1::timestamptz, $2::uuid) AND ${at} <= $3::timestamptz ORDER BY ${at}, user_id LIMIT ${limit})`;
-  return `
-    SELECT user_id AS "userId", at::text AS key, "voidedAt" FROM (
-      ${select('users', 'claims_changed_at', 'NULL::timestamptz')} UNION ALL ${select('void_claims', 'voided_at', 'voided_at')}
-    ) AS changes ORDER BY at, user_id LIMIT ${limit}`;
-}
-
-/** Selects the last change of each of the users `$1`, with the claims; `key` is null for a user who was removed, and is a new one. */
-export const SELECT_CHANGED_CLAIMS = `
-    SELECT user_id AS "userId", coalesce(claims, '{}') AS claims, claims_changed_at AS "changedAt", claims_changed_at::text AS key
-    FROM users WHERE user_id = ANY ($1::uuid[])`;
-
 /** Selects users as the support sees them; `claims` are the effective ones. @param more makes further columns from the user's id */
 export function describeUsers(which: string, more: (userId: string) => string): string {
   return `

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
 import { Sql, type Statement } from '../../src/database/sql.js';
-import { SessionFeedStore, timeOf } from '../../src/token/feed/session-feed.store.js';
+import { SessionFeedStore, toMs, toTime } from '../../src/token/feed/session-feed.store.js';
+import { ClaimsChangesStore } from '../../src/user/claims-changes.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -110,10 +111,10 @@ describe('10,000 sessions of one user that end at once', () => {
     const spy = {
       query: (...call: [Statement, unknown[]]) => (asked.push(call), database.query(...call)),
     } as unknown as Sql;
-    const store = new SessionFeedStore(spy);
-    const time = await store.time();
+    const store = new SessionFeedStore(spy, new ClaimsChangesStore(spy));
+    const moment = await store.moment();
     const found: string[] = [];
-    for await (const page of store.between(timeOf(time.at - 300_000), 'infinity', time))
+    for await (const page of store.between(toTime(toMs(moment.at) - 300_000), 'infinity', moment))
       found.push(...page.map(({ sessionId }) => sessionId));
     expect([found.length, new Set(found).size, asked.length]).toEqual([SESSIONS, SESSIONS, 12]);
     const [{ text }, values] = asked[6]!;

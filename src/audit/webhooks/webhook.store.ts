@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, Not, Raw, In, type Repository } from 'typeorm';
-import { systemOrigin } from '../audit-event.js';
-import { BEFORE_ALL, LATEST_PLACE, type Cursor } from '../audit-feed.js';
+import { MARGIN } from '../../database/commit-reader.js';
+import { placeOf } from '../../database/page.js';
+import { NO_USER, systemOrigin } from '../audit-event.js';
+import type { Cursor } from '../audit-feed.js';
 import { AuditStore } from '../audit.store.js';
 import { Webhook } from './webhook.entity.js';
 
@@ -25,10 +27,10 @@ const COLUMNS = `
 const HOLD = `
   UPDATE webhooks SET holder = $2, held_until = ${HELD_UNTIL}
   WHERE address_hash = $1 AND (holder = $2 OR held_until < now()) RETURNING ${COLUMNS}`;
-// A new address begins now.
+// A new address begins now, which is after each horizon until now.
 const ADD = `
   INSERT INTO webhooks (address_hash, holder, position, held_until)
-  VALUES ($1, $2, ${LATEST_PLACE} || '-${BEFORE_ALL}', ${HELD_UNTIL})
+  VALUES ($1, $2, ${placeOf(`now() - interval '${MARGIN} microseconds'`)} || '-${NO_USER}', ${HELD_UNTIL})
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`;
 
 /** Columns of an address that works. */

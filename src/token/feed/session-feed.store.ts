@@ -1,16 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
-import { plainArray } from '../../database/plain-array.js';
+import { SELECT_MOMENT, type Moment } from '../../database/commit-reader.js';
+import { chunks, ConcurrencyLimit } from '../../database/concurrency-limit.js';
 import { Sql } from '../../database/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
 import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
-import { SELECT_CHANGED_CLAIMS, selectChanges } from '../../user/user.sql.js';
+import {
+  CHANGES,
+  CLAIMS,
+  ClaimsChangesStore,
+  type ClaimsChange,
+  type CurrentClaims,
+} from '../../user/claims-changes.store.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
 /** Sessions that one statement reads, which takes some milliseconds. */
 const PAGE = 1000;
-/** Claims of so many users are read by one statement: up to 8 KiB each. */
-const CLAIMS_PAGE = 200;
 
 /**
  * Longest time between a sign-out, or a change of claims, and its commit: transactions of more than ten
@@ -22,25 +26,22 @@ const LATEST_MS = 15 * 60_000;
 /** Seconds by which an instance's clock may be off when it signs a token. */
 const CLOCK_OFF_S = 60;
 
-/** Time of the database, in milliseconds since the epoch. */
-export interface DatabaseTime {
-  readonly at: number;
-  /** A standby may lack ended sessions: its time is no cursor. */
-  readonly isStandby: boolean;
+/** `isStandby`: ended sessions may be missing, so the moment is no cursor. */
+export interface FeedMoment extends Moment {
   /** Upper bound of the expiry of all tokens that are issued until now. */
   readonly until: Date;
 }
 
-// `until` counts from now, not from the sign-out: tokens may be refreshed until its commit. Token lifetimes include those of
-// other instances and of earlier settings (KeyStore.ensureTokenTtl).
-const TIME = {
-  name: 'ended-sessions-time',
+// `until` counts from now, not from the sign-out: tokens may be refreshed until its commit. Token lifetimes
+// include those of other instances and of earlier settings (KeyStore.ensureTokenTtl).
+const READ_MOMENT = {
+  name: 'session-feed-moment',
   text: `
-    SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS at, pg_is_in_recovery() AS "isStandby",
-      now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until`,
+    SELECT moment.*, now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until
+    FROM (${SELECT_MOMENT}) AS moment`,
 };
 
-// `key` is a text, since a Date would lose the microseconds.
+// Prepared, since each instance reads twice a second. `key` is a text: a Date would lose the microseconds.
 const READ = {
   name: 'ended-sessions',
   text: `
@@ -51,27 +52,18 @@ const READ = {
       AND (signed_out_at, session_id) > ($1::timestamptz, $2::uuid)
     ORDER BY signed_out_at, session_id LIMIT ${PAGE}`,
 };
-// It uses tables of several modules.
-const READ_CHANGES = { name: 'claims-changes', text: selectChanges(PAGE) };
-const READ_CLAIMS = { name: 'changed-claims', text: SELECT_CHANGED_CLAIMS };
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 
-/** Last change of a user's claims; `key`: its exact time. */
-export type Change = Pick<ChangedClaims, 'userId'> & { readonly key: string };
-
-type ReadChange = ChangedClaims & Change;
-type ReadVoided = VoidedClaims & Change;
-
-/** Change; `voidedAt`: the user was removed. */
-type Found = Change & { readonly voidedAt: Date | null };
+export type ChangeId = Pick<ClaimsChange, 'userId' | 'key'>;
+type Until = Pick<FeedMoment, 'until'>;
 
 interface ChangePage {
   /** Changes that were not read before. */
   readonly found: number;
-  readonly changed: readonly ReadChange[];
-  readonly voided?: readonly ReadVoided[];
+  readonly changed: readonly (CurrentClaims & Until)[];
+  readonly voided?: readonly (VoidedClaims & ChangeId)[];
 }
 
 /** Page of what happened before a stream was opened: first all claims, then all sessions. */
@@ -83,21 +75,27 @@ export interface PastPage {
   readonly cursor: string | null;
 }
 
-/** Reads signed-out sessions and changed claims by time. On Citus it is the coordinator's time, which evaluates `now()`. */
+/**
+ * Reads signed-out sessions and changed claims by time. On Citus it is the coordinator's time, which evaluates
+ * `now()`.
+ */
 @Injectable()
 export class SessionFeedStore {
   /** The past is read one page at a time, also for many streams, so that requests find a connection. */
   private readonly readings = new ConcurrencyLimit(1);
 
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly changes: ClaimsChangesStore,
+  ) {}
 
-  async time(): Promise<DatabaseTime> {
-    const [time] = await this.sql.query<DatabaseTime>(TIME, []);
-    return time!;
+  async moment(): Promise<FeedMoment> {
+    const [moment] = await this.sql.query<FeedMoment>(READ_MOMENT, []);
+    return moment!;
   }
 
-  /** Yields pages of the sessions that were signed out between two times, oldest first. @param time read before */
-  async *between(from: string, to: string, { until }: DatabaseTime): AsyncGenerator<EndedSession[], void> {
+  /** Yields pages of the sessions that were signed out between two times, oldest first. @param until read before */
+  async *between(from: string, to: string, { until }: Until): AsyncGenerator<EndedSession[], void> {
     let after = { key: from, sessionId: BEFORE_ALL };
     for (;;) {
       const rows = await this.sql.query<Row>(READ, [after.key, after.sessionId, to]);
@@ -115,30 +113,27 @@ export class SessionFeedStore {
   async *changedBetween(
     from: string,
     to: string,
-    { until }: DatabaseTime,
-    isWanted: (change: Change) => boolean = () => true,
+    { until }: Until,
+    isWanted: (change: ChangeId) => boolean = () => true,
   ): AsyncGenerator<ChangePage, void> {
-    let after: Change = { key: from, userId: BEFORE_ALL };
+    let after: ChangeId = { key: from, userId: BEFORE_ALL };
     for (;;) {
-      const found = await this.sql.query<Found>(READ_CHANGES, [after.key, after.userId, to]);
+      const found = await this.changes.find(after, to);
       const voided = found.flatMap(({ voidedAt, ...one }) => (voidedAt ? { ...one, voidedAt, until } : []));
       if (found.length > 0) yield { found: found.length, changed: [], voided };
-      const changes = found.filter(({ voidedAt }) => !voidedAt);
-      const wanted = changes.filter(isWanted).map(({ userId }) => userId);
-      for (let i = 0; i < wanted.length; i += CLAIMS_PAGE) {
-        const page = plainArray(wanted.slice(i, i + CLAIMS_PAGE));
-        const rows = await this.sql.query<Omit<ReadChange, 'until'>>(READ_CLAIMS, [page]);
-        const changed = rows.filter(({ key }) => key !== null).map((row) => ({ ...row, until }));
-        yield { found: 0, changed };
+      const wanted = found.filter((one) => !one.voidedAt && isWanted(one)).map(({ userId }) => userId);
+      for (const userIds of chunks(wanted, CLAIMS)) {
+        const current = await this.changes.read(userIds);
+        yield { found: 0, changed: current.map((one) => ({ ...one, until })) };
       }
-      if (found.length < PAGE) return;
+      if (found.length < CHANGES) return;
       after = found.at(-1)!;
     }
   }
 
   /**
-   * Reads the sessions that have ended before now, and the claims that have changed; SessionFeed finds later commits. Rows of
-   * sessions are removed only after the last token of the session (session.sql.ts).
+   * Reads the sessions that have ended before now, and the claims that have changed; SessionFeed finds later
+   * commits. Rows of sessions are removed only after the last token of the session (session.sql.ts).
    * @param lastEventId cursor; without it, and if it is malformed or in the future, everything is read
    * @returns the pages, and the cursor after them
    * @throws OAuthError `server_error` on a standby, and errors of the database
@@ -146,27 +141,28 @@ export class SessionFeedStore {
   async past(
     lastEventId: string | undefined,
   ): Promise<{ cursor: string; pages: AsyncGenerator<PastPage, void> }> {
-    const time = await this.primaryTime();
+    const moment = await this.primaryMoment();
+    const now = toMs(moment.at);
     const ms = /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : Infinity;
-    const since = ms <= time.at ? ms - LATEST_MS : -Infinity;
-    return { cursor: String(time.at), pages: this.pastPages(since, time) };
+    const since = ms <= now ? ms - LATEST_MS : -Infinity;
+    return { cursor: String(now), pages: this.pastPages(since, now, moment) };
   }
 
-  private async *pastPages(since: number, time: DatabaseTime): AsyncGenerator<PastPage, void> {
+  private async *pastPages(since: number, now: number, { until }: Until): AsyncGenerator<PastPage, void> {
     // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
-    const sinceExpired = time.at - (time.until.getTime() - time.at) - LATEST_MS;
-    const claims = this.changedBetween(timeOf(Math.max(since, sinceExpired)), 'infinity', time);
-    for await (const { changed, voided = [] } of this.inTurn(claims))
+    const sinceExpired = now - (until.getTime() - now) - LATEST_MS;
+    const claims = this.changedBetween(toTime(Math.max(since, sinceExpired)), 'infinity', { until });
+    for await (const { changed, voided = [] } of this.oneAtATime(claims))
       if (changed.length + voided.length > 0) yield { changed, voided, ended: [], cursor: null };
-    const sessions = this.between(since === -Infinity ? '-infinity' : timeOf(since), 'infinity', time);
-    for await (const ended of this.inTurn(sessions)) {
-      const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at));
+    const sessions = this.between(since === -Infinity ? '-infinity' : toTime(since), 'infinity', { until });
+    for await (const ended of this.oneAtATime(sessions)) {
+      const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), now));
       yield { changed: [], ended, cursor };
     }
-    await this.primaryTime(); // rejects pages of a primary that became a standby
+    await this.primaryMoment(); // rejects pages of a primary that became a standby
   }
 
-  private async *inTurn<Page>(pages: AsyncGenerator<Page, void>): AsyncGenerator<Page, void> {
+  private async *oneAtATime<Page>(pages: AsyncGenerator<Page, void>): AsyncGenerator<Page, void> {
     for (;;) {
       const { value: page } = await this.readings.run(() => pages.next());
       if (!page) return;
@@ -174,14 +170,19 @@ export class SessionFeedStore {
     }
   }
 
-  private async primaryTime(): Promise<DatabaseTime> {
-    const time = await this.time();
-    if (time.isStandby) throw databaseUnavailable();
-    return time;
+  private async primaryMoment(): Promise<FeedMoment> {
+    const moment = await this.moment();
+    if (moment.isStandby) throw databaseUnavailable();
+    return moment;
   }
 }
 
+/** @param place microseconds since the epoch @returns milliseconds */
+export function toMs(place: number): number {
+  return Math.floor(place / 1000);
+}
+
 /** @param ms since the epoch */
-export function timeOf(ms: number): string {
+export function toTime(ms: number): string {
   return new Date(ms).toISOString();
 }

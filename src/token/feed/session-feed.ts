@@ -1,37 +1,35 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { newSince } from '../../database/commit-reader.js';
 import { Events } from '../../events.js';
-import { SessionFeedStore, timeOf, type Change } from './session-feed.store.js';
+import { SessionFeedStore, toMs, toTime, type ChangeId, type FeedMoment } from './session-feed.store.js';
 
 /** Every instance knows of a sign-out within a second, without Redis. */
 const READ_EVERY_MS = 500;
-/** Every reading covers this time, every second one twice as much, every fourth one four times, … */
-const NARROW_MS = 5000;
-/** … up to 21 minutes, every 128 s: more than the latest commit (LATEST_MS in the store) and 128 s. */
-const WIDEST_MS = 256 * NARROW_MS;
-/** Sessions that are cheap to read twice a second: below, every reading covers the widest time. */
-const FEW = 200;
+/** Time before the new rows that each reading covers again. */
+const OVERLAP_MS = 5000;
+/** More than the latest commit (LATEST_MS in the store), and two minutes. */
+const WIDE_MS = 20 * 60_000;
+/** One reading in two minutes is wide: rows that Citus completes after a failure are older than any transaction in progress. */
+const WIDE_EVERY = 240;
 /** Longer than a session is read again. */
-const REMEMBER_MS = WIDEST_MS + 60_000;
+const REMEMBER_MS = WIDE_MS + 60_000;
 
 /**
- * Emits `session.ended` for every session that is signed out on any instance, and `claims.changed` for every user whose claims change,
- * and `claims.voided` for such a user who is removed.
- *
- * The time of a sign-out is the start of its transaction, but readings see it after the commit. So readings overlap: after a
- * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
+ * Emits `session.ended` for every session that is signed out on any instance, `claims.changed` for every user whose claims change, and
+ * `claims.voided` for such a user who is removed: at the first reading after the commit, however late that is
+ * (database/commit-reader.ts). Unlike the audit trail, it does not wait for the horizon: a sign-out need not be in order, but known
+ * within a second. So each session is read about ten times.
  */
 @Injectable()
 export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(SessionFeed.name);
   /** Sessions and changes that were read, with their time by `performance.now()`, oldest first. */
   private readonly known = new Map<string, number>();
-  /** The database's time of the last reading. */
-  private readAt!: number;
+  /** Last reading of a primary. */
+  private last!: FeedMoment;
   private readings = 0;
   private timer?: NodeJS.Timeout;
   private isReading = false;
-  /** Whether the last widest reading found fewer than FEW sessions. */
-  private isQuiet = false;
 
   constructor(
     private readonly store: SessionFeedStore,
@@ -40,7 +38,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
   async onModuleInit(): Promise<void> {
-    await this.readBack(WIDEST_MS, false);
+    await this.readBack(WIDE_MS, false);
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -59,10 +57,9 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     this.isReading = true;
     try {
       const nth = this.readings + 1;
-      const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
-      const isPrimary = await this.readBack(window, true);
+      const isPrimary = await this.readBack(nth % WIDE_EVERY === 0 ? WIDE_MS : OVERLAP_MS, true);
       this.readings = nth;
-      this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
+      this.events.emit('sessions.read', { cursor: isPrimary ? String(toMs(this.last.at)) : null });
     } catch (error) {
       this.logger.debug({ err: error });
     } finally {
@@ -71,36 +68,38 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads the sessions and changes around the last reading and the present: the clock may have been set back, or be that of another machine.
-   * @param window milliseconds to both sides
+   * Reads the sessions and changes that may be new, up to the present, by the clock of now and of the last reading: the clock may have
+   * been set back, or be that of another machine.
+   * @param overlap milliseconds to both sides
    * @param emits whether new ones are emitted, or only remembered
    * @returns false on a standby, which may lack sessions
    */
-  private async readBack(window: number, emits: boolean): Promise<boolean> {
-    const time = await this.store.time();
-    const { at, isStandby } = time;
-    this.readAt ??= at;
-    const from = timeOf(Math.min(at, this.readAt) - window);
-    const to = timeOf(Math.max(at, this.readAt) + window);
+  private async readBack(overlap: number, emits: boolean): Promise<boolean> {
+    const moment = await this.store.moment();
+    this.last ??= moment;
+    const [now, last] = [toMs(moment.at), toMs(this.last.at)];
+    // At most WIDE_MS: a transaction of the role may have been open for days, and what was forgotten is not emitted again.
+    const since = Math.max(toMs(newSince(this.last, moment)), last - WIDE_MS);
+    const from = toTime(Math.min(since, Math.min(now, last) - overlap));
+    const to = toTime(Math.max(now, last) + overlap);
     let count = 0;
-    for await (const page of this.store.between(from, to, time)) {
+    for await (const page of this.store.between(from, to, moment)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
       for (const ended of page)
         if (this.remember(ended.sessionId) && emits) this.events.emit('session.ended', ended);
       count += page.length;
     }
-    const isWanted = (change: Change): boolean =>
+    const isWanted = (change: ChangeId): boolean =>
       emits ? !this.known.has(idOf(change)) : this.remember(idOf(change)) && false;
-    for await (const { found, changed, voided = [] } of this.store.changedBetween(from, to, time, isWanted)) {
+    for await (const page of this.store.changedBetween(from, to, moment, isWanted)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      for (const one of changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
-      for (const one of voided)
+      for (const one of page.changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
+      for (const one of page.voided ?? [])
         if (this.remember(`void ${idOf(one)}`) && emits) this.events.emit('claims.voided', one);
-      count += found;
+      count += page.found;
     }
-    if (window === WIDEST_MS) this.isQuiet = count < FEW;
-    if (!isStandby) this.readAt = at;
-    return !isStandby;
+    if (!moment.isStandby) this.last = moment;
+    return !moment.isStandby;
   }
 
   /** @param id of a session, or of a change. @returns whether it is new */
@@ -116,6 +115,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function idOf({ userId, key }: Change): string {
+/** Makes the id by which a change is remembered. */
+function idOf({ userId, key }: ChangeId): string {
   return `${userId} ${key}`;
 }
