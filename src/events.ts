@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
-import type { RecordedEvent } from './audit/audit-event.js';
 import type { ErrorCode } from './errors/oauth-error.js';
 
 /** One sign-in of one user; `deviceId` is null if the client named no device. */
@@ -31,6 +30,19 @@ export interface VoidedClaims {
   readonly voidedAt: Date;
   /** When the last token that was issued before expires at the latest. */
   readonly until: Date;
+}
+
+/** Event of the audit trail on the instance that recorded it; these members, and others that are logged. */
+export interface RecordedEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly result: 'ok' | 'refused';
+  readonly error?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly device_id?: string | undefined;
+  readonly actor: { readonly type: 'user' | 'service_key' | 'provider' | 'system' };
 }
 
 /** Why a client ended its session. */

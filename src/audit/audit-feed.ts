@@ -4,7 +4,7 @@ import { horizon, MARGIN, SELECT_MOMENT, type Moment } from '../database/commit-
 import { placeOf, timeAt } from '../database/page.js';
 import { databaseUnavailable } from '../errors/oauth-error.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
-import { auditEventOf, NO_USER, type AuditEvent } from './audit-event.js';
+import { toAuditEvent, NO_USER, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Events of one statement: they fit into the bound of a stream, though JSON may need six characters for one. */
@@ -50,7 +50,7 @@ export class AuditFeed {
         .limit(PAGE_SIZE)
         .getRawAndEntities<{ place: string }>();
       const events = entities.map((row, i) => ({
-        event: auditEventOf(row),
+        event: toAuditEvent(row),
         cursor: formatCursor({ place: raw[i]!.place, id: row.id }),
       }));
       const hasMore = events.length === PAGE_SIZE;

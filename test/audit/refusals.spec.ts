@@ -4,8 +4,10 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
+import { UserLocks } from '../../src/audit/user-locks.js';
 import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { Sql } from '../../src/database/sql.js';
@@ -52,8 +54,8 @@ describe('refusals in the audit trail', () => {
     const events = new Events();
     let published = 0;
     events.on('audit.recorded', (recorded) => void (published += recorded.length));
-    const store = new AuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays });
-    return { trail: new AuditTrail(store, events), published: () => published };
+    const store = createAuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays });
+    return { trail: new AuditTrail(store, service.app.get(UserLocks), events), published: () => published };
   }
 
   it('of one second 1,000 are stored, none of their names hides the others, and the rest is counted', async () => {

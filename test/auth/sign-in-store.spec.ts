@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import type { RecordedEvent } from '../../src/audit/audit-event.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import type { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
@@ -11,7 +11,7 @@ import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
-import { Events, type ChannelEvent } from '../../src/events.js';
+import { Events, type ChannelEvent, type RecordedEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
@@ -49,7 +49,7 @@ describe('the store of sign-ins', () => {
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>
-    new AuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
+    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../../src/config/settings/settings.js';
 import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { Sql } from '../../src/database/sql.js';
 import { Events, type SessionIds } from '../../src/events.js';
@@ -58,7 +58,7 @@ describe('stored access tokens', () => {
   function store(isDistributed = false): AccessTokenStore {
     const sql = new Sql(dataSource, isDistributed, events);
     const history = new ChannelHistory(dataSource, sql, events, settings);
-    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const claims = new ClaimsStore(sql, history, clock, audit, settings);
     return new AccessTokenStore(sql, new AccessTokens(ring, clock, settings), claims);
   }

@@ -1,4 +1,4 @@
-import { auditRowOf } from '../../audit/audit-event.js';
+import { toAuditRow } from '../../audit/audit-event.js';
 import { insertSignInEvents } from '../../audit/audit.sql.js';
 import type { AuditStore } from '../../audit/audit.store.js';
 import { appendToEach } from '../../channel/append.sql.js';
@@ -170,7 +170,7 @@ export class BatchedSignIns extends SignInWriter {
     const rows = await this.sql.query<Row>(this.record, [...columns, channelHistory, lockTimeout]);
     const written = new Map(rows.map(({ userId, refused, ...row }) => [userId, refused ?? row]));
     const recorded = signIns.filter(({ session }) => typeof written.get(session.userId) !== 'string');
-    this.audit.publish(recorded.map((signIn) => auditRowOf(signIn.session.sessionId, auditOf(signIn))));
+    this.audit.publish(recorded.map((signIn) => toAuditRow(signIn.session.sessionId, auditOf(signIn))));
     return written;
   }
 }
