@@ -2,10 +2,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
 import { keptAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
-import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
+import type { AuditName } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
-
-export type AuditName = (typeof AUDIT_NAMES)[number];
 
 /** Who caused an event. */
 export class Actor {

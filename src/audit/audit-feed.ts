@@ -36,7 +36,7 @@ export class AuditFeed {
       const [moment] = await manager.query<Moment[]>(SELECT_MOMENT); // no table
       if (moment!.isStandby) throw databaseUnavailable();
       const end = horizon(moment!);
-      const endCursor = beforeAllAt(end);
+      const endCursor = formatStart(end);
       const from = parseCursor(after);
       if (!after || !from || Number(from.place) > moment!.at - MARGIN)
         return { events: [], cursor: endCursor, hasMore: false };
@@ -60,7 +60,7 @@ export class AuditFeed {
   }
 }
 
-function beforeAllAt(place: number): Cursor {
+function formatStart(place: number): Cursor {
   return formatCursor({ place: String(place), id: NO_USER });
 }
 
@@ -70,6 +70,6 @@ export function isBefore(cursor: Cursor, other: Cursor): boolean {
 }
 
 /** Milliseconds since the epoch. */
-export function timeOfCursor(cursor: Cursor): number {
+export function parseTime(cursor: Cursor): number {
   return parseInt(cursor, 10) / 1000;
 }

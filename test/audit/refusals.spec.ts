@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { jest } from '@jest/globals';
 import request from 'supertest';
@@ -8,7 +7,6 @@ import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
 import { UserLocks } from '../../src/audit/user-locks.js';
-import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
@@ -140,12 +138,6 @@ describe('refusals in the audit trail', () => {
     const facts = { msg: 'request', method: 'GET', path: '/me', status: 401, error: 'invalid_token' };
     expect(line).toMatchObject(facts);
     expect(line!['address']).toMatch(/127\.0\.0\.1|::1/);
-  });
-
-  it('all events are in the table of the document', () => {
-    const document = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
-    const names = [...document.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name);
-    expect(names).toEqual(['event', ...AUDIT_NAMES]);
   });
 
   // From here on, the lines of Nest's loggers are in the log of the instance that was started last.

@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { until } from '../../../test/support/waiting.js';
-import { createVerifier, type AuditStreamEvent, type Verifier } from '../src/index.js';
+import type { AuditName as ServiceName } from '../../../src/config/settings/audit-names.js';
+import { createVerifier, type AuditName, type AuditStreamEvent, type Verifier } from '../src/index.js';
 import { FakeService, SERVICE_KEY } from './support/fake-service.js';
+
+type Known<Name> = Name extends string ? (string extends Name ? never : Name) : never;
+/** Names that the service or this package lacks. If there is one, this does not compile. */
+const LACKING: Record<
+  Exclude<ServiceName, Known<AuditName>> | Exclude<Known<AuditName>, ServiceName>,
+  never
+> = {};
 
 /** `audit.stream()` against a service that does whatever a test needs. */
 describe('audit.stream()', () => {
@@ -32,6 +40,10 @@ describe('audit.stream()', () => {
   afterEach(async () => {
     verifier.close();
     await service.close();
+  });
+
+  it('knows the events of the service', () => {
+    expect(LACKING).toEqual({});
   });
 
   it('yields each event with its position, and resumes after the last one', async () => {
