@@ -7,14 +7,13 @@ import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { ProfileStore } from './profile.store.js';
 import { StoredUserLocks } from './stored-user-locks.js';
-import { CitusUserLocks } from './stored-user-locks.citus.js';
 import { UserRights } from './user-rights.js';
 import { UserSearch } from './user-search.js';
 
 const userLocks = {
   provide: UserLocks,
   inject: [Sql],
-  useFactory: ({ distributed }: Sql) => new (distributed ? CitusUserLocks : StoredUserLocks)(),
+  useFactory: ({ distributed }: Sql) => new StoredUserLocks(distributed ? 1 : 1000),
 };
 
 /** Global, since the audit trail, which lies below, needs UserLocks. */

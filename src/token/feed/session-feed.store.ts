@@ -4,13 +4,7 @@ import { chunks, ConcurrencyLimit } from '../../database/concurrency-limit.js';
 import { Sql } from '../../database/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
 import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
-import {
-  CHANGES,
-  CLAIMS,
-  ClaimsChangesStore,
-  type ClaimsChange,
-  type CurrentClaims,
-} from '../../user/claims-changes.store.js';
+import { CHANGES, CLAIMS, ClaimsChangesStore, type ClaimsChange } from '../../user/claims-changes.store.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
 /** Sessions that one statement reads, which takes some milliseconds. */
@@ -57,22 +51,31 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 
 export type ChangeId = Pick<ClaimsChange, 'userId' | 'key'>;
-type Until = Pick<FeedMoment, 'until'>;
 
-interface ChangePage {
-  /** Changes that were not read before. */
-  readonly found: number;
-  readonly changed: readonly (CurrentClaims & Until)[];
-  readonly voided?: readonly (VoidedClaims & ChangeId)[];
+/** First pages of changed claims, then of ended sessions. */
+export interface FeedPage {
+  readonly changed?: readonly (ChangeId & ChangedClaims)[];
+  readonly voided?: readonly (ChangeId & VoidedClaims)[];
+  readonly ended?: readonly EndedSession[];
 }
 
-/** Page of what happened before a stream was opened: first all claims, then all sessions. */
+/** Page of what happened before a stream was opened. */
 export interface PastPage {
-  readonly changed: readonly ChangedClaims[];
+  readonly changed?: readonly ChangedClaims[];
   readonly voided?: readonly VoidedClaims[];
-  readonly ended: readonly EndedSession[];
+  readonly ended?: readonly EndedSession[];
   /** Cursor of a reader that has this page and those before it; null while pages of claims follow. */
   readonly cursor: string | null;
+}
+
+/** What is read: times of the database. */
+export interface Range {
+  readonly from: string;
+  /** Of claims, if they are read from another time. */
+  readonly claimsFrom?: string;
+  readonly to: string;
+  /** As of the moment before. */
+  readonly until: Date;
 }
 
 /**
@@ -94,40 +97,33 @@ export class SessionFeedStore {
     return moment!;
   }
 
-  /** Yields pages of the sessions that were signed out between two times, oldest first. @param until read before */
-  async *between(from: string, to: string, { until }: Until): AsyncGenerator<EndedSession[], void> {
-    let after = { key: from, sessionId: BEFORE_ALL };
-    for (;;) {
-      const rows = await this.sql.query<Row>(READ, [after.key, after.sessionId, to]);
-      if (rows.length > 0) yield rows.map(({ key: _key, ...ended }) => ({ ...ended, until }));
-      if (rows.length < PAGE) return;
-      after = rows.at(-1)!;
-    }
-  }
-
   /**
-   * Yields pages of users with changed claims between two times, oldest first, each with the claims now. A user
-   * with a change during the reading is read later.
-   * @param isWanted whether the claims of a change are read: they are far larger than the change
+   * Yields what happened in a range, oldest first. Claims are those of now; a user with a change during the
+   * reading is read later.
+   * @param isNew whether the claims of a change are read: they are far larger than the change
    */
-  async *changedBetween(
-    from: string,
-    to: string,
-    { until }: Until,
-    isWanted: (change: ChangeId) => boolean = () => true,
-  ): AsyncGenerator<ChangePage, void> {
-    let after: ChangeId = { key: from, userId: BEFORE_ALL };
-    for (;;) {
-      const found = await this.changes.find(after, to);
-      const voided = found.flatMap(({ voidedAt, ...one }) => (voidedAt ? { ...one, voidedAt, until } : []));
-      if (found.length > 0) yield { found: found.length, changed: [], voided };
-      const wanted = found.filter((one) => !one.voidedAt && isWanted(one)).map(({ userId }) => userId);
-      for (const userIds of chunks(wanted, CLAIMS)) {
-        const current = await this.changes.read(userIds);
-        yield { found: 0, changed: current.map((one) => ({ ...one, until })) };
-      }
-      if (found.length < CHANGES) return;
-      after = found.at(-1)!;
+  async *pages(
+    { from, claimsFrom = from, to, until }: Range,
+    isNew: (change: ChangeId) => boolean = () => true,
+  ): AsyncGenerator<FeedPage, void> {
+    let change: ChangeId = { key: claimsFrom, userId: BEFORE_ALL };
+    for (let found = CHANGES; found === CHANGES;) {
+      const changes = await this.changes.find(change, to);
+      yield {
+        voided: changes.flatMap(({ voidedAt, ...one }) => (voidedAt ? { ...one, voidedAt, until } : [])),
+      };
+      const wanted = changes.filter((one) => !one.voidedAt && isNew(one)).map(({ userId }) => userId);
+      for (const userIds of chunks(wanted, CLAIMS))
+        yield { changed: (await this.changes.read(userIds)).map((one) => ({ ...one, until })) };
+      found = changes.length;
+      change = changes.at(-1) ?? change;
+    }
+    let session = { key: from, sessionId: BEFORE_ALL };
+    for (let found = PAGE; found === PAGE;) {
+      const rows = await this.sql.query<Row>(READ, [session.key, session.sessionId, to]);
+      yield { ended: rows.map(({ key: _key, ...ended }) => ({ ...ended, until })) };
+      found = rows.length;
+      session = rows.at(-1) ?? session;
     }
   }
 
@@ -141,33 +137,26 @@ export class SessionFeedStore {
   async past(
     lastEventId: string | undefined,
   ): Promise<{ cursor: string; pages: AsyncGenerator<PastPage, void> }> {
-    const moment = await this.primaryMoment();
-    const now = toMs(moment.at);
+    const { at, until } = await this.primaryMoment();
+    const now = toMs(at);
     const ms = /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : Infinity;
     const since = ms <= now ? ms - LATEST_MS : -Infinity;
-    return { cursor: String(now), pages: this.pastPages(since, now, moment) };
-  }
-
-  private async *pastPages(since: number, now: number, { until }: Until): AsyncGenerator<PastPage, void> {
     // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
     const sinceExpired = now - (until.getTime() - now) - LATEST_MS;
-    const claims = this.changedBetween(toTime(Math.max(since, sinceExpired)), 'infinity', { until });
-    for await (const { changed, voided = [] } of this.oneAtATime(claims))
-      if (changed.length + voided.length > 0) yield { changed, voided, ended: [], cursor: null };
-    const sessions = this.between(since === -Infinity ? '-infinity' : toTime(since), 'infinity', { until });
-    for await (const ended of this.oneAtATime(sessions)) {
-      const cursor = String(Math.min(ended.at(-1)!.endedAt.getTime(), now));
-      yield { changed: [], ended, cursor };
-    }
-    await this.primaryMoment(); // rejects pages of a primary that became a standby
+    const from = since === -Infinity ? '-infinity' : toTime(since);
+    const range = { from, claimsFrom: toTime(Math.max(since, sinceExpired)), to: 'infinity', until };
+    return { cursor: String(now), pages: this.pastPages(range, now) };
   }
 
-  private async *oneAtATime<Page>(pages: AsyncGenerator<Page, void>): AsyncGenerator<Page, void> {
+  private async *pastPages(range: Range, now: number): AsyncGenerator<PastPage, void> {
+    const pages = this.pages(range);
     for (;;) {
       const { value: page } = await this.readings.run(() => pages.next());
-      if (!page) return;
-      yield page;
+      if (!page) break;
+      const last = page.ended?.at(-1);
+      yield { ...page, cursor: last ? String(Math.min(last.endedAt.getTime(), now)) : null };
     }
+    await this.primaryMoment(); // rejects pages of a primary that became a standby
   }
 
   private async primaryMoment(): Promise<FeedMoment> {

@@ -62,7 +62,7 @@ export class SessionFeedStreams implements BeforeApplicationShutdown {
     const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(formatRevoked).join(''));
-    for await (const { changed, voided = [], ended, cursor } of pages) {
+    for await (const { changed = [], voided = [], ended = [], cursor } of pages) {
       const id = cursor === null ? '' : `id: ${cursor}\n\n`;
       const others = changed.filter(({ userId }) => !queue.changed.has(userId));
       const claims = [...others.map(formatChanged), ...voided.map(formatVoided)];

@@ -82,21 +82,18 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const since = Math.max(toMs(newSince(this.last, moment)), last - WIDE_MS);
     const from = toTime(Math.min(since, Math.min(now, last) - overlap));
     const to = toTime(Math.max(now, last) + overlap);
-    let count = 0;
-    for await (const page of this.store.between(from, to, moment)) {
-      if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      for (const ended of page)
-        if (this.remember(ended.sessionId) && emits) this.events.emit('session.ended', ended);
-      count += page.length;
-    }
-    const isWanted = (change: ChangeId): boolean =>
+    const isNew = (change: ChangeId): boolean =>
       emits ? !this.known.has(idOf(change)) : this.remember(idOf(change)) && false;
-    for await (const page of this.store.changedBetween(from, to, moment, isWanted)) {
-      if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      for (const one of page.changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
-      for (const one of page.voided ?? [])
+    let hasMore = false;
+    for await (const page of this.store.pages({ from, to, until: moment.until }, isNew)) {
+      if (hasMore) this.events.emit('sessions.read', { cursor: null });
+      const { changed = [], voided = [], ended = [] } = page;
+      for (const one of changed) if (this.remember(idOf(one))) this.events.emit('claims.changed', one);
+      for (const one of voided)
         if (this.remember(`void ${idOf(one)}`) && emits) this.events.emit('claims.voided', one);
-      count += page.found;
+      for (const one of ended)
+        if (this.remember(one.sessionId) && emits) this.events.emit('session.ended', one);
+      hasMore ||= changed.length + voided.length + ended.length > 0;
     }
     if (!moment.isStandby) this.last = moment;
     return !moment.isStandby;
