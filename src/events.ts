@@ -93,7 +93,10 @@ export interface DomainEvents {
   'claims.changed': [ChangedClaims];
   /** A user with changed claims was removed. Emitted on every instance within 1 s. */
   'claims.voided': [VoidedClaims];
-  /** The ended sessions and changed claims were read. `cursor`: begin of the next reading (SessionFeedStore.past); null until all are known. */
+  /**
+   * The ended sessions and changed claims were read. `cursor`: where a reader of the feed begins
+   * (SessionFeedStore.past); null until all are read.
+   */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];

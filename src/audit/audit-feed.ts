@@ -7,7 +7,7 @@ import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
 import { toAuditEvent, NO_USER, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 
-/** Events of one statement: they fit into the bound of a stream, though JSON may need six characters for one. */
+/** Events of one statement; they fit into the bound of a stream, also if JSON escapes each character. */
 const PAGE_SIZE = 100;
 
 /** Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup. */

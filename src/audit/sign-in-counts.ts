@@ -19,7 +19,8 @@ const SHORTEST_MS = 1000;
 
 const CANCELED = '57014';
 
-// Raw, since a query builder has no windows of counts. Of each hour, provider and event the most frequent errors: clients may report any code. MATERIALIZED prevents a sort of all events.
+// Raw: a query builder has no windows. Of each hour, provider and event it selects the most frequent errors,
+// since clients may report any code. MATERIALIZED prevents a sort of all events.
 const COUNT = {
   name: 'audit-sign-ins',
   text: `

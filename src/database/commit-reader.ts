@@ -6,7 +6,7 @@ import { placeOf } from './page.js';
  * 2. So rows before `horizon` are complete: the audit trail is sent up to there, in order.
  * 3. New rows are behind `newSince`, the start of any transaction that has ended since the last reading.
  * 4. A failover ends all transactions. A standby may lack commits, so its readings give no cursor.
- * 5. Cursors are times of the database: a restored backup keeps them valid. If its clock is set back, so are readers.
+ * 5. Cursors are times of the database, valid after a restored backup. If its clock is set back, so are readers.
  * Transactions of other roles are not listed, nor those that Citus completes after a failure of a node.
  */
 export interface Moment {

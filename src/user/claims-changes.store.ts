@@ -21,7 +21,7 @@ export const CHANGES = 1000;
 /** Claims of so many users are read by one statement: up to 8 KiB each. */
 export const CLAIMS = 200;
 
-// Twice a second on each instance: each part is read from an index alone, which a query builder's union cannot bound.
+// Raw and prepared, since each instance reads twice a second: a union whose parts are bounded by an index.
 const FIND = {
   name: 'claims-changes',
   text: `
@@ -35,6 +35,7 @@ const FIND = {
        ORDER BY voided_at, user_id LIMIT ${CHANGES})
     ) AS changes ORDER BY at, user_id LIMIT ${CHANGES}`,
 };
+// Raw: `key` is the exact time.
 const READ = {
   name: 'changed-claims',
   text: `
@@ -56,7 +57,7 @@ export class ClaimsChangesStore {
     return this.sql.query<ClaimsChange>(FIND, [after.key, after.userId, to]);
   }
 
-  /** Returns the present claims; not of a user who was removed and is a new one. @param userIds CLAIMS at most */
+  /** Returns present claims, not of a removed user who is a new one. @param userIds CLAIMS at most */
   read(userIds: readonly string[]): Promise<CurrentClaims[]> {
     return this.sql.query<CurrentClaims>(READ, [plainArray(userIds)]);
   }

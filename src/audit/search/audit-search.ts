@@ -60,7 +60,8 @@ export class AuditSearch {
   /** Selects the page and, if it is not full, the event at which the walk ended. */
   private select({ user_id, event, result }: AuditDto): string {
     const isRefusal = result === 'refused' || event?.endsWith('_refused'); // has an index
-    const where = `${user_id === undefined ? OF_ALL : this.ofUser}${isRefusal ? ` AND result = 'refused'` : ''}`;
+    const condition = user_id === undefined ? OF_ALL : this.ofUser;
+    const where = isRefusal ? `${condition} AND result = 'refused'` : condition;
     const order = `${user_id === undefined ? '' : 'user_id DESC, '}at DESC, id DESC`;
     const walk = `SELECT ${COLUMNS} FROM audit_events WHERE ${where} ORDER BY ${order}`;
     return `

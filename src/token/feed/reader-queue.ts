@@ -1,9 +1,9 @@
 import type { EventStream } from '../../http/event-stream.js';
 
-/** Characters that may wait for a reader: about 35,000 sessions. All readers share the pieces, without copies. */
+/** Characters that may wait for a reader: about 35,000 sessions. Readers share the pieces, without copies. */
 const MOST_WAITING = 8 * 1024 * 1024;
 
-/** Queue of one reader of the session feed: the next piece is sent after the reader has read the one before. */
+/** Queue of a reader of the session feed: a piece is sent after the reader has read the one before. */
 export class ReaderQueue {
   /** Whether the past was sent. */
   isReady = false;
@@ -11,7 +11,7 @@ export class ReaderQueue {
   readonly changed = new Set<string>();
   private readonly pieces: string[] = [];
   private length = 0;
-  /** Sent behind the last piece; only the newest, since an older cursor would promise endings that still wait. */
+  /** Sent behind the last piece; only the newest: an older cursor would skip endings that still wait. */
   private end = '';
   private isSending = false;
 

@@ -79,8 +79,7 @@ export interface Range {
 }
 
 /**
- * Reads signed-out sessions and changed claims by time. On Citus it is the coordinator's time, which evaluates
- * `now()`.
+ * Reads signed-out sessions and changed claims by the time of the database; on Citus, of its coordinator.
  */
 @Injectable()
 export class SessionFeedStore {

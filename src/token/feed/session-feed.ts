@@ -9,16 +9,16 @@ const READ_EVERY_MS = 500;
 const OVERLAP_MS = 5000;
 /** More than the latest commit (LATEST_MS in the store), and two minutes. */
 const WIDE_MS = 20 * 60_000;
-/** One reading in two minutes is wide: rows that Citus completes after a failure are older than any transaction in progress. */
+/** One reading in two minutes is wide, for rows of no listed transaction: Citus may complete one after a failure. */
 const WIDE_EVERY = 240;
 /** Longer than a session is read again. */
 const REMEMBER_MS = WIDE_MS + 60_000;
 
 /**
- * Emits `session.ended` for every session that is signed out on any instance, `claims.changed` for every user whose claims change, and
- * `claims.voided` for such a user who is removed: at the first reading after the commit, however late that is
- * (database/commit-reader.ts). Unlike the audit trail, it does not wait for the horizon: a sign-out need not be in order, but known
- * within a second. So each session is read about ten times.
+ * Emits `session.ended` for every session that is signed out on any instance, `claims.changed` for every user
+ * with changed claims, and `claims.voided` if such a user is removed: at the first reading after the commit
+ * (database/commit-reader.ts). The audit trail waits for the horizon; the feed reads beyond it and needs no
+ * order, since each sign-out must be known within a second. Each session is read about ten times.
  */
 @Injectable()
 export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
@@ -36,7 +36,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     private readonly events: Events,
   ) {}
 
-  /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
+  /** Remembers what ended before the start without emitting it: it concerns no socket of this instance. */
   async onModuleInit(): Promise<void> {
     await this.readBack(WIDE_MS, false);
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
@@ -68,8 +68,8 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads the sessions and changes that may be new, up to the present, by the clock of now and of the last reading: the clock may have
-   * been set back, or be that of another machine.
+   * Reads what may be new, by the clock of now and of the last reading: the clock may have been set back, or be
+   * that of another machine.
    * @param overlap milliseconds to both sides
    * @param emits whether new ones are emitted, or only remembered
    * @returns false on a standby, which may lack sessions
@@ -78,7 +78,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const moment = await this.store.moment();
     this.last ??= moment;
     const [now, last] = [toMs(moment.at), toMs(this.last.at)];
-    // At most WIDE_MS: a transaction of the role may have been open for days, and what was forgotten is not emitted again.
+    // At most WIDE_MS, though a transaction may have been open for days: what was forgotten is not emitted again.
     const since = Math.max(toMs(newSince(this.last, moment)), last - WIDE_MS);
     const from = toTime(Math.min(since, Math.min(now, last) - overlap));
     const to = toTime(Math.max(now, last) + overlap);
