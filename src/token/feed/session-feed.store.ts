@@ -28,12 +28,12 @@ export interface FeedMoment extends Moment {
 
 // `until` counts from now, not from the sign-out: tokens may be refreshed until its commit. Token lifetimes
 // include those of other instances and of earlier settings (KeyStore.ensureTokenTtl).
-const READ_MOMENT = {
-  name: 'session-feed-moment',
-  text: `
-    SELECT moment.*, now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until
-    FROM (${SELECT_MOMENT}) AS moment`,
+const READ_UNTIL = {
+  name: 'session-feed-until',
+  text: `SELECT now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until`,
 };
+// Without a table, so that Citus does not read the transactions of another node.
+const READ_MOMENT = { name: 'session-feed-moment', text: SELECT_MOMENT };
 
 // Prepared, since each instance reads twice a second. `key` is a text: a Date would lose the microseconds.
 const READ = {
@@ -60,10 +60,7 @@ export interface FeedPage {
 }
 
 /** Page of what happened before a stream was opened. */
-export interface PastPage {
-  readonly changed?: readonly ChangedClaims[];
-  readonly voided?: readonly VoidedClaims[];
-  readonly ended?: readonly EndedSession[];
+export interface PastPage extends FeedPage {
   /** Cursor of a reader that has this page and those before it; null while pages of claims follow. */
   readonly cursor: string | null;
 }
@@ -92,8 +89,9 @@ export class SessionFeedStore {
   ) {}
 
   async moment(): Promise<FeedMoment> {
-    const [moment] = await this.sql.query<FeedMoment>(READ_MOMENT, []);
-    return moment!;
+    const [moment] = await this.sql.query<Moment>(READ_MOMENT, []);
+    const [tokens] = await this.sql.query<Pick<FeedMoment, 'until'>>(READ_UNTIL, []);
+    return { ...moment!, ...tokens! };
   }
 
   /**

@@ -177,6 +177,7 @@ describe('a stream of ended sessions', () => {
   it('does not get older claims after newer ones: a page of the past may have been read before them', async () => {
     const change = (role: string, user = 'u') => ({
       userId: user,
+      key: '',
       claims: { roles: [role] },
       changedAt: new Date(0),
       until: new Date(0),

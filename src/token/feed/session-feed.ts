@@ -9,7 +9,7 @@ const READ_EVERY_MS = 500;
 const OVERLAP_MS = 5000;
 /** More than the latest commit (LATEST_MS in the store), and two minutes. */
 const WIDE_MS = 20 * 60_000;
-/** One reading in two minutes is wide, for rows of no listed transaction: Citus may complete one after a failure. */
+/** One reading in two minutes is wide, for rows of no listed transaction (database/commit-reader.ts). */
 const WIDE_EVERY = 240;
 /** Longer than a session is read again. */
 const REMEMBER_MS = WIDE_MS + 60_000;
@@ -51,7 +51,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     return this.known.has(sessionId);
   }
 
-  /** If a reading fails, the next one covers the same time. */
+  /** If a reading fails, the next one covers its time, too. */
   private async read(): Promise<void> {
     if (this.isReading) return;
     this.isReading = true;
@@ -68,8 +68,8 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads what may be new, by the clock of now and of the last reading: the clock may have been set back, or be
-   * that of another machine.
+   * Reads what may be new, by the clock of now and of the last reading: the clock may have been set back, or
+   * another machine's.
    * @param overlap milliseconds to both sides
    * @param emits whether new ones are emitted, or only remembered
    * @returns false on a standby, which may lack sessions
@@ -78,7 +78,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const moment = await this.store.moment();
     this.last ??= moment;
     const [now, last] = [toMs(moment.at), toMs(this.last.at)];
-    // At most WIDE_MS, though a transaction may have been open for days: what was forgotten is not emitted again.
+    // At most WIDE_MS, though a transaction may be open for days: what was forgotten is not emitted again.
     const since = Math.max(toMs(newSince(this.last, moment)), last - WIDE_MS);
     const from = toTime(Math.min(since, Math.min(now, last) - overlap));
     const to = toTime(Math.max(now, last) + overlap);
