@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { jest } from '@jest/globals';
 import request from 'supertest';
@@ -95,6 +96,24 @@ describe('refusals in the audit trail', () => {
     await trail.beforeApplicationShutdown();
     await trail.beforeApplicationShutdown();
     expect([insert.mock.calls.length, (await stored()).length, published()]).toEqual([1, 1, 2]);
+  });
+
+  it('of a user who was removed while they waited have nothing personal', async () => {
+    const { trail } = trailOf();
+    const { user_id: userId } = await signIn(service.url);
+    await query(service.databaseUrl, 'TRUNCATE audit_events');
+    const origin = { ...systemOrigin(), address: '192.0.2.1' };
+    const removed = randomUUID();
+    for (const id of [userId, removed])
+      trail.refused({ ...refusal('service_key_refused'), userId: id, origin });
+    await trail.beforeApplicationShutdown();
+    const found = (await stored()).map(({ user_id, address, reason }) => [user_id, address, reason]);
+    expect(found.toSorted()).toEqual(
+      [
+        [userId, '192.0.2.1', 'refusal 0'],
+        [removed, undefined, undefined],
+      ].toSorted(),
+    );
   });
 
   it('a flood of refused requests is limited and counted in the log, and hides no other line', async () => {
