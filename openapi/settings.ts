@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { AUDIT_NAMES } from '../src/config/settings/audit-names.js';
 import { adapterKeys, providerKeys } from '../src/config/providers/provider-keys.js';
 import type { Setting } from '../src/config/settings/setting-row.js';
 import { settingsTable } from '../src/config/settings/settings-table.js';
@@ -106,4 +107,13 @@ for (const { file, text } of documents) {
     process.stderr.write(`${fileURLToPath(file)} does not match the settings: run \`npm run docs\`\n`);
     process.exitCode = 1;
   }
+}
+
+const trail = readFileSync(new URL('../docs/audit.md', import.meta.url), 'utf8');
+const names = [...trail.matchAll(/^\| `(\w+)` /gm)].slice(1).map(([, name]) => name); // without the head
+if (names.join() !== AUDIT_NAMES.join()) {
+  process.stderr.write(
+    'the table in docs/audit.md must have the events of src/config/settings/audit-names.ts\n',
+  );
+  process.exitCode = 1;
 }

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
-import type { RecordedEvent } from './audit/audit-event.js';
 import type { ErrorCode } from './errors/oauth-error.js';
 
 /** One sign-in of one user; `deviceId` is null if the client named no device. */
@@ -31,6 +30,19 @@ export interface VoidedClaims {
   readonly voidedAt: Date;
   /** When the last token that was issued before expires at the latest. */
   readonly until: Date;
+}
+
+/** Event of the audit trail on the instance that recorded it; these members, and others that are logged. */
+export interface RecordedEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly result: 'ok' | 'refused';
+  readonly error?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly device_id?: string | undefined;
+  readonly actor: { readonly type: 'user' | 'service_key' | 'provider' | 'system' };
 }
 
 /** Why a client ended its session. */
@@ -81,7 +93,10 @@ export interface DomainEvents {
   'claims.changed': [ChangedClaims];
   /** A user with changed claims was removed. Emitted on every instance within 1 s. */
   'claims.voided': [VoidedClaims];
-  /** The ended sessions and changed claims were read. `cursor`: begin of the next reading (EndedSessionStore.past); null until all are known. */
+  /**
+   * The ended sessions and changed claims were read. `cursor`: where a reader of the feed begins
+   * (SessionFeedStore.past); null until all are read.
+   */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];

@@ -2,10 +2,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
 import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
-import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
+import type { AuditName } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
-
-export type AuditName = (typeof AUDIT_NAMES)[number];
 
 /** Who caused an event. */
 export class Actor {
@@ -85,32 +83,27 @@ export class AuditEvent {
   request_id?: string | undefined;
 }
 
-/** Event as it is published on the instance that recorded it. */
-export type RecordedEvent = Omit<AuditEvent, 'at'> & {
-  /** Ids in a refused token, unproven. */
-  readonly claimed?: Readonly<Record<'user_id' | 'session_id', string>> | undefined;
-};
-
 /** `user_id` in the table of an event without a known user. @public */
 export const NO_USER = '00000000-0000-0000-0000-000000000000';
 
+export type AuditRow = Omit<StoredAuditEvent, 'at'>;
+
 /** Maps a row to the event that is sent. @public */
-export function auditEventOf({ at, ...row }: StoredAuditEvent): AuditEvent {
-  const { id, ...members } = recordedEventOf(row);
+export function toAuditEvent({ at, ...row }: StoredAuditEvent): AuditEvent {
+  const { id, ...members } = toRecordedEvent(row);
   return { id, at: at.toISOString(), ...members };
 }
 
-export type AuditRow = Omit<StoredAuditEvent, 'at'>;
-
-export function recordedEventOf({ actor_type, actor_name, ...row }: AuditRow): RecordedEvent {
+/** Maps a row to the event as it is published on the instance that recorded it. */
+export function toRecordedEvent({ actor_type, actor_name, ...row }: AuditRow): Omit<AuditEvent, 'at'> {
   const type = actor_type as Actor['type'];
   const user_id = row.user_id === NO_USER ? null : row.user_id;
   const name = actor_name ?? (type === 'user' && user_id !== null ? user_id : undefined);
   const members = Object.entries({ ...row, user_id }).filter(([, value]) => value !== null);
-  return { ...Object.fromEntries(members), actor: { type, name } } as RecordedEvent;
+  return { ...Object.fromEntries(members), actor: { type, name } } as Omit<AuditEvent, 'at'>;
 }
 
-export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
+export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
   const { event, userId, origin } = facts;
   const { type, name = null } = origin.actor;
   return {
@@ -127,7 +120,7 @@ export function auditRowOf(id: string, facts: AuditFacts): AuditRow {
     address: origin.address,
     user_agent: origin.userAgent,
     actor_type: type,
-    actor_name: type === 'user' && name === userId ? null : name, // recordedEventOf knows it
+    actor_name: type === 'user' && name === userId ? null : name, // toRecordedEvent knows it
     request_id: origin.requestId,
   };
 }

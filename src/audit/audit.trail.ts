@@ -3,8 +3,9 @@ import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/comm
 import { ConcurrencyLimit } from '../database/limits.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type SessionIds } from '../events.js';
-import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
+import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts, type AuditRow } from './audit-event.js';
 import { AuditStore } from './audit.store.js';
+import { UserLocks } from './user-locks.js';
 
 /**
  * Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all
@@ -14,7 +15,7 @@ const OF_EACH = 100;
 const OF_ANY = 700;
 /** Refusals that wait for the database; later ones are counted. */
 const MOST_WAITING = 10_000;
-/** Refusals of one statement: Citus gets them as parameters, of which a statement may have 65,535. */
+/** Refusals of one transaction. */
 const LARGEST_WRITE = 1000;
 const WRITE_EVERY_MS = 200;
 const SECOND_MS = 1000;
@@ -39,7 +40,7 @@ interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
 export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditTrail.name);
   private waiting: Waiting[] = [];
-  private readonly seen = new Map<RefusalName, number>();
+  private readonly counts = new Map<RefusalName, number>();
   private readonly leftOut = new Map<RefusalName, number>();
   private shared = 0;
   private allLeftOut = 0;
@@ -51,15 +52,16 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
   constructor(
     private readonly store: AuditStore,
+    private readonly locks: UserLocks,
     private readonly events: Events,
   ) {
     events.on('state.requested', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
   }
 
   refused({ claimed, isProven, ...refusal }: Refusal): void {
-    const row = auditRowOf(randomUUID(), { userId: null, ...refusal });
+    const row = toAuditRow(randomUUID(), { userId: null, ...refusal });
     const ids = claimed && { claimed: { user_id: claimed.userId, session_id: claimed.sessionId } };
-    this.events.emit('audit.recorded', [{ ...recordedEventOf(row), ...ids }]);
+    this.events.emit('audit.recorded', [{ ...toRecordedEvent(row), ...ids }]);
     if (!this.store.isOn) return;
     if (this.admits(refusal.event)) this.enqueue({ row, claimed, isProven });
     else {
@@ -78,9 +80,9 @@ export class AuditTrail implements BeforeApplicationShutdown {
   private admits(name: RefusalName): boolean {
     this.second ??= setTimeout(() => this.endSecond(), SECOND_MS).unref();
     if (this.waiting.length >= MOST_WAITING) return false;
-    const seen = (this.seen.get(name) ?? 0) + 1;
-    this.seen.set(name, seen);
-    return seen <= OF_EACH || ++this.shared <= OF_ANY;
+    const count = (this.counts.get(name) ?? 0) + 1;
+    this.counts.set(name, count);
+    return count <= OF_EACH || ++this.shared <= OF_ANY;
   }
 
   private endSecond(): void {
@@ -89,10 +91,10 @@ export class AuditTrail implements BeforeApplicationShutdown {
     for (const [event, count] of this.leftOut) {
       const reason = `${count} events left out`;
       this.enqueue({
-        row: auditRowOf(randomUUID(), { event, userId: null, reason, origin: systemOrigin() }),
+        row: toAuditRow(randomUUID(), { event, userId: null, reason, origin: systemOrigin() }),
       });
     }
-    this.seen.clear();
+    this.counts.clear();
     this.leftOut.clear();
     this.shared = 0;
   }
@@ -115,7 +117,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
       const batch = all.slice(at, at + LARGEST_WRITE);
       try {
         const rows = await Promise.all(batch.map((one) => this.lookups.run(() => attributed(one))));
-        await this.store.insertRefusals(rows);
+        await this.store.insertRefusals(rows, this.locks);
       } catch (error) {
         this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
         if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);

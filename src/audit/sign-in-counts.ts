@@ -14,12 +14,13 @@ export const HOURS = 168;
 const SETTLED_MS = 60_000;
 const FRESH_MS = 10_000;
 /** Longest wait of a caller; the counting goes on. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 const SHORTEST_MS = 1000;
 
 const CANCELED = '57014';
 
-// Of each hour, provider and event the most frequent errors: clients may report any code. MATERIALIZED prevents a sort of all events.
+// Raw: a query builder has no windows. Of each hour, provider and event it selects the most frequent errors,
+// since clients may report any code. MATERIALIZED prevents a sort of all events.
 const COUNT = {
   name: 'audit-sign-ins',
   text: `
@@ -65,7 +66,7 @@ export class SignInCounts {
 
   /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */
   async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
-    await Promise.race([this.counting.get(), delay(PATIENCE_MS, undefined, { ref: false })]);
+    await Promise.race([this.counting.get(), delay(TIMEOUT_MS, undefined, { ref: false })]);
     const tallies = new SignInTallies([...this.settled.rows(), ...this.recent]);
     return { tallies, countedFrom: this.from, firstHour: this.firstHour() };
   }
@@ -85,29 +86,29 @@ export class SignInCounts {
     this.settled.dropBefore(first);
     while (this.to < settled) {
       const end = Math.min(this.to + HOUR_MS, settled);
-      this.settled.add(await this.rowsIn(this.to, end));
+      this.settled.add(await this.countRange(this.to, end));
       this.to = end;
     }
-    this.recent = await this.query(this.to, Number.MAX_SAFE_INTEGER);
+    this.recent = await this.countBetween(this.to, Number.MAX_SAFE_INTEGER);
     while (this.from > first) {
       const begin = Math.max(this.from - HOUR_MS, first);
-      this.settled.add(await this.rowsIn(begin, this.from));
+      this.settled.add(await this.countRange(begin, this.from));
       this.from = begin;
     }
   }
 
   /** Divides a range that takes longer than the statement timeout. */
-  private async rowsIn(begin: number, end: number): Promise<CountedRow[]> {
+  private async countRange(begin: number, end: number): Promise<CountedRow[]> {
     try {
-      return await this.query(begin, end);
+      return await this.countBetween(begin, end);
     } catch (error) {
       if (errorCode(error) !== CANCELED || end - begin <= SHORTEST_MS) throw error;
       const middle = (begin + end) / 2;
-      return [...(await this.rowsIn(begin, middle)), ...(await this.rowsIn(middle, end))];
+      return [...(await this.countRange(begin, middle)), ...(await this.countRange(middle, end))];
     }
   }
 
-  private query(begin: number, end: number): Promise<CountedRow[]> {
+  private countBetween(begin: number, end: number): Promise<CountedRow[]> {
     return this.sql.query<CountedRow>(COUNT, [begin, end, this.providers]);
   }
 }

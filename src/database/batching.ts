@@ -139,3 +139,8 @@ function textOf(element: PlainElement): string | number {
   if (element === null) return 'NULL';
   return Buffer.isBuffer(element) ? `\\\\x${element.toString('hex')}` : element;
 }
+
+export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
+  const count = Math.ceil(items.length / most);
+  return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
+}

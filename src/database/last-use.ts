@@ -1,3 +1,4 @@
+import { chunks } from './batching.js';
 import type { Sql, Statement } from './sql.js';
 
 /** Rows that one statement writes. */
@@ -40,11 +41,6 @@ export function lastUse(table: string, column: string, key: readonly string[]): 
     WHERE ${key.map((name, i) => `${name} = ${parameters[i]}`).join(' AND ')} AND ${isDue}`;
   const name = `${table}-last-use`;
   return { many: { name, text: many }, one: { name: `${name}-one`, text: one } };
-}
-
-export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
-  const count = Math.ceil(items.length / most);
-  return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
 }
 
 /** Concurrent statements of one writer: less than half of the default pool, so that requests find a connection. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
-import { AuditStore } from '../audit/audit.store.js';
+import { createAuditStore } from '../audit/audit.store.citus.js';
 import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { isDistributed } from '../database/citus.js';
@@ -52,7 +52,7 @@ async function runOn(dataSource: DataSource, command: Command, settings: Setting
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
   const sql = new Sql(dataSource, await isDistributed(dataSource));
-  const audit = new AuditStore(dataSource, sql, new Events(), settings);
+  const audit = createAuditStore(dataSource, sql, new Events(), settings);
   const store = new KeyStore(dataSource, audit, settings);
   if (command.name === 'reencrypt') {
     const count = await store.reencrypt(oldSecretKey());

@@ -9,9 +9,10 @@ import { CitusAccessTokenStore } from './access-tokens/access-token.citus.js';
 import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
-import { EndedSessions } from './feed/ended-sessions.js';
-import { EndedSessionStore } from './feed/ended-sessions.store.js';
-import { EndedSessionsController, EndedSessionStreams } from './feed/ended-sessions.streams.js';
+import { SessionFeed } from './feed/session-feed.js';
+import { SessionFeedStore } from './feed/session-feed.store.js';
+import { SessionFeedController } from './feed/session-feed.controller.js';
+import { SessionFeedStreams } from './feed/session-feed.streams.js';
 import { IntrospectController } from './access-tokens/introspect.controller.js';
 import { JwksController } from './keys/jwks.controller.js';
 import { JwtGuard } from './guard/jwt.guard.js';
@@ -34,19 +35,19 @@ import { TokenService } from './refresh/token.service.js';
 
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([Session]), UserModule],
-  controllers: [JwksController, IntrospectController, EndedSessionsController],
+  controllers: [JwksController, IntrospectController, SessionFeedController],
   providers: [
     AccessTokens,
     AccessTokenVerifier,
     DpopProofs,
-    EndedSessions,
-    EndedSessionStreams,
+    SessionFeed,
+    SessionFeedStreams,
     IdTokens,
     JwtGuard,
     KeyRing,
     KeyService,
     KeyStore,
-    EndedSessionStore,
+    SessionFeedStore,
     ServiceKeys,
     SessionService,
     TokenInspector,
@@ -61,7 +62,7 @@ import { TokenService } from './refresh/token.service.js';
     AccessTokens,
     AccessTokenVerifier,
     DpopProofs,
-    EndedSessions,
+    SessionFeed,
     IdTokens,
     JwtGuard,
     KeyStore,

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Not, type EntityManager, type Repository } from 'typeorm';
-import { writeLastUse } from '../database/last-use.js';
+import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
-import { USER_USE } from './user.sql.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
+
+const USER_USE = lastUse('users', 'last_seen_at', ['user_id']);
 
 /** Removed users of a page. */
 const PAGE = 100;

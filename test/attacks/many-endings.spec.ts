@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
 import { Sql, type Statement } from '../../src/database/sql.js';
-import { EndedSessionStore, timeOf } from '../../src/token/feed/ended-sessions.store.js';
+import { SessionFeedStore, toMs, toTime } from '../../src/token/feed/session-feed.store.js';
+import { ClaimsChangesStore } from '../../src/user/claims-changes.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -106,17 +107,19 @@ describe('10,000 sessions of one user that end at once', () => {
     await endAll();
     await sql('ANALYZE refresh_tokens');
     const database = service.app.get(Sql);
-    const asked: [Statement, unknown[]][] = [];
+    const all: [Statement, unknown[]][] = [];
     const spy = {
-      query: (...call: [Statement, unknown[]]) => (asked.push(call), database.query(...call)),
+      query: (...call: [Statement, unknown[]]) => (all.push(call), database.query(...call)),
     } as unknown as Sql;
-    const store = new EndedSessionStore(spy);
-    const time = await store.time();
+    const store = new SessionFeedStore(spy, new ClaimsChangesStore(spy));
+    const moment = await store.moment();
     const found: string[] = [];
-    for await (const page of store.between(timeOf(time.at - 300_000), 'infinity', time))
-      found.push(...page.map(({ sessionId }) => sessionId));
-    expect([found.length, new Set(found).size, asked.length]).toEqual([SESSIONS, SESSIONS, 12]);
-    const [{ text }, values] = asked[6]!;
+    const range = { from: toTime(toMs(moment.at) - 300_000), to: 'infinity', until: moment.until };
+    for await (const { ended = [] } of store.pages(range))
+      found.push(...ended.map(({ sessionId }) => sessionId));
+    const asked = all.filter(([{ name }]) => name === 'ended-sessions');
+    expect([found.length, new Set(found).size, asked.length]).toEqual([SESSIONS, SESSIONS, 11]);
+    const [{ text }, values] = asked[5]!;
     const plan = await sql(`EXPLAIN (ANALYZE, BUFFERS) ${text}`, values);
     const lines = plan.map((row) => String(row['QUERY PLAN'])).join('\n');
     expect(lines).toContain('Index Scan using refresh_tokens_signed_out on refresh_tokens');

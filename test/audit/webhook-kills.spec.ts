@@ -6,7 +6,7 @@ import { until } from '../support/waiting.js';
 import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** Words of the statements of a delivery, as they pass to the database. */
-const [HOLD, READ] = ['UPDATE webhooks SET holder', 'FROM audit_events'];
+const [HOLD, READ] = ['UPDATE "webhooks" SET "holder"', 'FROM "audit_events"'];
 const STORE = 'UPDATE "webhooks" SET "position" = $1, "held_until"';
 
 /** An instance, with a proxy before the database. */

@@ -3,8 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
-import type { RecordedEvent } from '../../src/audit/audit-event.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
@@ -15,7 +14,7 @@ import { DeviceStore } from '../../src/device/device.store.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { ENTITIES } from '../../src/entities.js';
-import { Events } from '../../src/events.js';
+import { Events, type RecordedEvent } from '../../src/events.js';
 import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
@@ -66,7 +65,7 @@ describe('the rows of a logout by the provider', () => {
         reported.push(...recorded.filter(({ event }) => event === 'sign_out'));
       });
       const sql = new Sql(dataSource, false, events);
-      const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+      const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
       signIns = new SignInStore(
         sql,
         dataSource,

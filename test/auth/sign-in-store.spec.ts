@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import type { RecordedEvent } from '../../src/audit/audit-event.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import type { AuditStore } from '../../src/audit/audit.store.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
 import * as statements from '../../src/auth/sign-in/sign-in.sql.js';
@@ -14,7 +14,7 @@ import { Sql } from '../../src/database/sql.js';
 import { DeviceStore } from '../../src/device/device.store.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
-import { Events, type ChannelEvent } from '../../src/events.js';
+import { Events, type ChannelEvent, type RecordedEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
@@ -52,7 +52,7 @@ describe('the store of sign-ins', () => {
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>
-    new AuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
+    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
@@ -176,7 +176,7 @@ describe('the store of sign-ins', () => {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
     const sql = new Sql(dataSource, false, events);
-    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
     const store = new SignInStore(
       sql,
       dataSource,

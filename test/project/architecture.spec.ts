@@ -61,12 +61,12 @@ const GROUND = [
 const MAY_IMPORT: Record<string, readonly string[]> = {
   config: [],
   errors: [],
-  events: ['errors', 'audit/audit-event.js'], // as types
+  events: ['errors'],
   spans: [],
   database: ['config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
   identity: ['http/parameters/uuid.js'], // ids, claims and their limits: pure functions
-  audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS, 'user/user.sql.js'], // refusals of removed users
+  audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS],
   administration: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   user: [...GROUND],
   provider: [...GROUND],
@@ -145,13 +145,11 @@ const SPANNING = [
 const NOT_YET: readonly string[] = [
   'administration/users/user-directory.ts',
   'administration/users/users.service.ts',
-  'audit/audit.store.ts',
   'channel/channel.history.ts',
   'device/device.store.ts',
   'device/last-seen.ts',
   'device/sign-out.service.ts',
   'realtime/push/realtime.service.ts',
-  'token/feed/ended-sessions.store.ts',
 ];
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules

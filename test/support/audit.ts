@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { auditEventOf, type AuditEvent, type Origin } from '../../src/audit/audit-event.js';
+import { toAuditEvent, type AuditEvent, type Origin } from '../../src/audit/audit-event.js';
 import type { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { query } from './database.js';
 import { until } from './waiting.js';
@@ -7,7 +7,7 @@ import { until } from './waiting.js';
 /** Returns the stored events, oldest first, without members that are absent. */
 export async function storedEvents(databaseUrl: string): Promise<AuditEvent[]> {
   const rows = await query<StoredAuditEvent>(databaseUrl, 'SELECT * FROM audit_events ORDER BY at, id');
-  return rows.map((row) => JSON.parse(JSON.stringify(auditEventOf(row))) as AuditEvent);
+  return rows.map((row) => JSON.parse(JSON.stringify(toAuditEvent(row))) as AuditEvent);
 }
 
 /** Returns the events that some work causes, once there are so many of them: refusals are stored a moment later. */

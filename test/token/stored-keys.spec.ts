@@ -1,5 +1,6 @@
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
-import { AuditStore } from '../../src/audit/audit.store.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import type { AuditStore } from '../../src/audit/audit.store.js';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -55,7 +56,7 @@ describe('stored signing keys', () => {
     };
     if (!dataSource?.isInitialized) dataSource = await new DataSource(options).initialize();
     sql = new CountingSql(dataSource);
-    audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
+    audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
     await dataSource.query('DELETE FROM signing_keys');
   });
   afterAll(async () => {

@@ -6,8 +6,9 @@ import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.j
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
-import type { Origin, RecordedEvent } from '../../src/audit/audit-event.js';
+import type { Origin } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
+import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { UsersService } from '../../src/administration/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
@@ -22,7 +23,7 @@ import { Sql, type Statement } from '../../src/database/sql.js';
 import { DeviceStore } from '../../src/device/device.store.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
-import { Events } from '../../src/events.js';
+import { Events, type RecordedEvent } from '../../src/events.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
@@ -92,7 +93,7 @@ describe.each([
       told.push(...recorded.filter(({ event }) => event !== 'sign_in'));
     });
     sql = new WatchedSql(dataSource, isDistributed, events);
-    const audit = new AuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
@@ -206,7 +207,7 @@ describe.each([
 
   it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
     const settings = { channelHistory: 1000 };
-    const audit = new AuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
+    const audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
     const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
     const signInEach = () =>
       Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));

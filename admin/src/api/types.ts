@@ -76,23 +76,7 @@ export interface UserClaims {
   readonly effective: Claims;
 }
 
-export interface AuditEvent {
-  readonly id: string;
-  readonly at: string;
-  readonly event: string;
-  readonly result: 'ok' | 'refused';
-  readonly error?: string;
-  readonly reason?: string;
-  readonly user_id?: string;
-  readonly session_id?: string;
-  readonly device_id?: string;
-  readonly provider?: string;
-  readonly provider_user_id?: string;
-  readonly address?: string;
-  readonly user_agent?: string;
-  readonly actor: { readonly type: 'user' | 'service_key' | 'provider' | 'system'; readonly name?: string };
-  readonly request_id?: string;
-}
+export type { AuditEvent } from '../../../packages/server/src/calls/audit-event.js';
 
 /** Sign-ins of an hour; null: not counted yet. */
 export interface Hour {

@@ -1,3 +1,5 @@
+import type { AuditName } from '../../../src/config/settings/audit-names.js';
+
 /** Events of the audit trail (docs/audit.md#the-audit-trail), for people. */
 export const EVENT_NAMES: Readonly<Record<string, string>> = {
   sign_in: 'Signed in',
@@ -17,4 +19,4 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   provider_tested: 'Provider tested',
   webhook_paused: 'Webhook paused',
   webhook_event_set_aside: 'Webhook event set aside',
-};
+} satisfies Record<AuditName, string>;

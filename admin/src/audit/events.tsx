@@ -84,7 +84,12 @@ function WhichUser({ event: { user_id, provider_user_id } }: { event: AuditEvent
   return <Link href={`/users/${user_id}`}>{name}</Link>;
 }
 
-const ACTORS = { user: 'User', service_key: 'Service key', provider: 'Provider', system: 'Service' };
+const ACTORS: Readonly<Record<string, string>> = {
+  user: 'User',
+  service_key: 'Service key',
+  provider: 'Provider',
+  system: 'Service',
+};
 
 function By({ event: { actor, user_id } }: { event: AuditEvent }): ReactNode {
   const ownId = useOwnId();
@@ -98,7 +103,7 @@ function By({ event: { actor, user_id } }: { event: AuditEvent }): ReactNode {
     );
   return (
     <>
-      {ACTORS[actor.type]} {actor.name && <bdi>{actor.name}</bdi>}
+      {ACTORS[actor.type] ?? actor.type} {actor.name && <bdi>{actor.name}</bdi>}
     </>
   );
 }

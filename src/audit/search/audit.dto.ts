@@ -1,8 +1,8 @@
 import { OptionalCursor } from '../../http/parameters/cursor.js';
 import { KnownOnly, OptionalText, type TextRule } from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
-import { AUDIT_NAMES } from '../../config/settings/audit-names.js';
-import { AuditEvent, type AuditName } from '../audit-event.js';
+import { AUDIT_NAMES, type AuditName } from '../../config/settings/audit-names.js';
+import { AuditEvent } from '../audit-event.js';
 
 /** RFC 3339 §5.6, with seconds up to microseconds. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})$/i;

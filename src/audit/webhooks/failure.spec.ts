@@ -1,10 +1,10 @@
-import { failureOf, failureWithoutAnswer } from './failure.js';
+import { toFailure, toFailureWithoutAnswer } from './failure.js';
 
 const NOW = Date.parse('2026-11-26T03:00:00Z');
 
 describe('an answer to a webhook', () => {
   it.each([200, 204, 299])('%i accepts the event', (status) => {
-    expect(failureOf({ status, retryAfter: '60' }, NOW)).toBeUndefined();
+    expect(toFailure({ status, retryAfter: '60' }, NOW)).toBeUndefined();
   });
 
   it.each([
@@ -22,7 +22,7 @@ describe('an answer to a webhook', () => {
     [503, false, false],
   ])('%i: refuses the event: %s, is gone: %s', (status, isRefusal, isGone) => {
     const reason = `status ${status}`;
-    expect(failureOf({ status, retryAfter: undefined }, NOW)).toEqual({
+    expect(toFailure({ status, retryAfter: undefined }, NOW)).toEqual({
       reason,
       isRefusal,
       isGone,
@@ -45,10 +45,10 @@ describe('an answer to a webhook', () => {
     [500, '30', 0],
     [403, '30', 0],
   ])('%i with Retry-After %j: %i s', (status, retryAfter, waitS) => {
-    expect(failureOf({ status, retryAfter }, NOW)).toMatchObject({ waitS });
+    expect(toFailure({ status, retryAfter }, NOW)).toMatchObject({ waitS });
   });
 
   it('without one is no refusal', () => {
-    expect(failureWithoutAnswer(new Error('no answer within 10 s'))).toMatchObject({ isRefusal: false });
+    expect(toFailureWithoutAnswer(new Error('no answer within 10 s'))).toMatchObject({ isRefusal: false });
   });
 });

@@ -21,19 +21,19 @@ export interface Failure {
 }
 
 /** @param now milliseconds since the epoch @returns undefined for an event that was accepted */
-export function failureOf({ status, retryAfter }: Answer, now: number): Failure | undefined {
+export function toFailure({ status, retryAfter }: Answer, now: number): Failure | undefined {
   if (status >= 200 && status < 300) return undefined;
   const isRefusal = status >= 400 && status < 500 && ![TIMEOUT, GONE, TOO_MANY].includes(status);
-  const waitS = status === TOO_MANY || status === UNAVAILABLE ? secondsIn(retryAfter, now) : 0;
+  const waitS = status === TOO_MANY || status === UNAVAILABLE ? parseRetryAfter(retryAfter, now) : 0;
   return { reason: `status ${status}`, isRefusal, isGone: status === GONE, waitS };
 }
 
-export function failureWithoutAnswer(error: unknown): Failure {
+export function toFailureWithoutAnswer(error: unknown): Failure {
   return { reason: errorReason(error), isRefusal: false, isGone: false, waitS: 0 };
 }
 
 /** Reads a `Retry-After` (RFC 9110 §10.2.3), up to an hour; 0 if there is none, or it is unreadable. */
-function secondsIn(retryAfter = '', now: number): number {
+function parseRetryAfter(retryAfter = '', now: number): number {
   const text = retryAfter.trim();
   const seconds = SECONDS.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
   return Number.isNaN(seconds) ? 0 : Math.min(Math.max(0, seconds), MOST_WAIT_S);

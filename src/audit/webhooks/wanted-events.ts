@@ -25,7 +25,7 @@ export class WantedEvents {
     const minute = at.slice(0, MINUTE);
     if (minute !== this.minute) this.refusals.clear();
     this.minute = minute;
-    const kind = address === undefined ? id : `${event} ${user_id} ${networkIn(address)}`;
+    const kind = address === undefined ? id : `${event} ${user_id} ${toNetwork(address)}`;
     const first = this.refusals.get(kind);
     if (first === undefined && this.refusals.size < MOST_REFUSALS) this.refusals.set(kind, id);
     return this.refusals.get(kind) === id;
@@ -33,6 +33,6 @@ export class WantedEvents {
 }
 
 /** @param address as `AUDIT_ADDRESSES` allows */
-function networkIn(address: string): string {
+function toNetwork(address: string): string {
   return address.includes('/') ? address : networkOf(address);
 }

@@ -4,14 +4,14 @@ import { Logger } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../database/clock.js';
 import type { AuditEvent } from '../audit-event.js';
-import { isBefore, timeOfCursor, type AuditFeed, type Cursor } from '../audit-feed.js';
-import { failureOf, failureWithoutAnswer, type Failure } from './failure.js';
+import { isBefore, parseTime, type AuditFeed, type Cursor } from '../audit-feed.js';
+import { toFailure, toFailureWithoutAnswer, type Failure } from './failure.js';
 import { WantedEvents } from './wanted-events.js';
 import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
-import { LEASE_MS, PAUSED_S, type HeldWebhook, type Holder, type WebhookStore } from './webhook.store.js';
+import { LEASE_MS, PAUSED_S, type LeasedWebhook, type Holder, type WebhookStore } from './webhook.store.js';
 
 /** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */
-const NOT_HELD_MS = 3000;
+const NOT_LEASED_MS = 3000;
 const IDLE_MS = 1000;
 const FAILING_MS = 2000;
 
@@ -113,22 +113,22 @@ export class WebhookSender {
   private async look(): Promise<number> {
     const { store, feed, clock } = this.parts;
     this.lease = new Stopwatch();
-    let held = await store.hold(this.holder);
-    if (!held) {
+    let webhook = await store.lease(this.holder);
+    if (!webhook) {
       this.holder = { ...this.holder, holder: randomUUID() };
       this.acceptedUntil = undefined;
-      return NOT_HELD_MS;
+      return NOT_LEASED_MS;
     }
-    const page = await feed.read(held.position);
+    const page = await feed.read(webhook.position);
     const wanted = page.events.filter(({ event }) => this.wanted.includes(event));
-    this.acceptedUntil = timeOfCursor(wanted[0]?.cursor ?? page.cursor);
+    this.acceptedUntil = parseTime(wanted[0]?.cursor ?? page.cursor);
     if (wanted.length > 0) {
-      const wait = held.retryAt ? held.retryAt.getTime() - clock.now() : 0;
+      const wait = webhook.retryAt ? webhook.retryAt.getTime() - clock.now() : 0;
       if (wait > 0) return Math.min(wait, FAILING_MS);
     }
     for (const { event, cursor } of wanted) {
       if (this.stopping.signal.aborted || this.lease.ms > LEASE_MS - TIMEOUT_MS) return 0;
-      this.acceptedUntil = timeOfCursor(cursor);
+      this.acceptedUntil = parseTime(cursor);
       const failure = await this.deliver({
         id: event.id,
         type: event.event,
@@ -136,15 +136,16 @@ export class WebhookSender {
         data: event,
       });
       const isDone = failure ? await this.setAside(event, cursor, failure) : await this.accept(cursor);
-      if (isDone === 'failed') await this.failed(held, failure!);
+      if (isDone === 'failed') await this.failed(webhook, failure!);
       if (isDone !== true) return 0;
-      if (held.attempts >= WARN_AFTER) this.logger.log(`${this.name} accepts events again.`);
-      held = { position: cursor, attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
+      if (webhook.attempts >= WARN_AFTER) this.logger.log(`${this.name} accepts events again.`);
+      webhook = { position: cursor, attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
     }
-    this.acceptedUntil = timeOfCursor(page.cursor);
+    this.acceptedUntil = parseTime(page.cursor);
     const end = page.events.at(-1)?.cursor ?? page.cursor;
-    const isSetBack = isBefore(page.cursor, held.position); // the database's clock
-    if (isSetBack || (page.events.length > 0 && end !== held.position)) await store.moved(this.holder, end);
+    const isSetBack = isBefore(page.cursor, webhook.position); // the database's clock
+    if (isSetBack || (page.events.length > 0 && end !== webhook.position))
+      await store.moved(this.holder, end);
     return page.hasMore ? 0 : IDLE_MS;
   }
 
@@ -163,9 +164,9 @@ export class WebhookSender {
         .join(' '),
     };
     try {
-      return failureOf(await http.post(this.url, headers, body), clock.now());
+      return toFailure(await http.post(this.url, headers, body), clock.now());
     } catch (error) {
-      return failureWithoutAnswer(error);
+      return toFailureWithoutAnswer(error);
     }
   }
 
@@ -204,9 +205,9 @@ export class WebhookSender {
     return { id, type: CHECK, timestamp, data };
   }
 
-  private async failed(held: HeldWebhook, { reason, isGone, isRefusal, waitS }: Failure): Promise<void> {
+  private async failed(webhook: LeasedWebhook, { reason, isGone, isRefusal, waitS }: Failure): Promise<void> {
     if (this.stopping.signal.aborted) return; // it may have been cut off
-    const { attempts, failingSince, pausedAt } = held;
+    const { attempts, failingSince, pausedAt } = webhook;
     const { store, clock } = this.parts;
     const problem = `${this.name} does not accept events: ${reason}.`;
     if (pausedAt) {

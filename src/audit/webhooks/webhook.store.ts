@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, Not, Raw, In, type Repository } from 'typeorm';
-import { systemOrigin } from '../audit-event.js';
-import { BEFORE_ALL, LATEST_PLACE, type Cursor } from '../audit-feed.js';
+import { MARGIN } from '../../database/commit-reader.js';
+import { placeOf } from '../../database/page.js';
+import { NO_USER, systemOrigin } from '../audit-event.js';
+import type { Cursor } from '../audit-feed.js';
 import { AuditStore } from '../audit.store.js';
 import { Webhook } from './webhook.entity.js';
 
@@ -15,21 +17,13 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-export type HeldWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
+/** Cursor at which a new address begins: after each horizon until now (database/commit-reader.ts). */
+const NOW = `${placeOf(`now() - interval '${MARGIN} microseconds'`)} || '-${NO_USER}'`;
+
+export type LeasedWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
 
 /** Sender of an address, while it has the lease. */
 export type Holder = Pick<Webhook, 'addressHash' | 'holder'>;
-
-const COLUMNS = `
-  position, attempts, failing_since AS "failingSince", retry_at AS "retryAt", paused_at AS "pausedAt"`;
-const HOLD = `
-  UPDATE webhooks SET holder = $2, held_until = ${HELD_UNTIL}
-  WHERE address_hash = $1 AND (holder = $2 OR held_until < now()) RETURNING ${COLUMNS}`;
-// A new address begins now.
-const ADD = `
-  INSERT INTO webhooks (address_hash, holder, position, held_until)
-  VALUES ($1, $2, ${LATEST_PLACE} || '-${BEFORE_ALL}', ${HELD_UNTIL})
-  ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`;
 
 /** Columns of an address that works. */
 const WORKS = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
@@ -46,10 +40,27 @@ export class WebhookStore {
     this.webhooks = dataSource.getRepository(Webhook);
   }
 
-  /** @returns undefined if another sender has the lease */
-  async hold({ addressHash, holder }: Holder): Promise<HeldWebhook | undefined> {
-    const [[held]] = await this.dataSource.query<[HeldWebhook[], number]>(HOLD, [addressHash, holder]);
-    return held ?? (await this.dataSource.query<HeldWebhook[]>(ADD, [addressHash, holder]))[0];
+  /** Adds the address or extends its lease. @returns undefined if another sender has the lease */
+  async lease(sender: Holder): Promise<LeasedWebhook | undefined> {
+    const { affected } = await this.webhooks
+      .createQueryBuilder()
+      .update()
+      .set({ holder: sender.holder, heldUntil: () => HELD_UNTIL })
+      .where('address_hash = :addressHash AND (holder = :holder OR held_until < now())', sender)
+      .execute();
+    if (affected === 0) await this.add(sender);
+    return (await this.webhooks.findOneBy(sender)) ?? undefined;
+  }
+
+  /** Adds an address unless it exists. */
+  private async add(sender: Holder): Promise<void> {
+    await this.webhooks
+      .createQueryBuilder()
+      .insert()
+      .values({ ...sender, position: () => NOW, heldUntil: () => HELD_UNTIL })
+      .orIgnore()
+      .updateEntity(false)
+      .execute();
   }
 
   async release(holder: Holder): Promise<void> {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { auditRowOf } from '../../audit/audit-event.js';
+import { toAuditRow } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OneAtATime } from '../../database/limits.js';
@@ -104,7 +104,7 @@ export class SignInStore {
     const byUser = new Map(rows.map((row) => [row.userId, row]));
     const results = signIns.map(({ session }) => toResult(byUser.get(session.userId)));
     const admitted = signIns.filter((_, i) => results[i]!.refused === null);
-    this.audit.publish(admitted.map((one) => auditRowOf(one.session.sessionId, toAuditFacts(one))));
+    this.audit.publish(admitted.map((one) => toAuditRow(one.session.sessionId, toAuditFacts(one))));
     return results;
   }
 

@@ -1,3 +1,7 @@
+/**
+ * Events of the audit trail. `npm run check` fails until the table in docs/audit.md, the administration page
+ * and `@latchkey/server` have a new one.
+ */
 export const AUDIT_NAMES = [
   'sign_in',
   'sign_in_refused',
@@ -17,3 +21,5 @@ export const AUDIT_NAMES = [
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;
+
+export type AuditName = (typeof AUDIT_NAMES)[number];

@@ -6,7 +6,7 @@ import { Clock } from '../../database/clock.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
-import { EndedSessions } from '../../token/feed/ended-sessions.js';
+import { SessionFeed } from '../../token/feed/session-feed.js';
 import type { Admitted } from '../admission/admission.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Connection } from './connection.js';
@@ -39,7 +39,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   constructor(
     private readonly clock: Clock,
     private readonly tokens: AccessTokenVerifier,
-    private readonly endedSessions: EndedSessions,
+    private readonly sessionFeed: SessionFeed,
     private readonly channels: ChannelHub,
     private readonly presence: PresenceTracker,
     private readonly events: Events,
@@ -86,7 +86,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.scheduleWarning(connection);
 
     // The session may have ended, or the key been revoked, since the token was verified.
-    if (this.endedSessions.includes(session.sessionId)) return connection.end('signed_out');
+    if (this.sessionFeed.includes(session.sessionId)) return connection.end('signed_out');
     if (this.revokedKeys.has(kid)) return connection.end('revoked');
     if (this.stopping) return connection.end('shutdown');
     this.channels.join(connection, admitted).catch((error: unknown) => {

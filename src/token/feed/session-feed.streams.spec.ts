@@ -6,8 +6,8 @@ import { until } from '../../../test/support/waiting.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type EndedSession, type ServiceState } from '../../events.js';
 import { EventStream } from '../../http/event-stream.js';
-import type { EndedSessionStore, PastPage } from './ended-sessions.store.js';
-import { EndedSessionStreams } from './ended-sessions.streams.js';
+import type { SessionFeedStore, PastPage } from './session-feed.store.js';
+import { SessionFeedStreams } from './session-feed.streams.js';
 import type { KeyRing } from '../keys/key-ring.js';
 
 /** Collects what a stream sends. */
@@ -81,11 +81,11 @@ describe('a stream of ended sessions', () => {
   let atPage: (page: number) => void;
   let begins: (lastEventId: string | undefined) => Promise<void>;
   let revokedKids: string[];
-  let streams: EndedSessionStreams;
+  let streams: SessionFeedStreams;
   beforeEach(() => {
     events = new Events();
     [past, atPage, begins, revokedKids] = [[], () => undefined, () => Promise.resolve(), []];
-    const endings: Pick<EndedSessionStore, 'past'> = {
+    const endings: Pick<SessionFeedStore, 'past'> = {
       past: async (lastEventId) => {
         await begins(lastEventId);
         return { cursor: '7-7', pages: pages() };
@@ -96,7 +96,7 @@ describe('a stream of ended sessions', () => {
         return revokedKids;
       },
     };
-    streams = new EndedSessionStreams(endings as EndedSessionStore, keys as KeyRing, events);
+    streams = new SessionFeedStreams(endings as SessionFeedStore, keys as KeyRing, events);
   });
   async function* pages(): AsyncGenerator<PastPage, void> {
     for (const [i, page] of past.entries()) {
@@ -177,6 +177,7 @@ describe('a stream of ended sessions', () => {
   it('does not get older claims after newer ones: a page of the past may have been read before them', async () => {
     const change = (role: string, user = 'u') => ({
       userId: user,
+      key: '',
       claims: { roles: [role] },
       changedAt: new Date(0),
       until: new Date(0),

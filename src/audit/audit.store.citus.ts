@@ -1,0 +1,33 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type { Settings } from '../config/settings/settings.js';
+import { chunks } from '../database/batching.js';
+import type { Sql } from '../database/sql.js';
+import type { Events } from '../events.js';
+import { StoredAuditEvent } from './audit-event.entity.js';
+import type { AuditRow } from './audit-event.js';
+import { AuditStore } from './audit.store.js';
+
+/** Rows of one statement, which may have 65,535 parameters. */
+const LARGEST_INSERT = 4000;
+
+/** Citus routes an INSERT with values to one node: one statement for each user. */
+class CitusAuditStore extends AuditStore {
+  protected override async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
+    for (const userId of new Set(rows.map((row) => row.user_id))) {
+      const own = rows.filter((row) => row.user_id === userId);
+      for (const some of chunks(own, LARGEST_INSERT)) {
+        const insert = manager.createQueryBuilder().insert().into(StoredAuditEvent);
+        await insert.values(some).updateEntity(false).execute(); // or TypeORM would write `at` into the rows
+      }
+    }
+  }
+}
+
+export function createAuditStore(
+  dataSource: DataSource,
+  { distributed }: Sql,
+  events: Events,
+  settings: Pick<Settings, 'auditRetentionDays'>,
+): AuditStore {
+  return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings);
+}

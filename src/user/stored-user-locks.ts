@@ -1,0 +1,26 @@
+import { In, IsNull, type EntityManager } from 'typeorm';
+import { UserLocks } from '../audit/user-locks.js';
+import { chunks } from '../database/batching.js';
+import { User } from './user.entity.js';
+
+/** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
+export class StoredUserLocks extends UserLocks {
+  /** @param most users of one statement: on Citus, it locks rows of one node only */
+  constructor(private readonly most: number) {
+    super();
+  }
+
+  override async lock(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
+    const locked: string[] = [];
+    for (const some of chunks(userIds, this.most)) {
+      const where = { userId: In(some), removedAt: IsNull() };
+      const users = await manager.find(User, {
+        select: { userId: true },
+        where,
+        lock: { mode: 'for_key_share' },
+      });
+      locked.push(...users.map(({ userId }) => userId));
+    }
+    return locked;
+  }
+}
