@@ -8,7 +8,6 @@ import type { Program } from 'typescript';
 
 /** Files with classes of bodies and answers, beside `*.dto.ts`. */
 const MODELS = [
-  'administration/session.controller.ts',
   'audit/audit-event.ts',
   'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',

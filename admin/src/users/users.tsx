@@ -41,7 +41,7 @@ const COLUMNS = columnsOf<User>([
   { id: 'created', title: 'First sign-in', cell: ({ created_at }) => <When at={created_at} /> },
 ]);
 
-/** Users, newest first, with a search. */
+/** Users, newest first, with a search, which lists them by name and e-mail address. */
 export function Users(): ReactNode {
   const [filters, setFilter] = useFilters();
   const search = useCallback((value: string) => setFilter('q', value), [setFilter]);

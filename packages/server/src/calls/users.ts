@@ -55,7 +55,8 @@ export class Users {
   constructor(private readonly calls: ServiceCalls) {}
 
   /**
-   * Finds users, newest first: `await` returns a page, `for await` goes through all of them. Needs the right `support`.
+   * Finds users, newest first; with `q` or `email` by name and e-mail address. `await` returns a page, `for await` goes through all of
+   * them. Needs the right `support`.
    * @throws LatchkeyError `invalid_request` for an unknown cursor
    *
    * @example
