@@ -1,4 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../background.js';
 import { forEachLimited, chunks } from '../database/concurrency-limit.js';
 import type { LastUse } from '../database/last-use.js';
 import { Sql } from '../database/sql.js';
@@ -7,7 +8,6 @@ import { SESSION_USE } from '../token/sessions/session.sql.js';
 import { USER_USE } from '../user/user.sql.js';
 import { DEVICE_USE } from './device.sql.js';
 
-const WRITE_EVERY_MS = 5000;
 const LARGEST_WRITE = 1000;
 /** Sessions that are kept between two writes; a session beyond that is written after its next use. */
 const MOST_SEEN = 20_000;
@@ -20,15 +20,13 @@ type Used = readonly [use: LastUse, keys: readonly (readonly string[])[]];
  * offers the statements for its table.
  */
 @Injectable()
-export class LastSeen implements OnApplicationShutdown {
-  private readonly logger = new Logger(LastSeen.name);
-  private readonly timer: NodeJS.Timeout;
+export class LastSeen implements OnModuleInit {
   private seen = new Map<string, SessionIds>();
-  private writing = false;
 
   constructor(
     private readonly sql: Sql,
     events: Events,
+    private readonly background: Background,
   ) {
     events.on('session.used', (session) => this.keep(session));
     events.on('audit.recorded', (recorded) => {
@@ -36,33 +34,23 @@ export class LastSeen implements OnApplicationShutdown {
         if (event === 'sign_in' && userId && sessionId) this.keep({ userId, sessionId, deviceId });
       }
     });
-    this.timer = setInterval(() => {
-      if (!this.writing) void this.write(); // while the database is slow, sessions wait in `seen`, up to its bound
-    }, WRITE_EVERY_MS).unref();
   }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+  onModuleInit(): void {
+    this.background.repeat('write-last-use', () => this.write()); // meanwhile sessions wait in `seen`, up to its bound
   }
 
   /** Writes what was used since the last write; if the database is away, it is dropped. */
   async write(): Promise<void> {
-    this.writing = true;
     const sessions = [...this.seen.values()];
     this.seen = new Map();
-    try {
-      const { distributed } = this.sql;
-      const pieces = usedBy(sessions).flatMap(([use, keys]) =>
-        chunks(keys, distributed ? 1 : LARGEST_WRITE).map((some): Used => [use, some]),
-      );
-      await forEachLimited(pieces, ([use, keys]) =>
-        distributed ? this.sql.query(use.one, [...keys[0]!]) : this.sql.query(use.many, columnsOf(keys)),
-      );
-    } catch (error) {
-      this.logger.warn({ err: error, msg: 'the last use of sessions could not be written' });
-    } finally {
-      this.writing = false;
-    }
+    const { distributed } = this.sql;
+    const pieces = usedBy(sessions).flatMap(([use, keys]) =>
+      chunks(keys, distributed ? 1 : LARGEST_WRITE).map((some): Used => [use, some]),
+    );
+    await forEachLimited(pieces, ([use, keys]) =>
+      distributed ? this.sql.query(use.one, [...keys[0]!]) : this.sql.query(use.many, columnsOf(keys)),
+    );
   }
 
   private keep(session: SessionIds): void {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from '@swc/core';
+import { BACKGROUND_WORK } from '../../src/background.js';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 
@@ -33,35 +34,39 @@ function packagesOf(file: string): string[] {
   return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
 }
 
-/** The folder under src; events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
+/** The folder under src; background.ts, events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
 function moduleOf(path: string): string | undefined {
   if (path.startsWith('start/')) return undefined; // puts the modules together
   if (path.includes('/')) return path.split('/')[0];
-  return /^(events|spans)\.[jt]s$/.exec(path)?.[1];
+  return /^(background|events|spans)\.[jt]s$/.exec(path)?.[1];
 }
 
 /** Decorators for every controller; no other file of their module may be imported with them. */
 const DECORATORS = 'token/guard/access.js';
 
 /** Open to every module. */
-const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', 'audit', DECORATORS];
+const GROUND = [
+  ...['background', 'config', 'errors', 'events', 'spans', 'database', 'http', 'channel', 'audit'],
+  DECORATORS,
+];
 
 /** Folders of src, or single files, that a folder may import besides the ground. Only the files in src/ itself may import the rest. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  background: [],
   config: [],
   errors: [],
   events: ['errors', 'audit/audit-event.js'], // as types
   spans: [],
-  database: ['config', 'errors', 'events', 'spans'],
+  database: ['background', 'config', 'errors', 'events', 'spans'],
   http: ['config', 'errors', 'events', 'spans'],
-  audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS, 'user/user.sql.js'], // refusals of removed users
+  audit: ['background', 'config', 'errors', 'events', 'database', 'http', DECORATORS, 'user/user.sql.js'], // refusals of removed users
   administration: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   user: [...GROUND],
   provider: [...GROUND, 'user/claim-limits.js', 'user/user-keys.js'], // claims that fit, and the user in a warning
   token: [...GROUND, 'user'], // tokens carry the claims of their user
   device: [...GROUND, 'user', 'token'],
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
-  channel: ['config', 'errors', 'events', 'database', 'user/user.sql.js'], // a socket is told of changed claims
+  channel: ['background', 'config', 'errors', 'events', 'database', 'user/user.sql.js'], // a socket is told of changed claims
   realtime: [...GROUND, 'user', 'device', 'token', 'redis'],
   'sample-provider': [...GROUND, 'provider'], // redirect URIs and credentials of its client
   demo: [...GROUND, 'realtime'], // its page pushes events to its own user
@@ -111,6 +116,17 @@ describe('who may import whom', () => {
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',
     ]);
+  });
+
+  it('repeated work is in background.ts, except of one connection and of a server that closes', () => {
+    const repeating = files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)));
+    expect(repeating.toSorted()).toEqual([
+      'background.ts',
+      'http/server/express.adapter.ts',
+      'realtime/fanout/postgres-listener.ts',
+    ]);
+    const repeated = files.flatMap((file) => [...sourceOf(file).matchAll(/\.repeat\('([^']+)'/g)]);
+    expect(repeated.map(([, name]) => name).toSorted()).toEqual(Object.keys(BACKGROUND_WORK).toSorted());
   });
 
   it('only src/config reads the environment', () => {

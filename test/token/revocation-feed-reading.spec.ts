@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Background } from '../../src/background.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql, type Statement } from '../../src/database/sql.js';
 import { Events, type EndedSession } from '../../src/events.js';
@@ -88,6 +89,7 @@ describe('ended sessions', () => {
     let emitted: EndedSession[];
     let readings: (string | null)[];
     let failures: unknown[];
+    let background: Background;
     beforeEach(() => {
       jest.spyOn(Logger.prototype, 'debug').mockImplementation((what) => void failures.push(what));
       jest.useFakeTimers({
@@ -102,12 +104,13 @@ describe('ended sessions', () => {
         ],
       });
       [emitted, readings, failures] = [[], [], []];
+      background = new Background();
       events.on('session.ended', (one) => void emitted.push(one));
       events.on('sessions.read', ({ cursor }) => void readings.push(cursor));
-      reader = new EndedSessions(new EndedSessionStore(sql), events);
+      reader = new EndedSessions(new EndedSessionStore(sql), events, background);
     });
     afterEach(() => {
-      reader.onApplicationShutdown();
+      background.onApplicationShutdown();
       jest.useRealTimers();
       jest.restoreAllMocks();
     });
@@ -168,7 +171,7 @@ describe('ended sessions', () => {
       await awaited(() => readings.length > 0);
       await read();
       expect(readings).toHaveLength(2);
-      reader.onApplicationShutdown();
+      background.onApplicationShutdown();
       pass();
       await settled();
       expect(readings).toHaveLength(2);
@@ -179,12 +182,13 @@ describe('ended sessions', () => {
       sql.fault.isAway = true;
       pass();
       await settled();
-      expect([readings, failures]).toEqual([[], [{ err: new Error('away') }]]);
+      expect([readings, failures]).toEqual([[], [expect.objectContaining({ err: new Error('away') })]]);
       sql.fault.isAway = false;
       const ids = [...(await signedOut(4000, 1200)), ...(await signedOut(3000)), ...(await signedOut(1))];
       sql.fault.ahead = -7200; // two hours passed since the last reading
-      reader.onApplicationShutdown();
-      reader = new EndedSessions(new EndedSessionStore(sql), events);
+      background.onApplicationShutdown();
+      background = new Background();
+      reader = new EndedSessions(new EndedSessionStore(sql), events, background);
       await reader.onModuleInit();
       sql.fault.ahead = 0;
       await read();

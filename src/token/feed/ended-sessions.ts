@@ -1,9 +1,8 @@
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../../background.js';
 import { Events } from '../../events.js';
 import { EndedSessionStore, timeOf, type Change } from './ended-sessions.store.js';
 
-/** Every instance knows of a sign-out within a second, without Redis. */
-const READ_EVERY_MS = 500;
 /** Every reading covers this time, every second one twice as much, every fourth one four times, … */
 const NARROW_MS = 5000;
 /** … up to 21 minutes, every 128 s: more than the latest commit (LATEST_MS in the store) and 128 s. */
@@ -21,31 +20,26 @@ const REMEMBER_MS = WIDEST_MS + 60_000;
  * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
  */
 @Injectable()
-export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(EndedSessions.name);
+export class EndedSessions implements OnModuleInit {
   /** Sessions and changes that were read, with their time by `performance.now()`, oldest first. */
   private readonly known = new Map<string, number>();
   /** The database's time of the last reading. */
   private readAt!: number;
   private readings = 0;
-  private timer?: NodeJS.Timeout;
-  private isReading = false;
   /** Whether the last widest reading found fewer than FEW sessions. */
   private isQuiet = false;
 
   constructor(
     private readonly store: EndedSessionStore,
     private readonly events: Events,
+    private readonly background: Background,
   ) {}
 
   /** Remembers the sessions that ended before the start, so that they are not emitted: they concern no socket of this instance. */
   async onModuleInit(): Promise<void> {
     await this.readBack(WIDEST_MS, false);
-    this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+    // Every instance knows of a sign-out within a second, without Redis.
+    this.background.repeat('read-ended-sessions', () => this.read());
   }
 
   /** Whether this instance has read that the session ended: for a listener that begins after the event. */
@@ -55,19 +49,11 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** If a reading fails, the next one covers the same time. */
   private async read(): Promise<void> {
-    if (this.isReading) return;
-    this.isReading = true;
-    try {
-      const nth = this.readings + 1;
-      const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
-      const isPrimary = await this.readBack(window, true);
-      this.readings = nth;
-      this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
-    } catch (error) {
-      this.logger.debug({ err: error });
-    } finally {
-      this.isReading = false;
-    }
+    const nth = this.readings + 1;
+    const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
+    const isPrimary = await this.readBack(window, true);
+    this.readings = nth;
+    this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
   }
 
   /**
