@@ -80,7 +80,7 @@ export class AccessTokenVerifier {
     return this.findSigned(token, () => this.checkSignature(token));
   }
 
-  /** Does what `find` does, for introspection: with `node:crypto`, which takes less time (CONTRIBUTING.md). */
+  /** Does what `find` does, for introspection: with `node:crypto`, which takes less time. */
   inspect(token: string): Promise<VerifiedToken | undefined> {
     return this.findSigned(token, () => this.checkWithCrypto(token));
   }
