@@ -43,8 +43,7 @@ const SLOW = [
   'test/realtime/realtime-cluster.spec.ts',
   'test/stock-libraries/oidc-client-ts.spec.ts',
 ];
-// Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install, test:infra, test:guides,
-// test:providers.
+// Groups of `npm run test:all -- …`, by test/all.js; `browsers` names the browser (some tests in Chromium alone).
 const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
   ...(process.env.GUIDES ? [] : ['test/guides/']),

@@ -4,6 +4,7 @@ import { AUDIT_NAMES } from '../src/config/settings/audit-names.js';
 import { adapterKeys, providerKeys } from '../src/config/providers/provider-keys.js';
 import type { Setting } from '../src/config/settings/setting-row.js';
 import { settingsTable } from '../src/config/settings/settings-table.js';
+import { contributingPage } from './modules.js';
 
 type Row = Setting<unknown>;
 
@@ -94,17 +95,18 @@ function cellsOf(row: Row): readonly string[] {
   return [`\`${row.name}\``, defaults, meaning];
 }
 
-/** `npm run docs`: writes the documents that follow from the table of settings; with `--check`, only compares them. */
+/** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */
 const documents = [
   { file: new URL('../.env.example', import.meta.url), text: envExample() },
   { file: new URL('../docs/settings.md', import.meta.url), text: settingsPage() },
+  await contributingPage(),
 ];
 
 for (const { file, text } of documents) {
   if (!process.argv.includes('--check')) {
     writeFileSync(file, text);
   } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-    process.stderr.write(`${fileURLToPath(file)} does not match the settings: run \`npm run docs\`\n`);
+    process.stderr.write(`${fileURLToPath(file)} does not match the code: run \`npm run docs\`\n`);
     process.exitCode = 1;
   }
 }

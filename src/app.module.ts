@@ -4,6 +4,7 @@ import { AdministrationModule } from './administration/administration.module.js'
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BackchannelLogoutModule } from './auth/sign-out/backchannel-logout.module.js';
+import { BackgroundModule } from './background.js';
 import { settingsModule, type Settings } from './config/settings/settings.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DeviceModule } from './device/device.module.js';
@@ -32,6 +33,7 @@ export class AppModule {
       imports: [
         settingsModule(settings),
         EventsModule,
+        BackgroundModule,
         DatabaseModule.forRoot(ENTITIES),
         AuditModule,
         RedisModule,

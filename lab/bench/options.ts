@@ -27,7 +27,7 @@ export interface Options {
 }
 
 export const USAGE = `npm run bench -- [options]         against floors
-npm run bench:peers -- [options]   against other services
+npm run bench -- --peers [options]   against other services
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn

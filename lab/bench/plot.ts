@@ -43,7 +43,7 @@ const panels = [
   need('Idle memory', 'MiB', 'idleMiB'),
   need('Start', 'seconds', 'startSeconds'),
 ].filter(({ bars }) => bars.length > 0);
-if (panels.length === 0) throw new Error('No results: run `npm run bench:peers` first.');
+if (panels.length === 0) throw new Error('No results: run `npm run bench -- --peers` first.');
 writeFileSync(FILE, draw(panels));
 console.log(FILE);
 

@@ -1,6 +1,6 @@
 import { request } from 'undici';
+import { Background } from '../../src/background.js';
 import { Clock } from '../../src/database/clock.js';
-import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -46,8 +46,7 @@ export class Instances {
     // An instance measures the database's clock every ten seconds; here there is no wait.
     Object.assign(service.app.get(Clock), { now });
     // What timers do follows each change of the clock (`turnTo`).
-    clearInterval(service.app.get(LastUseWriter)['timer']);
-    clearTimeout(service.app.get(KeyService)['nextReading']);
+    for (const name of ['write-last-use', 'read-keys'] as const) await service.app.get(Background).stop(name);
   }
 
   async firstKey(): Promise<{ kid: string; firstUse: number }> {

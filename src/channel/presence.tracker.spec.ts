@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { Background } from '../background.js';
 import type { PresenceStore, UserDevice } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 
@@ -17,7 +18,7 @@ describe('who is connected', () => {
         written.push(...devices.map(({ userId }) => userId));
       },
     };
-    const tracker = new PresenceTracker(store as PresenceStore);
+    const tracker = new PresenceTracker(store as PresenceStore, new Background());
     await tracker.onModuleInit();
     for (let i = 0; i < 3000; i++) tracker.arrived({ userId: String(i), deviceId: null });
     await jest.advanceTimersByTimeAsync(1000);

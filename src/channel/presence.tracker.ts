@@ -1,35 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../background.js';
 import { PresenceStore, type UserDevice } from './presence.store.js';
 
-const WRITE_EVERY_MS = 1000;
-const HEARTBEAT_EVERY_MS = 10_000;
 const LARGEST_WRITE = 1000;
 
 /** Writes to the database which devices are connected to this instance: once a second, in batches. */
 @Injectable()
 export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(PresenceTracker.name);
   private readonly instanceId = randomUUID();
   private readonly connected = new Map<string, UserDevice & { sockets: number }>();
   /** Devices that were connected or disconnected since the last write. */
   private readonly changed = new Map<string, UserDevice>();
-  private readonly timers: NodeJS.Timeout[] = [];
   private writing: Promise<void> = Promise.resolve();
 
-  constructor(private readonly store: PresenceStore) {}
+  constructor(
+    private readonly store: PresenceStore,
+    private readonly background: Background,
+  ) {}
 
   async onModuleInit(): Promise<void> {
     await this.store.enter(this.instanceId);
-    this.timers.push(
-      setInterval(() => this.queue(() => this.write()), WRITE_EVERY_MS).unref(),
-      setInterval(() => this.queue(() => this.heartbeat()), HEARTBEAT_EVERY_MS).unref(),
-    );
+    this.background.repeat('write-presence', () => this.queue(() => this.write()));
+    this.background.repeat('renew-presence', () => this.queue(() => this.heartbeat()));
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.timers.forEach(clearInterval);
-    await this.writing;
+    await Promise.all([this.background.stop('write-presence'), this.background.stop('renew-presence')]);
     await this.store.clear(this.instanceId).catch(() => undefined); // without it, other instances sweep later
   }
 
@@ -49,8 +46,10 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Runs one write at a time, so that the last state of a device is the last one written. */
-  private queue(work: () => Promise<void>): void {
-    this.writing = this.writing.then(work).catch((error: unknown) => this.logger.debug({ err: error }));
+  private queue(work: () => Promise<void>): Promise<void> {
+    const written = this.writing.then(work);
+    this.writing = written.catch(() => undefined);
+    return written;
   }
 
   /** A batch that fails goes to the end of the queue, so it does not hold up the others. */

@@ -1,3 +1,4 @@
+import { Background } from '../background.js';
 import { Clock } from './clock.js';
 import type { Sql } from './sql.js';
 
@@ -13,9 +14,10 @@ describe('Clock', () => {
         return Promise.resolve([{ ms }]);
       },
     };
-    const clock = new Clock(sql as unknown as Sql);
+    const background = new Background();
+    const clock = new Clock(sql as unknown as Sql, background);
     await clock.onModuleInit();
-    clock.onApplicationShutdown();
+    background.onApplicationShutdown();
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(LATE_MS / 4);
   });
 });

@@ -1,7 +1,7 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../background.js';
 import { Sql } from './sql.js';
 
-const MEASURE_EVERY_MS = 10_000;
 const DATABASE_TIME = {
   name: 'database-time',
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
@@ -12,11 +12,13 @@ const DATABASE_TIME = {
  * not change the lifetime of its tokens.
  */
 @Injectable()
-export class Clock implements OnModuleInit, OnApplicationShutdown {
+export class Clock implements OnModuleInit {
   private offsetMs: number | undefined;
-  private timer?: NodeJS.Timeout;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly background: Background,
+  ) {}
 
   /** Milliseconds since the epoch. */
   now(): number {
@@ -26,12 +28,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     await this.measure();
     await this.measure(); // the event loop is busy during the start, so the first answer may be read late
-    // A failed measurement keeps the last offset.
-    this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+    this.background.repeat('read-clock', () => this.measure());
   }
 
   /** The answer is from between the two readings of the local clock. An offset within these bounds stays: it may be read late. */

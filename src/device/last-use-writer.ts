@@ -1,10 +1,10 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../background.js';
 import { Events, type SessionIds } from '../events.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { UserStore } from '../user/user.store.js';
 import { DeviceStore } from './device.store.js';
 
-const WRITE_EVERY_MS = 5000;
 /** Sessions that wait for the next write; a session beyond that is written after its next use. */
 const MOST_WAITING = 20_000;
 
@@ -12,17 +12,15 @@ const MOST_WAITING = 20_000;
  * Writes the last use of sessions, their devices and users every few seconds, instead of on every request.
  */
 @Injectable()
-export class LastUseWriter implements OnApplicationShutdown {
-  private readonly logger = new Logger(LastUseWriter.name);
-  private readonly timer: NodeJS.Timeout;
+export class LastUseWriter implements OnModuleInit {
   private used = new Map<string, SessionIds>();
-  private writing = false;
 
   constructor(
     private readonly sessions: SessionStore,
     private readonly devices: DeviceStore,
     private readonly users: UserStore,
     events: Events,
+    private readonly background: Background,
   ) {
     events.on('session.used', (session) => this.add(session));
     events.on('audit.recorded', (recorded) => {
@@ -30,19 +28,15 @@ export class LastUseWriter implements OnApplicationShutdown {
         if (event === 'sign_in' && userId && sessionId) this.add({ userId, sessionId, deviceId });
       }
     });
-    this.timer = setInterval(() => {
-      // While the database is slow, sessions wait in `used`, up to its bound.
-      if (!this.writing) void this.write();
-    }, WRITE_EVERY_MS).unref();
   }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+  onModuleInit(): void {
+    // During a slow write, sessions wait in `used`, up to its bound.
+    this.background.repeat('write-last-use', () => this.write());
   }
 
-  /** Writes what was used since the last write; if the database is away, it is dropped. Never rejects. */
+  /** Writes what was used since the last write; if the database is away, it is dropped. @throws the first error */
   async write(): Promise<void> {
-    this.writing = true;
     const sessions = [...this.used.values()];
     this.used = new Map();
     const devices = sessions.flatMap(({ userId, deviceId }) =>
@@ -59,8 +53,7 @@ export class LastUseWriter implements OnApplicationShutdown {
     ]) {
       await write().catch((error: unknown) => (failure ??= error));
     }
-    if (failure) this.logger.warn({ err: failure, msg: 'the last use of sessions could not be written' });
-    this.writing = false;
+    if (failure !== undefined) throw failure;
   }
 
   private add(session: SessionIds): void {

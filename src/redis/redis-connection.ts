@@ -3,7 +3,6 @@ import { on } from 'node:events';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 
-const PING_EVERY_MS = 1000; // the subscriber sends nothing else, so only a ping reveals a dead connection
 const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
 const RECEIVE_MS = 1000;
 
@@ -16,7 +15,6 @@ export class RedisConnection implements OnApplicationShutdown {
   readonly subscriber: Redis;
   private readonly logger = new Logger(RedisConnection.name);
   private readonly channel = `latchkey:self-test:${randomUUID()}`;
-  private readonly pings: NodeJS.Timeout;
   private readonly listeners: (() => void)[] = [];
   private usable = false;
   /** Incremented if a connection opens or closes: the result of an earlier self-test is then ignored. */
@@ -37,7 +35,6 @@ export class RedisConnection implements OnApplicationShutdown {
       connection.on('ready', () => void this.test());
       connection.on('close', () => this.forget());
     }
-    this.pings = setInterval(() => void this.subscriber.ping().catch(() => undefined), PING_EVERY_MS).unref();
   }
 
   /** Whether both connections passed the self-test and are still open. */
@@ -70,7 +67,6 @@ export class RedisConnection implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     this.forget();
-    clearInterval(this.pings);
     this.client.disconnect();
     this.subscriber.disconnect();
   }

@@ -1,5 +1,6 @@
 import { Global, Logger, Module } from '@nestjs/common';
 import type { Redis, RedisOptions } from 'ioredis';
+import { Background } from '../background.js';
 import { currentSecret } from '../config/secrets/current-secret.js';
 import { settingsTable } from '../config/settings/settings-table.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
@@ -45,10 +46,16 @@ function sentinelOptions({ tls, ...url }: SentinelUrl) {
  */
 @Global()
 @Module({
-  providers: [{ provide: RedisConnection, inject: [SETTINGS], useFactory: connectRedis }],
+  providers: [{ provide: RedisConnection, inject: [SETTINGS, Background], useFactory: connectAndPing }],
   exports: [RedisConnection],
 })
 export class RedisModule {}
+
+async function connectAndPing(settings: Settings, background: Background) {
+  const redis = await connectRedis(settings);
+  if (redis) background.repeat('ping-redis', () => redis.subscriber.ping());
+  return redis;
+}
 
 /** Opens the connections; their self-test follows. @returns undefined without REDIS_URL */
 export async function connectRedis({

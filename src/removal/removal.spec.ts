@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { Background } from '../background.js';
 import { Events } from '../events.js';
 import { ExpiredRows, type Batch, type ExpiringTable } from './expired-rows.js';
 import { Removal } from './removal.js';
@@ -18,7 +19,13 @@ const tables: ExpiringTable[] = [
 ];
 
 function removalWith(removeBatch: ExpiredRows['removeBatch']): Removal {
-  const removal = new Removal({ size: 1000, largest: 1000, removeBatch }, dataSource, new Events(), KEPT);
+  const removal = new Removal(
+    { size: 1000, largest: 1000, removeBatch },
+    dataSource,
+    new Events(),
+    KEPT,
+    new Background(),
+  );
   Object.assign(removal, { tables });
   return removal;
 }

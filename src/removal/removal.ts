@@ -7,13 +7,12 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Background } from '../background.js';
 import { errorCode } from '../errors/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
-
-const EVERY_MS = 30_000; // expired rows are removed within a minute
 
 /** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
 const MOST_FAILURES = 20;
@@ -25,8 +24,6 @@ const LONGEST_PAUSE_MS = 1000; // a shutdown waits for the pause between two bat
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
   private readonly tables: readonly ExpiringTable[];
-  private readonly timers = new Map<boolean, NodeJS.Timeout>();
-  private readonly running = new Map<boolean, Promise<unknown>>();
   /** Expiry at which the next run of a table begins if the last one failed: rows behind must not wait. */
   private readonly resumeAt = new Map<string, string>();
   private stopping = false;
@@ -36,20 +33,22 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly dataSource: DataSource,
     private readonly events: Events,
     @Inject(SETTINGS) settings: Pick<Settings, 'auditRetentionDays'>,
+    private readonly background: Background,
   ) {
     this.tables = expiringTables(dataSource, settings);
   }
 
   /** Tables that are marked as `first` are removed separately: they never wait for other tables. */
   onApplicationBootstrap(): void {
-    for (const first of [true, false]) this.runLater(first);
+    const { tables } = this;
+    this.background.repeat('remove-first-rows', () => this.run(tables.filter(({ first }) => first)));
+    this.background.repeat('remove-other-rows', () => this.run(tables.filter(({ first }) => !first)));
   }
 
   /** Waits for the current batch: the connection pool is closed only after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
-    for (const timer of this.timers.values()) clearTimeout(timer);
-    await Promise.all(this.running.values());
+    await Promise.all([this.background.stop('remove-first-rows'), this.background.stop('remove-other-rows')]);
   }
 
   /** Removes all rows that have expired; a table that fails is left for the next run. @returns number of removed rows by table */
@@ -117,16 +116,6 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
       [from],
     );
     return oldest!.behind;
-  }
-
-  /** The interval varies by a quarter, so that instances that were started together do not always compete. */
-  private runLater(first: boolean): void {
-    const run = async (): Promise<void> => {
-      await this.run(this.tables.filter((table) => (table.first ?? false) === first));
-      if (!this.stopping) this.runLater(first);
-    };
-    const ms = EVERY_MS * (0.75 + Math.random() / 2);
-    this.timers.set(first, setTimeout(() => this.running.set(first, run()), ms).unref());
   }
 }
 

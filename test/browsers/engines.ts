@@ -42,7 +42,7 @@ export function installed({ programs, needsDisplay }: Engine): string | undefine
   return programs.find((program) => existsSync(program));
 }
 
-/** The engine of this run, which `npm run test:browsers` names. */
+/** The engine of this run, which `npm run test:all -- browsers` names. */
 export const ENGINE = process.env['BROWSER'] ?? 'chromium';
 
 export function launchEngine(): Promise<Browser> {

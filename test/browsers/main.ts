@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { ENGINES, installed } from './engines.js';
 
-// The browser tests in one engine after the other: `npm run test:browsers -- [engine …] [Jest's own arguments]`.
+// The browser tests in one engine after the other: `npm run test:all -- browsers [engine …] [Jest's own arguments]`.
 const JEST = [
   '--experimental-vm-modules',
   '--no-warnings',

@@ -44,7 +44,7 @@ function listen(service: TestService): Command[] {
   return commands;
 }
 
-// The other tests run on a cluster as well: `npm run test:citus`.
+// The other tests run on a cluster as well: `npm run test:all -- citus`.
 needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
   let provider: StubProvider;
   let database: TestDatabase;

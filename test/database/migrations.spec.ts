@@ -27,7 +27,7 @@ function violationsOf(source: string): string[] {
     .flatMap((action) => FORBIDDEN.filter(([what]) => what.test(action)).map(([, violation]) => violation));
 }
 
-/** Instances of two releases work side by side on one schema (CONTRIBUTING, "Migrations"). */
+/** Instances of two releases work side by side on one schema (docs/development.md#migrations). */
 describe('migrations after the first release', () => {
   it('only add', () => {
     const later = readdirSync(directory).filter((file) => file !== FIRST);

@@ -13,7 +13,7 @@ import { spawnService } from '../support/service-process.js';
 const full = process.env['INFRA'] === '1';
 
 /** Every way to write DATABASE_URL (docs/database.md), on a PostgreSQL with TLS and a socket. */
-needs({ 'npm run test:infra in full': full }).describe('DATABASE_URL', () => {
+needs({ 'test:all -- infra, in full': full }).describe('DATABASE_URL', () => {
   let directory: string;
   let server: TemporaryPostgres;
   let ca: string;

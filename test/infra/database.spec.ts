@@ -65,7 +65,7 @@ const DECISION_MS = 1000;
 const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off'];
 
 /** Two instances under load, during faults of their database. */
-needs({ 'npm run test:infra in full': isFull }).describe('faults of the database', () => {
+needs({ 'test:all -- infra, in full': isFull }).describe('faults of the database', () => {
   const endings = new Endings();
   let cluster: Cluster;
 

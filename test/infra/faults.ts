@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** Whether `npm run test:infra` runs the specs in full; `-- --short` is what takes a few seconds. */
+/** Whether `npm run test:all -- infra` runs the specs in full; `--short` is what takes a few seconds. */
 export const isFull = process.env['INFRA'] === '1';
 
 /** Cost of a fault under load: one row of the table in lab/results/faults.md. */
@@ -20,7 +20,7 @@ export interface FaultRow {
   readonly notes?: string;
 }
 
-/** Prints a row at once, and hands it to `npm run test:infra` (test/infra/main.ts) for its table. */
+/** Prints a row at once, and hands it to `npm run test:all -- infra` (test/infra/main.ts) for its table. */
 export function reportFault(row: FaultRow): void {
   const { fault, requests, failed, longestGapMs, acknowledged, lost = '?', doubled = '?', notes } = row;
   const gap = longestGapMs?.toFixed(0) ?? '?';

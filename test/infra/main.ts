@@ -9,7 +9,7 @@ import { format, resolveConfig } from 'prettier';
 import type { FaultRow } from './faults.js';
 
 /*
- * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
+ * `npm run test:all -- infra [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
  * what each has cost. `--short`: the quick form, a minute. `--write`: puts the table into lab/results/faults.md.
  */
 
@@ -65,7 +65,7 @@ function read(file: string): FaultRow[] {
 function faultTable(rows: readonly FaultRow[], short: boolean): string {
   const processors = cpus();
   const day = new Date().toISOString().slice(0, 10);
-  const command = `npm run test:infra${short ? ' -- --short' : ''}`;
+  const command = `npm run test:all -- infra${short ? ' --short' : ''}`;
   const measured = `Written by \`${command}\` on ${day}: ${processors.length} × ${processors[0]?.model}, Node.js ${process.version}, everything on one machine.`;
   const lines = [HEAD, HEAD.map((_, i) => (i === 0 ? '---' : '---:')), ...rows.map(cells)];
   return `${measured}\n\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}`;

@@ -51,7 +51,7 @@ const carriers: [string, (cluster: Cluster) => Promise<Carrier>][] = [['PostgreS
 if (hasRedis) carriers.push(['Redis', redis]);
 
 /** Notifications between instances, over both transports (docs/scaling-out.md#do-you-need-redis). */
-needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints over %s', (name, make) => {
+needs({ 'test:all -- infra, in full': isFull }).describe.each(carriers)('hints over %s', (name, make) => {
   let cluster: Cluster;
   let carrier: Carrier;
   let instances: ServiceProcess[];
@@ -113,7 +113,7 @@ needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints o
   });
 });
 
-needs({ 'npm run test:infra in full': isFull }).describe('the listening connection', () => {
+needs({ 'test:all -- infra, in full': isFull }).describe('the listening connection', () => {
   let cluster: Cluster;
   let proxy: TcpProxy;
   let [near, far] = [] as unknown as [ServiceProcess, ServiceProcess];

@@ -15,7 +15,7 @@ const SECONDS = 10;
 // A pooler, also in session mode, rejects pg's startup parameters unless it is set to ignore them.
 const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
 
-needs({ 'npm run test:infra in full': isFull }).describe('two instances under load behind PgBouncer', () => {
+needs({ 'test:all -- infra, in full': isFull }).describe('two instances under load behind PgBouncer', () => {
   let cluster: Cluster;
   let pooler: PgBouncer;
   beforeEach(async () => {
@@ -56,7 +56,7 @@ needs({ 'npm run test:infra in full': isFull }).describe('two instances under lo
   });
 });
 
-needs({ 'npm run test:infra in full': isFull }).it(
+needs({ 'test:all -- infra, in full': isFull }).it(
   'a pooler that refuses what DATABASE_POOLER=session needs stops the start at once',
   async () => {
     const database = await createDatabase();

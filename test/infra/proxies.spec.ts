@@ -261,7 +261,7 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
     }
   });
 
-  needs({ 'npm run test:infra in full': isFull }).it.each(KINDS)(
+  needs({ 'test:all -- infra, in full': isFull }).it.each(KINDS)(
     'a rolling restart of three instances behind %s: no request fails',
     async (kind) => {
       const all = { ...env, SHUTDOWN_DELAY: '5' };
@@ -279,7 +279,7 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
     },
   );
 
-  needs({ 'npm run test:infra in full': isFull }).it.each(KINDS)(
+  needs({ 'test:all -- infra, in full': isFull }).it.each(KINDS)(
     'each of three instances behind %s is killed: nothing that was acknowledged is lost',
     async (kind) => {
       const instances = await Promise.all([1, 2, 3].map(() => cluster.start(env)));

@@ -15,7 +15,7 @@ const SOCKETS = Math.min(20_000, Math.floor((descriptorLimit() * 15) / 16) - SPA
 const REFRESHES_AT_ONCE = 8;
 
 /** After a restart of one instance, all of its sockets come to another, which serves refreshes at that time. */
-needs({ 'npm run test:infra in full': isFull }).describe('a storm of reconnects', () => {
+needs({ 'test:all -- infra, in full': isFull }).describe('a storm of reconnects', () => {
   let database: TestDatabase;
   let leaving: ServiceProcess;
   let serving: ServiceProcess;

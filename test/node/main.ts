@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 import { SUPPORTED } from './versions.js';
 
 /*
- * `npm run test:node -- <version> [arguments of Jest]`: `npm test` with another version of Node.js, which is installed for the
+ * `npm run test:all -- node <version> [arguments of Jest]`: `npm test` with another version of Node.js, which is installed for the
  * time that it takes. The service is built and run by that version, too.
  */
 
 const [wanted, ...args] = process.argv.slice(2);
 if (wanted === undefined || !/^\d+(?:\.\d+){0,2}$/.test(wanted)) {
   process.stderr.write(
-    `Usage: npm run test:node -- <version> [arguments of Jest]\n\nVersions: ${SUPPORTED.join(', ')}, or a full one.\n`,
+    `Usage: npm run test:all -- node <version> [arguments of Jest]\n\nVersions: ${SUPPORTED.join(', ')}, or a full one.\n`,
   );
   process.exitCode = 2;
 } else {

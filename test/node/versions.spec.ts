@@ -35,7 +35,7 @@ describe('the versions of Node.js', () => {
 
   it('that the nightly CI tries are the least and the newest', () => {
     for (const version of [LEAST, NEWEST])
-      expect(read('.ci/nightly')).toMatch(new RegExp(`test:node -- ${version}\\s`));
+      expect(read('.ci/nightly')).toMatch(new RegExp(`test:all -- node ${version}\\s`));
     const all = `${SUPPORTED.slice(0, -1).join(', ')} and ${NEWEST}`;
     for (const document of ['README.md', 'CONTRIBUTING.md']) expect(read(document)).toContain(all);
   });

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from '@swc/core';
+import { BACKGROUND_WORK } from '../../src/background.js';
+import { DECORATORS, MODULES } from './modules.js';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 
@@ -33,59 +35,12 @@ function packagesOf(file: string): string[] {
   return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
 }
 
-/** The folder under src; events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
+/** The folder under src; background.ts, events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
 function moduleOf(path: string): string | undefined {
   if (path.startsWith('start/')) return undefined; // puts the modules together
   if (path.includes('/')) return path.split('/')[0];
-  return /^(events|spans)\.[jt]s$/.exec(path)?.[1];
+  return /^(background|events|spans)\.[jt]s$/.exec(path)?.[1];
 }
-
-/** Decorators for every controller; no other file of their module may be imported with them. */
-const DECORATORS = 'token/guard/access.js';
-
-/** Open to every module. */
-const GROUND = [
-  'config',
-  'errors',
-  'events',
-  'spans',
-  'database',
-  'http',
-  'identity',
-  'channel',
-  'audit',
-  DECORATORS,
-];
-
-/** Folders of src, or single files, that a folder may import besides the ground. Only the files in src/ itself may import the rest. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  config: [],
-  errors: [],
-  events: ['errors'],
-  spans: [],
-  database: ['config', 'errors', 'events', 'spans'],
-  http: ['config', 'errors', 'events', 'spans'],
-  identity: ['http/parameters/uuid.js'], // ids, claims and their limits: pure functions
-  audit: ['config', 'errors', 'events', 'database', 'http', DECORATORS],
-  administration: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
-  user: [...GROUND],
-  provider: [...GROUND],
-  token: [...GROUND, 'user'], // tokens carry the claims of their user
-  device: [...GROUND, 'user', 'token'],
-  auth: [...GROUND, 'provider', 'user', 'device', 'token'],
-  channel: ['config', 'errors', 'events', 'database'],
-  realtime: [...GROUND, 'user', 'device', 'token', 'redis'],
-  'sample-provider': [...GROUND, 'provider'], // redirect URIs and credentials of its client
-  demo: [...GROUND, 'realtime'], // its page pushes events to its own user
-  redis: [...GROUND],
-  'rate-limit': [...GROUND, 'redis'],
-  removal: [...GROUND],
-  keys: [...GROUND, 'token', 'entities.js'], // a command, which builds its own application
-  check: [...GROUND, 'provider', 'redis', 'sample-provider', 'token'], // commands, which check as a start does
-  distribute: [...GROUND, 'entities.js'], // a command
-  operations: [...GROUND, 'redis'],
-  openapi: [...GROUND],
-};
 
 describe('who may import whom', () => {
   const inModules = files.filter((file) => moduleOf(file));
@@ -95,10 +50,14 @@ describe('who may import whom', () => {
     expect(importsOf('auth/auth.service.ts')).toContain('provider/redirect-uris.js');
   });
 
+  it('every module of the table exists', () => {
+    expect(new Set(inModules.map(moduleOf))).toEqual(new Set(Object.keys(MODULES)));
+  });
+
   it('imports only what the table allows', () => {
     const violations = inModules.flatMap((file) => {
-      const allowed = MAY_IMPORT[moduleOf(file)!];
-      if (!allowed) return [`${file}: not in the table`];
+      const allowed = MODULES[moduleOf(file)!]?.imports;
+      if (!allowed) return [`${file}: its module is not in test/project/modules.ts`];
       const others = importsOf(file).filter((path) => moduleOf(path) !== moduleOf(file));
       return others
         .filter((path) => !allowed.includes(path) && !allowed.includes(moduleOf(path)!))
@@ -123,6 +82,17 @@ describe('who may import whom', () => {
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',
     ]);
+  });
+
+  it('repeated work is in background.ts, except of one connection and of a server that closes', () => {
+    const repeating = files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)));
+    expect(repeating.toSorted()).toEqual([
+      'background.ts',
+      'http/server/express.adapter.ts',
+      'realtime/fanout/postgres-listener.ts',
+    ]);
+    const repeated = files.flatMap((file) => [...sourceOf(file).matchAll(/\.repeat\('([^']+)'/g)]);
+    expect(repeated.map(([, name]) => name!).toSorted()).toEqual(Object.keys(BACKGROUND_WORK).toSorted());
   });
 
   it('only src/config reads the environment', () => {

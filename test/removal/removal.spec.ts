@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { Background } from '../../src/background.js';
 import { Events } from '../../src/events.js';
 import { BATCH, expiringTables, buildRemoval, REMOVAL_LOCK } from '../../src/removal/expired-rows.js';
 import { TimeSlices } from '../../src/removal/expired-rows.citus.js';
@@ -32,7 +33,7 @@ function sql(text: string, values: unknown[] = []): Promise<Record<string, unkno
 /** The implementation for Citus, on a plain database. */
 function sliced(): Removal {
   const dataSource = service.app.get(DataSource);
-  return new Removal(new TimeSlices(dataSource), dataSource, new Events(), KEPT);
+  return new Removal(new TimeSlices(dataSource), dataSource, new Events(), KEPT, service.app.get(Background));
 }
 
 async function connected<T>(work: (client: Client) => Promise<T>): Promise<T> {

@@ -17,7 +17,7 @@ export interface TestDatabase {
 
 /**
  * A fresh, migrated database on the run's PostgreSQL; about 20 ms, once the first has made the template. With `CITUS_URL`
- * (`npm run test:citus`): distributed tables in a new schema of that cluster; about two seconds.
+ * (`npm run test:all -- citus`): distributed tables in a new schema of that cluster; about two seconds.
  */
 export async function createDatabase(): Promise<TestDatabase> {
   const coordinator = process.env['CITUS_URL'];

@@ -1,4 +1,5 @@
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
+import { Background } from '../../src/background.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -279,11 +280,11 @@ describe('stored signing keys', () => {
     let emitted: [name: string, kid: string][];
     let now: number;
     let logged: Record<'debug' | 'warn' | 'error', unknown[]>;
-    let services: KeyService[];
+    let stops: (() => void)[];
     /** Of the latest service. */
     let ring: KeyRing;
     beforeEach(() => {
-      [emitted, services, now] = [[], [], Date.now()];
+      [emitted, stops, now] = [[], [], Date.now()];
       logged = { debug: [], warn: [], error: [] };
       for (const level of ['debug', 'warn', 'error'] as const)
         jest.spyOn(Logger.prototype, level).mockImplementation((what) => void logged[level].push(what));
@@ -295,7 +296,7 @@ describe('stored signing keys', () => {
       events.on('key.revoked', ({ kid }) => void emitted.push(['revoked', kid]));
     });
     afterEach(() => {
-      for (const service of services) service.onApplicationShutdown();
+      for (const stop of stops) stop();
       jest.useRealTimers();
       jest.restoreAllMocks();
     });
@@ -304,8 +305,12 @@ describe('stored signing keys', () => {
       const clock = { now: () => now } as Clock;
       const all = { secretKey: SECRET, accessTokenTtl: 3600, production: true, ...settings } as Settings;
       ring = new KeyRing();
-      const service = new KeyService(new KeyStore(dataSource, audit, all), sql, ring, clock, events, all);
-      services.push(service);
+      const [store, background] = [new KeyStore(dataSource, audit, all), new Background()];
+      const service = new KeyService(store, sql, ring, clock, events, all, background);
+      stops.push(() => {
+        background.onApplicationShutdown();
+        service.onApplicationShutdown();
+      });
       return service;
     }
     async function start(settings: Partial<Settings> = {}): Promise<KeyService> {
@@ -396,7 +401,7 @@ describe('stored signing keys', () => {
       await start();
       sql.isAway = true;
       await pass(500);
-      expect(logged.debug).toEqual([{ err: new Error('away') }]);
+      expect(logged.debug).toEqual([expect.objectContaining({ err: new Error('away') })]);
       expect(ring.signer!.kid).toBe(kid);
       sql.isAway = false;
       const { kid: next } = await storeOf().rotate();
@@ -405,11 +410,11 @@ describe('stored signing keys', () => {
     });
 
     it('are not read after the instance has stopped', async () => {
-      const service = await start();
-      const other = await start();
-      service.onApplicationShutdown();
+      await start();
+      await start();
+      stops[0]!();
       jest.advanceTimersByTime(500); // the other instance reads
-      other.onApplicationShutdown();
+      stops[1]!();
       await settled();
       const { statements } = sql;
       await pass(500);
@@ -454,7 +459,10 @@ describe('stored signing keys', () => {
       jest.advanceTimersByTime(60_000);
       for (let left = 100; left > 0 && logged.warn.length === 0; left--) await settled();
       expect(logged.warn).toEqual([
-        { err: expect.objectContaining({ name: 'UnreadableKey' }), msg: expect.stringMatching(/rotated/) },
+        expect.objectContaining({
+          err: expect.objectContaining({ name: 'UnreadableKey' }),
+          msg: expect.stringMatching(/rotated/),
+        }),
       ]);
     });
 

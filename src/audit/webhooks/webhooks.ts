@@ -5,6 +5,7 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { Background } from '../../background.js';
 import { currentSecret } from '../../config/secrets/current-secret.js';
 import { DEFAULT_EVENTS } from '../../config/settings/webhook-settings.js';
 import { settingsTable } from '../../config/settings/settings-table.js';
@@ -16,7 +17,6 @@ import { WebhookHttp } from './webhook-http.js';
 import { WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';
 
-const REMOVE_EVERY_MS = 10 * 60_000;
 /** A stop waits so long for answers; without them, the events are sent again. */
 const STOP_MS = 2000;
 
@@ -29,7 +29,6 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger(Webhooks.name);
   private readonly http: WebhookHttp;
   private readonly senders: readonly WebhookSender[];
-  private timer?: NodeJS.Timeout;
 
   constructor(
     @Inject(SETTINGS) settings: Settings,
@@ -37,6 +36,7 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     feed: AuditFeed,
     clock: Clock,
     events: Events,
+    private readonly background: Background,
   ) {
     const {
       webhookUrls = [],
@@ -62,21 +62,19 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   onApplicationBootstrap(): void {
     for (const sender of this.senders) sender.start();
-    void this.removeOthers();
-    this.timer = setInterval(() => void this.removeOthers(), REMOVE_EVERY_MS).unref();
+    this.background.repeat('remove-old-webhooks', () => this.removeOthers(), { atStart: true });
   }
 
   /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    void this.background.stop('remove-old-webhooks');
     const timer = setTimeout(() => void this.http.close(), STOP_MS);
     await Promise.all(this.senders.map((sender) => sender.stop()));
     clearTimeout(timer);
     await this.http.close();
   }
 
-  private async removeOthers(): Promise<void> {
-    const addresses = this.senders.map(({ addressHash }) => addressHash);
-    await this.store.removeOthers(addresses).catch((error: unknown) => this.logger.debug({ err: error }));
+  private removeOthers(): Promise<void> {
+    return this.store.removeOthers(this.senders.map(({ addressHash }) => addressHash));
   }
 }

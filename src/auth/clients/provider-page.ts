@@ -1,3 +1,4 @@
+import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Request } from 'express';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { html, type Html } from '../../http/page/html.js';
@@ -9,19 +10,26 @@ import { listed } from '../../provider/listed-provider.js';
  * Other paths do not get it.
  */
 const COOKIE = 'latchkey_provider';
-const LAST = new RegExp(`(?:^|; )${COOKIE}=([a-z0-9_-]{1,63})(?:;|$)`);
 const PATH = '/oauth2/authorize';
 /** Seconds: a year. */
 const COOKIE_LIFE = 365 * 86_400;
 
 /** Reads the provider that the browser used last. It may be anything: compare it with the list. */
 export function lastProvider({ headers }: Request): string | undefined {
-  return LAST.exec(headers.cookie ?? '')?.[1];
+  return parseCookie(headers.cookie ?? '')[COOKIE];
 }
 
 /** Returns the cookie that remembers a provider. `Lax`, since the client's page sends the browser here. */
 export function buildCookie(name: string, isSecure: boolean): string {
-  return `${COOKIE}=${name}; Path=${PATH}; Max-Age=${COOKIE_LIFE}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return stringifySetCookie({
+    name: COOKIE,
+    value: name,
+    path: PATH,
+    maxAge: COOKIE_LIFE,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure,
+  });
 }
 
 /**

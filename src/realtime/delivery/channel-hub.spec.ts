@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { Background } from '../../background.js';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import { Events } from '../../events.js';
 import type { Fanout, FanoutListener } from '../fanout/fanout.js';
@@ -12,6 +13,7 @@ describe('histories in doubt', () => {
   let fails: boolean;
   let read: string[];
   let listener: FanoutListener;
+  let background: Background;
   let hub: ChannelHub;
   let connections: Connection[];
 
@@ -31,12 +33,13 @@ describe('histories in doubt', () => {
         return [{ offset: 7, data: null }];
       },
     } as unknown as ChannelHistory;
+    background = new Background();
     const fanout = {
       listen: (one: FanoutListener) => (listener = one),
       subscribe: async () => undefined,
       unsubscribe: () => undefined,
     } as unknown as Fanout;
-    hub = new ChannelHub(history, fanout, new Events());
+    hub = new ChannelHub(history, fanout, new Events(), background);
     connections = Array.from(
       { length: 2500 },
       (_, i) =>
@@ -55,7 +58,7 @@ describe('histories in doubt', () => {
     );
   });
   afterEach(() => {
-    hub.onApplicationShutdown();
+    background.onApplicationShutdown();
     jest.useRealTimers();
   });
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);

@@ -1,4 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { Background } from '../../background.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { Admitted } from '../admission/admission.js';
@@ -7,16 +8,13 @@ import type { Connection } from '../socket/connection.js';
 import type { Outgoing } from '../socket/outgoing.js';
 import { UserChannel } from './user-channel.js';
 
-const CATCH_UP_EVERY_MS = 1000;
-/** Finds events of instances that were killed between a commit and its notification. */
-const SWEEP_EVERY_MS = 15_000;
 const USERS_A_STATEMENT = 1000;
 /** Undeliverable events that are remembered, so that each is logged once. */
 const MOST_LOGGED = 1000;
 
 /** The channels of the users who are connected to this instance. Undeliverable events are skipped. */
 @Injectable()
-export class ChannelHub implements OnApplicationShutdown {
+export class ChannelHub {
   private readonly logger = new Logger(ChannelHub.name);
   private readonly channels = new Map<string, UserChannel>();
   /** Users for whom a notification may have been lost. */
@@ -26,16 +24,15 @@ export class ChannelHub implements OnApplicationShutdown {
   /** Deliveries since the start, each connection counted. */
   private deliveries = 0;
   private readonly undeliverable = new Set<string>();
-  private readonly timers = [
-    setInterval(() => (this.doubtsAll = true), SWEEP_EVERY_MS).unref(),
-    setInterval(() => void this.catchUp(), CATCH_UP_EVERY_MS).unref(),
-  ];
 
   constructor(
     private readonly history: ChannelHistory,
     private readonly fanout: Fanout,
     events: Events,
+    background: Background,
   ) {
+    background.repeat('doubt-histories', () => (this.doubtsAll = true));
+    background.repeat('compare-histories', () => this.catchUp());
     events.on('state.requested', (report) =>
       report({ connectedUsers: this.channels.size, deliveries: this.deliveries }),
     );
@@ -58,10 +55,6 @@ export class ChannelHub implements OnApplicationShutdown {
         void this.catchUp();
       },
     });
-  }
-
-  onApplicationShutdown(): void {
-    for (const timer of this.timers) clearInterval(timer);
   }
 
   countConnections(userId: string): number {

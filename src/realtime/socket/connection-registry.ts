@@ -1,6 +1,7 @@
 import { setImmediate as nextLoopTick } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
+import { Background } from '../../background.js';
 import { PresenceTracker } from '../../channel/presence.tracker.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
@@ -12,7 +13,6 @@ import { ChannelHub } from '../delivery/channel-hub.js';
 import { Connection } from './connection.js';
 import { closeNow, closeSoon, toTransport, type Transport } from './transport.js';
 
-const TICK_MS = 250;
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
 const WARN_AGAIN_MS = 5000;
@@ -24,12 +24,10 @@ const ENDED_A_TICK = 50;
  * (docs/realtime.md#the-life-of-a-connection).
  */
 @Injectable()
-export class ConnectionRegistry implements OnApplicationShutdown {
+export class ConnectionRegistry {
   private readonly logger = new Logger(ConnectionRegistry.name);
   private readonly bySession = new Map<string, Set<Connection>>();
   private readonly byTransport = new WeakMap<Transport, Connection>();
-  /** One timer for all: separate timers take more memory, and would not follow a clock that is corrected. */
-  private timer?: NodeJS.Timeout;
   private readonly revokedKeys = new Set<string>();
   /** Sockets that are admitted and not open yet, by user: tokens are verified in batches. */
   private readonly admitted = new Map<string, Set<Socket>>();
@@ -43,7 +41,10 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     private readonly channels: ChannelHub,
     private readonly presence: PresenceTracker,
     private readonly events: Events,
+    background: Background,
   ) {
+    // For all: separate timers take more memory, and would not follow a clock that is corrected.
+    background.repeat('end-expired-sockets', () => this.onTick());
     events.on('session.ended', ({ sessionId }) =>
       this.bySession.get(sessionId)?.forEach((connection) => connection.end('signed_out')),
     );
@@ -71,7 +72,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     const connection = new Connection(socket, admitted, () => this.clock.now());
     this.byTransport.set(toTransport(socket), connection);
     this.openSockets++;
-    this.timer ??= setInterval(() => this.onTick(), TICK_MS).unref();
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
     this.bySession.set(session.sessionId, ofSession.add(connection));
     this.presence.arrived(session);
@@ -111,10 +111,6 @@ export class ConnectionRegistry implements OnApplicationShutdown {
       await nextLoopTick();
     }
     await Promise.all(all.map((connection) => connection.drained()));
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
   }
 
   private release(socket: Socket, userId: string): void {

@@ -1,10 +1,9 @@
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Background } from '../../background.js';
 import { newSince } from '../../database/commit-reader.js';
 import { Events } from '../../events.js';
 import { SessionFeedStore, toMs, toTime, type ChangeId, type FeedMoment } from './session-feed.store.js';
 
-/** Every instance knows of a sign-out within a second, without Redis. */
-const READ_EVERY_MS = 500;
 /** Time before the new rows that each reading covers again. */
 const OVERLAP_MS = 5000;
 /** More than the latest commit (LATEST_MS in the store), and two minutes. */
@@ -21,29 +20,24 @@ const REMEMBER_MS = WIDE_MS + 60_000;
  * order, since each sign-out must be known within a second. Each session is read about ten times.
  */
 @Injectable()
-export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(SessionFeed.name);
+export class SessionFeed implements OnModuleInit {
   /** Sessions and changes that were read, with their time by `performance.now()`, oldest first. */
   private readonly known = new Map<string, number>();
   /** Last reading of a primary. */
   private last!: FeedMoment;
   private readings = 0;
-  private timer?: NodeJS.Timeout;
-  private isReading = false;
 
   constructor(
     private readonly store: SessionFeedStore,
     private readonly events: Events,
+    private readonly background: Background,
   ) {}
 
   /** Remembers what ended before the start without emitting it: it concerns no socket of this instance. */
   async onModuleInit(): Promise<void> {
     await this.readBack(WIDE_MS, false);
-    this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+    // Every instance knows of a sign-out within a second, without Redis.
+    this.background.repeat('read-ended-sessions', () => this.read());
   }
 
   /** Whether this instance has read that the session ended: for a listener that begins after the event. */
@@ -53,18 +47,10 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   /** If a reading fails, the next one covers its time, too. */
   private async read(): Promise<void> {
-    if (this.isReading) return;
-    this.isReading = true;
-    try {
-      const nth = this.readings + 1;
-      const isPrimary = await this.readBack(nth % WIDE_EVERY === 0 ? WIDE_MS : OVERLAP_MS, true);
-      this.readings = nth;
-      this.events.emit('sessions.read', { cursor: isPrimary ? String(toMs(this.last.at)) : null });
-    } catch (error) {
-      this.logger.debug({ err: error });
-    } finally {
-      this.isReading = false;
-    }
+    const nth = this.readings + 1;
+    const isPrimary = await this.readBack(nth % WIDE_EVERY === 0 ? WIDE_MS : OVERLAP_MS, true);
+    this.readings = nth;
+    this.events.emit('sessions.read', { cursor: isPrimary ? String(toMs(this.last.at)) : null });
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { BACKGROUND_WORK, Background } from '../../background.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { Sql } from '../../database/sql.js';
@@ -11,8 +12,7 @@ import { KeyStore, listKeys, type NewKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 /** Every instance applies a new or revoked key within a second (docs/keys.md#the-life-of-a-key). */
-const READ_EVERY_MS = 500;
-const CHECK_AGE_EVERY_MS = 60_000;
+const READ_EVERY_MS = BACKGROUND_WORK['read-keys'].everyMs;
 /** Tokens with an unknown key cause ten readings a second at most. */
 const KNOWN_FOR_MS = 100;
 
@@ -20,15 +20,13 @@ const KNOWN_FOR_MS = 100;
 @Injectable()
 export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(KeyService.name);
-  private nextReading?: NodeJS.Timeout;
-  private rotation?: NodeJS.Timeout;
+  private nextSwitch?: NodeJS.Timeout;
   /** The reading in progress. One at a time, so that an older result never replaces a newer one. */
   private reading: Promise<void> | undefined;
   /** Start of the last successful reading, in milliseconds of `performance.now()`. */
   private readAt = -Infinity;
   /** The last reading, if it failed. */
   private failure: { readonly at: number; readonly error: unknown } | undefined;
-  private stopped = false;
   /** Skipped keys; each is logged once. */
   private readonly invalidKids = new Set<string>();
 
@@ -39,6 +37,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     private readonly clock: Clock,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly background: Background,
   ) {
     events.on('state.requested', (tell) => {
       if (this.ring.signer) tell({ signingKeyActiveAt: this.ring.signer.activeAt });
@@ -50,14 +49,12 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     await this.read();
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
     if (made) this.logMade(made);
-    this.readLater(READ_EVERY_MS);
-    this.rotation = setInterval(() => void this.rotateIfDue(), CHECK_AGE_EVERY_MS).unref();
+    this.background.repeat('read-keys', () => this.readAndSwitch());
+    this.background.repeat('rotate-keys', () => this.store.rotateIfDue());
   }
 
   onApplicationShutdown(): void {
-    this.stopped = true;
-    clearTimeout(this.nextReading);
-    clearInterval(this.rotation);
+    clearTimeout(this.nextSwitch);
   }
 
   /**
@@ -124,21 +121,17 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     await this.store.ensureTokenTtl(keys);
   }
 
-  private readLater(ms: number): void {
-    this.nextReading = setTimeout(() => void this.readAgain(), ms).unref();
+  private async readAndSwitch(): Promise<void> {
+    this.switch();
+    await this.read().finally(() => this.switch());
   }
 
-  /** Reads twice a second, and switches exactly when the next key begins to sign. */
-  private async readAgain(): Promise<void> {
-    this.ring.chooseSigner(this.clock.now());
-    try {
-      await this.read();
-    } catch (error) {
-      this.logger.debug({ err: error }); // the known keys stay in use
-    }
+  /** Switches to the key that signs now, and exactly when the next one begins to sign. */
+  private switch(): void {
+    clearTimeout(this.nextSwitch);
     const now = this.clock.now();
     const wait = Math.ceil(this.ring.chooseSigner(now) - now);
-    if (!this.stopped) this.readLater(Math.min(READ_EVERY_MS, wait));
+    if (wait < 2 * READ_EVERY_MS) this.nextSwitch = setTimeout(() => this.switch(), wait).unref();
   }
 
   /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_MS. */
@@ -176,14 +169,6 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
         `Signing key ${key.kid} was stored with another SECRET_KEY: this instance cannot use it.`,
       );
       return undefined;
-    }
-  }
-
-  private async rotateIfDue(): Promise<void> {
-    try {
-      await this.store.rotateIfDue();
-    } catch (error) {
-      this.logger.warn({ err: error, msg: 'the signing keys were not rotated; the next try is in a minute' });
     }
   }
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
+
+// `npm run test:all -- [group] [arguments]`: one of these groups, or else all Jest tests, the slow ones and test/install/ as well.
+
+const node = [process.execPath, '--max-semi-space-size=64'];
+const jest = [...node, '--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+const ON_CITUS =
+  'test/.*/(citus|distribute|sign-in|races|devices|users|sign-out|channel-history|presence|realtime|sample-provider|keys' +
+  '|provider-logout|backchannel-logout|step-up|claims|suspended|details|refusals|events)\\.spec';
+
+const GROUPS = {
+  browsers: { command: ['tsx', 'test/browsers/main.ts'] },
+  citus: { command: [...jest, '-i', ON_CITUS], needs: 'CITUS_URL' },
+  guides: { command: [...jest, '-w1', 'test/guides/'], env: { GUIDES: '1' } },
+  infra: { command: ['tsx', 'test/infra/main.ts'] },
+  install: { command: [...jest, 'test/install/', 'packages/embedded-postgres/'], env: { INSTALL: '1' } },
+  node: { command: ['tsx', 'test/node/main.ts'], buildsItself: true },
+  providers: { command: [...jest, 'test/providers/'], env: { PROVIDERS: '1' } },
+};
+
+const [name = '', ...rest] = process.argv.slice(2);
+const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined;
+process.exitCode = group
+  ? runGroup(group, rest)
+  : runGroup({ command: jest, env: { ALL: '1' } }, process.argv.slice(2));
+
+/** Builds, and runs the command. @returns its exit code */
+function runGroup({ command, env, needs, buildsItself = false }, args) {
+  if (needs !== undefined && !process.env[needs]) {
+    console.error(`npm run test:all -- ${name}: ${needs} is not set`);
+    return 2;
+  }
+  const built = buildsItself ? 0 : run(['npm', 'run', '--silent', 'build']);
+  return built || run([...command, ...args], env);
+}
+
+function run([program, ...args], env = {}) {
+  return spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } }).status ?? 1;
+}
