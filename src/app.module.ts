@@ -26,29 +26,29 @@ import { UserModule } from './user/user.module.js';
 
 @Module({})
 export class AppModule {
-  static with(settings: Settings): DynamicModule {
+  static forRoot(settings: Settings): DynamicModule {
     return {
       module: AppModule,
       imports: [
         settingsModule(settings),
         EventsModule,
-        DatabaseModule.with(ENTITIES),
+        DatabaseModule.forRoot(ENTITIES),
         AuditModule,
         RedisModule,
-        RateLimitModule.with(settings),
+        RateLimitModule.forRoot(settings),
         ProviderModule,
         TokenModule,
         AuthModule,
-        BackchannelLogoutModule.with(settings),
+        BackchannelLogoutModule.forRoot(settings),
         UserModule,
         DeviceModule,
         RealtimeModule,
-        OperationsModule.with(settings),
+        OperationsModule.forRoot(settings),
         OpenApiModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
-        AdministrationModule.with(settings),
+        AdministrationModule.forRoot(settings),
       ],
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },

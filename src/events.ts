@@ -107,7 +107,7 @@ export interface DomainEvents {
   /** The head of a request was malformed, too long or too slow. */
   'request.unreadable': [];
   /** A call to a provider has ended; `error` is the code of our answer. */
-  'provider.asked': [
+  'provider.called': [
     {
       readonly provider: string;
       readonly operation: ProviderOperation;
@@ -116,7 +116,7 @@ export interface DomainEvents {
     },
   ];
   /** Concurrent calls were batched into one statement (database/coalesce.ts). On the hot path. */
-  'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
+  'statement.batched': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket was admitted, or refused with `error`. */
   'handshake.finished': [{ readonly error: ErrorCode | undefined }];
   /** A socket has closed; `reason` as in docs/realtime.md#what-the-service-sends, or `client`. */
@@ -132,9 +132,9 @@ export interface DomainEvents {
     { readonly table: string; readonly removed: number; readonly ok: boolean; readonly seconds: number },
   ];
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
-  'state.asked': [(state: Partial<ServiceState>) => void];
+  'state.requested': [(state: Partial<ServiceState>) => void];
   /** Metrics are collected: each listener calls the given function with a count that it reads from the database. */
-  'total.asked': [(name: Total, count: Promise<number>) => void];
+  'total.requested': [(name: Total, count: Promise<number>) => void];
 }
 
 /** Count of all instances together. */

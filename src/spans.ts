@@ -12,7 +12,7 @@ export interface Tracer {
   /** Binds a function to the present request, for a later call. */
   bind<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result;
   /** Runs work outside of any request. */
-  apart<Result>(work: () => Result): Result;
+  outsideTrace<Result>(work: () => Result): Result;
 }
 
 // One for the process: database clients are made without injection.
@@ -28,8 +28,8 @@ export function currentTracer(): Tracer | undefined {
 }
 
 /** Runs work outside of any request, such as a batch for many. */
-export function apart<Result>(work: () => Result): Result {
-  return tracer ? tracer.apart(work) : work();
+export function outsideTrace<Result>(work: () => Result): Result {
+  return tracer ? tracer.outsideTrace(work) : work();
 }
 
 /** Runs work within a span (see Tracer.begin), if tracing is on. */

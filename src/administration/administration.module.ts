@@ -36,7 +36,7 @@ const PAGE = [AdminPageController, AdminProvidersController, AdminSessionControl
   providers: [TestSignIns, UserDirectory, UsersService],
 })
 export class AdministrationModule {
-  static with({ adminEnabled }: Settings): DynamicModule {
+  static forRoot({ adminEnabled }: Settings): DynamicModule {
     return { module: AdministrationModule, controllers: adminEnabled ? PAGE : [] };
   }
 }

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
-import { keptAddress } from '../http/network.js';
+import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
 import type { AUDIT_NAMES } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
@@ -161,7 +161,7 @@ export const RequestOrigin = createParamDecorator((_data: unknown, context: Exec
 export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {
-    address: keptAddress(request),
+    address: storedAddress(request),
     userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
     requestId: request.id,
     actor: actor ?? { type: 'user', name: session?.userId },

@@ -53,7 +53,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     private readonly store: AuditStore,
     private readonly events: Events,
   ) {
-    events.on('state.asked', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
+    events.on('state.requested', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
   }
 
   refused({ claimed, isProven, ...refusal }: Refusal): void {

@@ -10,7 +10,7 @@ it('pages of histories are read with half of the pool, in turn, also when some f
     new Promise((resolve, reject) =>
       open.push({ userId, end: (error) => (error ? reject(error) : resolve([])) }),
     );
-  const sql = { query, together: () => undefined } as unknown as Sql;
+  const sql = { query, batched: () => undefined } as unknown as Sql;
   const settings = { databasePoolSize: 4 } as Settings;
   const history = new ChannelHistory({} as DataSource, sql, new Events(), settings);
   const results = ['a', 'b', 'c', 'd', 'e'].map((userId) => history.read(userId, 0).catch(String));

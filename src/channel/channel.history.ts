@@ -135,9 +135,9 @@ export class ChannelHistory {
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.findState = sql.together('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
+    this.findState = sql.batched('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
     this.reads = new ConcurrencyLimit(Math.ceil(settings.databasePoolSize / 2));
-    events.on('state.asked', (report) => report({ historyReadsWaiting: this.reads.waiting }));
+    events.on('state.requested', (report) => report({ historyReadsWaiting: this.reads.waiting }));
   }
 
   /**

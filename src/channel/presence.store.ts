@@ -66,7 +66,7 @@ export class PresenceStore {
     @InjectRepository(Presence) private readonly presences: Repository<Presence>,
     private readonly sql: Sql,
   ) {
-    this.findOnline = sql.together('presence-online', (userIds: string[]) => this.findOnlineOfEach(userIds));
+    this.findOnline = sql.batched('presence-online', (userIds: string[]) => this.findOnlineOfEach(userIds));
   }
 
   /** Returns the user's devices that are online; null stands for sessions without a device. */

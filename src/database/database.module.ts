@@ -24,7 +24,7 @@ const sql = {
 @Global()
 @Module({ providers: [sql, Clock], exports: [Sql, Clock] })
 export class DatabaseModule {
-  static with(entities: Type[]): DynamicModule {
+  static forRoot(entities: Type[]): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({

@@ -16,7 +16,7 @@ export interface Retention {
   /** The part of `mayGo` that reads no other table. */
   readonly isDue: string;
   /** @param batch name in the `WITH` of the statement; @returns a SELECT of the keys of its due rows that stay */
-  readonly keptOf: (batch: string) => string;
+  readonly selectRetained: (batch: string) => string;
 }
 
 /** Marks an entity: `removal` removes its rows after `expires_at`, which needs an index. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { Events } from '../events.js';
-import { apart, inSpan, statementFacts } from '../spans.js';
+import { outsideTrace, inSpan, statementFacts } from '../spans.js';
 import { coalesce } from './coalesce.js';
 import { CONFIRM_READ } from './confirm-read.js';
 import { keepsSession, poolOf } from './pool/data-source.js';
@@ -27,7 +27,7 @@ export class Sql {
   ) {
     this.pool = poolOf(dataSource);
     this.named = keepsSession(dataSource);
-    const confirm = this.together('confirm-read', async (calls: undefined[]) => {
+    const confirm = this.batched('confirm-read', async (calls: undefined[]) => {
       await this.query(CONFIRM_READ, []);
       return calls;
     });
@@ -47,7 +47,7 @@ export class Sql {
    * @param name for metrics and spans
    * @param run as for `coalesce`
    */
-  together<Item, Result>(
+  batched<Item, Result>(
     name: string,
     run: (items: Item[]) => Promise<Result[]>,
   ): (item: Item) => Promise<Result> {
@@ -55,10 +55,10 @@ export class Sql {
     const call = coalesce(async (items: Item[]) => {
       const began = performance.now();
       try {
-        return await apart(() => run(items)); // of many requests
+        return await outsideTrace(() => run(items)); // of many requests
       } finally {
         const seconds = (performance.now() - began) / 1000;
-        this.events.emit('statement.shared', { name, calls: items.length, seconds });
+        this.events.emit('statement.batched', { name, calls: items.length, seconds });
       }
     });
     const facts = statementFacts(name);

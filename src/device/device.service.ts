@@ -44,7 +44,7 @@ export class DeviceService {
     private readonly sql: Sql,
     private readonly audit: AuditStore,
   ) {
-    this.exists = sql.together('device-exists', (keys: DeviceKey[]) => this.existEach(keys));
+    this.exists = sql.batched('device-exists', (keys: DeviceKey[]) => this.existEach(keys));
   }
 
   list(userId: string, cursor?: string): Promise<DeviceList> {

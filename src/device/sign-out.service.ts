@@ -64,7 +64,7 @@ export class SignOutService {
     private readonly audit: AuditStore,
     private readonly sql: Sql,
   ) {
-    this.hasOpen = sql.together('sign-out-look', (signOuts: ToEnd[]) => haveOpenSessions(sql, signOuts));
+    this.hasOpen = sql.batched('sign-out-look', (signOuts: ToEnd[]) => haveOpenSessions(sql, signOuts));
   }
 
   /**

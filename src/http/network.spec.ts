@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import express from 'express';
-import { clientAddress, keptAddress, KEPT_ADDRESSES, networkOf, widerNetworkOf } from './network.js';
+import { clientAddress, storedAddress, STORED_ADDRESSES, networkOf, widerNetworkOf } from './network.js';
 
 describe('clientAddress', () => {
   const headers = { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' };
@@ -69,7 +69,7 @@ describe('the address that is kept (AUDIT_ADDRESSES)', () => {
     ['network', undefined, null],
     ['off', '192.0.2.77', null],
   ])('%s: %s is kept as %s', (setting, ip, kept) => {
-    const app = express().set(KEPT_ADDRESSES, setting);
-    expect(keptAddress({ ip, app })).toBe(kept);
+    const app = express().set(STORED_ADDRESSES, setting);
+    expect(storedAddress({ ip, app })).toBe(kept);
   });
 });

@@ -42,11 +42,11 @@ export function widerNetworkOf(network: string): string {
 }
 
 /** Express setting with the value of `AUDIT_ADDRESSES`. */
-export const KEPT_ADDRESSES = 'kept addresses';
+export const STORED_ADDRESSES = 'stored addresses';
 
 /** Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or /48 (IPv6), or null. */
-export function keptAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
-  const kept = app.get(KEPT_ADDRESSES) as Settings['auditAddresses'];
+export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
+  const kept = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
   const address = kept === 'off' ? undefined : addressIn(ip);
   if (address === undefined || kept === 'full') return address ?? null;
   return isIPv4(address)

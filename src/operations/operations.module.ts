@@ -8,7 +8,7 @@ import { Readiness } from './readiness.js';
 
 @Module({})
 export class OperationsModule {
-  static with({ metricsPort, production }: Settings): DynamicModule {
+  static forRoot({ metricsPort, production }: Settings): DynamicModule {
     return {
       module: OperationsModule,
       controllers: [HealthController, ...(metricsPort === undefined ? [metricsController(!production)] : [])],

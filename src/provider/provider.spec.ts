@@ -334,7 +334,7 @@ describe('a provider', () => {
         stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
         const events = new Events();
         const asked = jest.fn();
-        events.on('provider.asked', asked);
+        events.on('provider.called', asked);
         expect((await oidc(events).logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
         expect(asked.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
       });
@@ -342,7 +342,7 @@ describe('a provider', () => {
       it('is undefined for any other adapter, which is not asked', async () => {
         const events = new Events();
         const asked = jest.fn();
-        events.on('provider.asked', asked);
+        events.on('provider.called', asked);
         const provider = new Provider(providerSettings('corp'), adapterOf(), 5000, events);
         expect(await provider.logoutUrl(bye)).toBeUndefined();
         expect(asked).not.toHaveBeenCalled();
@@ -429,7 +429,7 @@ describe('a provider', () => {
   describe('metrics', () => {
     const seen: unknown[] = [];
     const events = new Events();
-    events.on('provider.asked', (event) => void seen.push(event));
+    events.on('provider.called', (event) => void seen.push(event));
     beforeEach(() => void (seen.length = 0));
     const seconds: unknown = expect.any(Number);
 

@@ -248,7 +248,7 @@ export class Provider {
       throw (error = this.mapError(cause, secrets));
     } finally {
       const seconds = (performance.now() - began) / 1000;
-      this.events?.emit('provider.asked', { provider, operation, error: error?.error, seconds });
+      this.events?.emit('provider.called', { provider, operation, error: error?.error, seconds });
     }
   }
 

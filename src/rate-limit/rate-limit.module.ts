@@ -14,7 +14,7 @@ const NO_LIMITS: RateLimits = {
 @Global()
 @Module({ exports: [RateLimits] })
 export class RateLimitModule {
-  static with({ rateLimit }: Settings): DynamicModule {
+  static forRoot({ rateLimit }: Settings): DynamicModule {
     const on = [
       { provide: RateLimits, useClass: Limits },
       { provide: APP_GUARD, useClass: RateLimitGuard },

@@ -98,14 +98,14 @@ function removeAll(expiring: ExpiringTable, rows: number): string {
  * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is repeated under the lock, since
  * a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
-function removeSome(expiring: ExpiringTable, { isDue, keptOf }: Retention, rows: number): string {
+function removeSome(expiring: ExpiringTable, { isDue, selectRetained }: Retention, rows: number): string {
   const { table, key } = expiring;
   return `seen AS MATERIALIZED (
       ${look(expiring, '*', rows)}
     ), due AS MATERIALIZED (
       SELECT ${key} FROM seen AS ${table} WHERE ${isDue}
     ), needless AS MATERIALIZED (
-      SELECT ${key} FROM due EXCEPT (${keptOf('due')})
+      SELECT ${key} FROM due EXCEPT (${selectRetained('due')})
     ), held AS MATERIALIZED (
       SELECT ${key} FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM needless) AND ${isDue}
       FOR UPDATE SKIP LOCKED

@@ -62,7 +62,7 @@ export class ClaimsStore {
     const queue = (): OneAtATime =>
       new OneAtATime('too many changes of claims', Math.ceil(databasePoolSize / 4));
     this.queue = { provider: queue(), application: queue() };
-    this.read = sql.together('claims', (userIds: string[]) => this.readEach(userIds));
+    this.read = sql.batched('claims', (userIds: string[]) => this.readEach(userIds));
   }
 
   /** Returns the claims that a token is signed with; NO_CLAIMS for a user whom this instance does not know. */

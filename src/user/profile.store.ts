@@ -16,7 +16,7 @@ export class ProfileStore {
   readonly find: (userId: string) => Promise<Me | undefined>;
 
   constructor(sql: Sql) {
-    this.find = sql.together('profile', async (userIds: string[]) => {
+    this.find = sql.batched('profile', async (userIds: string[]) => {
       const profiles = await sql.query<Me>(FIND, [plainArray(userIds)]);
       const byUser = new Map(profiles.map((profile) => [profile.user_id, profile]));
       return userIds.map((userId) => byUser.get(userId));

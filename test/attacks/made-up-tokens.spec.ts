@@ -28,7 +28,7 @@ describe('made-up refresh tokens at POST /oauth2/revoke', () => {
       RATE_LIMIT: 'on',
       RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
     });
-    service.app.get(Events).on('statement.shared', ({ name }) => {
+    service.app.get(Events).on('statement.batched', ({ name }) => {
       batches.set(name, (batches.get(name) ?? 0) + 1);
     });
   });

@@ -278,7 +278,7 @@ describe('webhooks', () => {
     await sql(`UPDATE webhooks SET position = '1-00000000-0000-0000-0000-000000000000'`);
     const delay = (): number | undefined => {
       let found: number | undefined;
-      service!.app.get(Events).emit('state.asked', ({ webhookDelay }) => void (found ??= webhookDelay));
+      service!.app.get(Events).emit('state.requested', ({ webhookDelay }) => void (found ??= webhookDelay));
       return found;
     };
     await until(() => delay()! > 3500);

@@ -54,7 +54,7 @@ describe('the store of sign-ins', () => {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
     events.on('channel.appended', (event) => void appended.push(event));
-    events.on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
+    events.on('statement.batched', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
     const writer = isDistributed
       ? new StepwiseSignIns(dataSource, settings, auditOf(events, isDistributed))

@@ -39,7 +39,7 @@ describe('what can be used once', () => {
 
   function sql(isDistributed = false): Sql {
     const events = new Events();
-    events.on('statement.shared', ({ name, calls }) => void batches.push([name, calls]));
+    events.on('statement.batched', ({ name, calls }) => void batches.push([name, calls]));
     return new Sql(dataSource, isDistributed, events);
   }
 

@@ -37,7 +37,7 @@ describe('presence (`online`)', () => {
     const shared: number[] = [];
     channel.service.app
       .get(Events)
-      .on('statement.shared', ({ name, calls }) => name === 'presence-online' && shared.push(calls));
+      .on('statement.batched', ({ name, calls }) => name === 'presence-online' && shared.push(calls));
     const store = channel.service.app.get(PresenceStore);
     const users = [...expected.keys(), ...expected.keys()];
     const answers = await Promise.all(users.map((userId) => store.onlineDevices(userId)));

@@ -22,7 +22,7 @@ describe('a batch of calls on PostgreSQL', () => {
     const sql = new Sql(dataSource);
     sizes = [];
     const insert = { name: 'keep', text: 'INSERT INTO kept SELECT unnest($1::text[])::smallint' };
-    store = sql.together('keep', async (items: string[]) => {
+    store = sql.batched('keep', async (items: string[]) => {
       sizes.push(items.length);
       await sql.query(insert, [items]);
       return items;

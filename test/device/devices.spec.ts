@@ -53,7 +53,7 @@ describe('users and their devices', () => {
   it('GET /me of several users at once returns each their own, on Citus as well', async () => {
     const shared: number[] = [];
     const events = service.app.get(Events);
-    events.on('statement.shared', ({ name, calls }) => void (name === 'profile' && shared.push(calls)));
+    events.on('statement.batched', ({ name, calls }) => void (name === 'profile' && shared.push(calls)));
     const users = Array.from({ length: 4 }, () => randomUUID());
     const all = [];
     for (const name of users) {

@@ -61,7 +61,7 @@ describe('POST /push', () => {
     const shared: number[] = [];
     channel.service.app
       .get(Events)
-      .on('statement.shared', ({ name, calls }) => name === 'push-unkept' && shared.push(calls));
+      .on('statement.batched', ({ name, calls }) => name === 'push-unkept' && shared.push(calls));
     const pushes = users.flatMap(({ user_id }, n) => [
       { body: { user_id, data: n }, status: 202 },
       { body: { user_id, data: n, device_id: devices[n % 2] }, status: 202 },

@@ -327,7 +327,7 @@ describe('stored signing keys', () => {
     }
     const state = (): Partial<ServiceState>[] => {
       const all: Partial<ServiceState>[] = [];
-      events.emit('state.asked', (one) => void all.push(one));
+      events.emit('state.requested', (one) => void all.push(one));
       return all;
     };
     const setTime = (kid: string, column: 'active_at' | 'revoked_at', ms: number): Promise<unknown> =>

@@ -159,7 +159,7 @@ describe('stored access tokens', () => {
 
   it('of many that come together need one statement, except on Citus', async () => {
     const told: [name: string, calls: number][] = [];
-    events.on('statement.shared', ({ name, calls }) => void told.push([name, calls]));
+    events.on('statement.batched', ({ name, calls }) => void told.push([name, calls]));
     for (const isDistributed of [false, true]) {
       const issuer = store(isDistributed);
       const refreshes = [await begin(), await begin(), await begin()];

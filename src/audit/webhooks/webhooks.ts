@@ -54,7 +54,7 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.senders = webhookUrls.map(
       (url, i) => new WebhookSender(url, `Webhook ${i + 1} (${new URL(url).host})`, parts),
     );
-    events.on('state.asked', (report) => {
+    events.on('state.requested', (report) => {
       const delays = this.senders.map(({ delay }) => delay).filter((delay) => delay !== undefined);
       report({ webhookDelay: Math.max(0, ...delays), webhookEventsSetAside: eventsSetAside });
     });

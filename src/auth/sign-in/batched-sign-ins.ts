@@ -125,7 +125,7 @@ export class BatchedSignIns extends SignInWriter {
   ) {
     super();
     this.record = recordOf(audit.isOn);
-    this.batched = sql.together('sign-in', (signIns: SignIn[]) => this.writeEach(signIns));
+    this.batched = sql.batched('sign-in', (signIns: SignIn[]) => this.writeEach(signIns));
   }
 
   async write(signIn: SignIn): Promise<Written> {

@@ -7,7 +7,7 @@ import { backchannelLogoutOf } from './backchannel-logout.controller.js';
 /** An endpoint for the logout tokens of each OpenID provider. */
 @Module({})
 export class BackchannelLogoutModule {
-  static with(settings: Settings): DynamicModule {
+  static forRoot(settings: Settings): DynamicModule {
     return {
       module: BackchannelLogoutModule,
       imports: [AuthModule],

@@ -76,8 +76,8 @@ export class StateService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     // After a timeout a state may still be saved or spent: the sign-in begins anew.
-    this.saveBatched = sql.together('state-save', (rows: unknown[][]) => this.saveEach(rows));
-    this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
+    this.saveBatched = sql.batched('state-save', (rows: unknown[][]) => this.saveEach(rows));
+    this.spendBatched = sql.batched('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
   /** A new state: 256 random bits as 64 hex characters. */

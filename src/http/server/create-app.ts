@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings/settings.js';
 import { Events } from '../../events.js';
 import { currentTracer } from '../../spans.js';
-import { KEPT_ADDRESSES } from '../network.js';
+import { STORED_ADDRESSES } from '../network.js';
 import { deferBodies } from '../parameters/body.js';
 import { RateLimits } from '../rate-limit.js';
 import { corsFor, options } from '../middleware/cors.js';
@@ -44,6 +44,6 @@ function createExpress(settings: Settings): Express {
   app.set('strict routing', true); // one spelling for each path: limits, logs and the router see it alike
   app.set('case sensitive routing', true);
   app.set('trust proxy', settings.trustProxy ?? false);
-  app.set(KEPT_ADDRESSES, settings.auditAddresses);
+  app.set(STORED_ADDRESSES, settings.auditAddresses);
   return app;
 }

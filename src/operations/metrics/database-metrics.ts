@@ -28,7 +28,7 @@ function batches(meter: Meter, events: Events): void {
     SECONDS,
     'statement',
   );
-  events.on('statement.shared', ({ name: statement, calls, seconds }) => {
+  events.on('statement.batched', ({ name: statement, calls, seconds }) => {
     sizes.observe({ statement }, calls);
     durations.observe({ statement }, seconds);
   });

@@ -81,7 +81,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
     }
   });
   events.on('rate_limit.exceeded', ({ limit }) => limits.inc({ limit }));
-  events.on('provider.asked', ({ provider, operation, error: outcome = 'ok', seconds }) =>
+  events.on('provider.called', ({ provider, operation, error: outcome = 'ok', seconds }) =>
     asked.observe({ provider: known(provider), operation, outcome }, seconds),
   );
 }

@@ -39,7 +39,7 @@ const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] =
 export function stateMetrics(meter: Meter, events: Events, readiness: Readiness): void {
   const state = (): Partial<ServiceState> => {
     const all: Partial<ServiceState> = {};
-    events.emit('state.asked', (some) => Object.assign(all, some));
+    events.emit('state.requested', (some) => Object.assign(all, some));
     return all;
   };
   for (const [key, name, help] of READINGS) meter.gauge(name, help, () => Number(state()[key] ?? 0));
@@ -81,7 +81,7 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
 /** @returns NaN while the database cannot count; the other metrics must not fail with it */
 async function count(events: Events, total: Total): Promise<number> {
   let counting: Promise<number> | undefined;
-  events.emit('total.asked', (name, result) => {
+  events.emit('total.requested', (name, result) => {
     if (name === total) counting = result;
   });
   return (await counting?.catch(() => NaN)) ?? NaN;

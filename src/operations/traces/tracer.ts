@@ -40,7 +40,7 @@ export function makeTracer(): Tracer {
       };
     },
     bind: (work) => context.bind(context.active(), work),
-    apart: (work) => context.with(ROOT_CONTEXT, work),
+    outsideTrace: (work) => context.with(ROOT_CONTEXT, work),
   };
 }
 

@@ -33,7 +33,7 @@ export class LoggedOut {
   private readonly isSince: (asked: Asked) => Promise<boolean>;
 
   constructor(private readonly sql: Sql) {
-    this.isSince = sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
+    this.isSince = sql.batched('logged-out-since', (asked: Asked[]) => this.areSince(asked));
   }
 
   /** Stores the names of a logout. @param manager of the transaction that ends the existing sessions */

@@ -76,7 +76,7 @@ export class Admission {
     private readonly files: OpenFiles,
     events: Events,
   ) {
-    events.on('state.asked', (report) =>
+    events.on('state.requested', (report) =>
       report({ transportsWaiting: this.guests.size, handshakesWaiting: this.handshakes.size }),
     );
   }

@@ -37,7 +37,7 @@ export class ChannelHub implements OnApplicationShutdown {
     private readonly fanout: Fanout,
     events: Events,
   ) {
-    events.on('state.asked', (report) =>
+    events.on('state.requested', (report) =>
       report({ connectedUsers: this.channels.size, deliveries: this.deliveries }),
     );
     events.on('channel.appended', (event) => {

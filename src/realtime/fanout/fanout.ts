@@ -43,7 +43,7 @@ export class Fanout {
     @Inject(FANOUT_TRANSPORT) private readonly transport: FanoutTransport,
     private readonly events: Events,
   ) {
-    events.on('state.asked', (report) =>
+    events.on('state.requested', (report) =>
       report({ hintsUnsent: this.unsent.size, hintsArrive: transport.isConnected }),
     );
   }

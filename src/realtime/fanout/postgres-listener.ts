@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { ConnectionTarget } from '../../database/pool/connection-target.js';
 import { errorReason } from '../../errors/error-facts.js';
-import { apart } from '../../spans.js';
+import { outsideTrace } from '../../spans.js';
 
 const CHANNEL = 'latchkey_hints';
 const CONNECT_MS = 2000;
@@ -63,7 +63,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await apart(() => client.query(NOTIFY, [CHANNEL, payload])); // it serves many requests
+      await outsideTrace(() => client.query(NOTIFY, [CHANNEL, payload])); // it serves many requests
     } catch (error) {
       client.emit('error', error);
       throw error;

@@ -71,7 +71,7 @@ export class RealtimeService {
     private readonly channels: ChannelHub,
     private readonly events: Events,
   ) {
-    this.findTarget = sql.together('push-unkept', (pushes: NewEvent[]) => this.findTargets(pushes));
+    this.findTarget = sql.batched('push-unkept', (pushes: NewEvent[]) => this.findTargets(pushes));
   }
 
   /**

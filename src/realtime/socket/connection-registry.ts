@@ -48,7 +48,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
       this.bySession.get(sessionId)?.forEach((connection) => connection.end('signed_out')),
     );
     events.on('key.revoked', ({ kid }) => this.revoke(kid));
-    events.on('state.asked', (report) => report({ sockets: this.openSockets }));
+    events.on('state.requested', (report) => report({ sockets: this.openSockets }));
   }
 
   /**

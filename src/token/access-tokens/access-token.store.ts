@@ -64,7 +64,7 @@ export class AccessTokenStore {
     private readonly accessTokens: AccessTokens,
     private readonly claims: ClaimsStore,
   ) {
-    this.issueBatched = sql.together('refresh', (refreshes: RefreshWithClaims[]) => this.store(refreshes));
+    this.issueBatched = sql.batched('refresh', (refreshes: RefreshWithClaims[]) => this.store(refreshes));
   }
 
   /**

@@ -61,7 +61,7 @@ export class AccessTokenVerifier {
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.liveVersion = sql.together('access-token', (presented: Presented[]) => this.areLive(presented));
+    this.liveVersion = sql.batched('access-token', (presented: Presented[]) => this.areLive(presented));
   }
 
   /** @throws OAuthError `invalid_token`, without the reason; errors of the database */

@@ -64,8 +64,8 @@ export class TokenInspector {
     private readonly sql: Sql,
   ) {
     const read = (sessions: SessionIds[]): Promise<(Row | undefined)[]> => this.readEach(sessions);
-    this.findLive = sql.together('refresh-token', read);
-    this.findSuspect = sql.together('refresh-token-suspect', read);
+    this.findLive = sql.batched('refresh-token', read);
+    this.findSuspect = sql.batched('refresh-token-suspect', read);
   }
 
   /**

@@ -116,7 +116,7 @@ describe('a stream of ended sessions', () => {
   }
   function count(): number | undefined {
     let state: Partial<ServiceState> = {};
-    events.emit('state.asked', (part) => (state = { ...state, ...part }));
+    events.emit('state.requested', (part) => (state = { ...state, ...part }));
     return state.endedSessionStreams;
   }
 

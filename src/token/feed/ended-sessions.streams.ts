@@ -48,7 +48,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     events.on('claims.changed', (changed) => addClaims(changed.userId, changedText(changed)));
     events.on('claims.voided', (voided) => addClaims(voided.userId, voidedText(voided)));
     events.on('sessions.read', ({ cursor }) => this.flush(cursor));
-    events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.open.size }));
+    events.on('state.requested', (report) => report({ endedSessionStreams: this.streams.open.size }));
     events.on('key.revoked', ({ kid }) => {
       for (const stream of this.streams.open.keys()) stream.send(revokedText(kid));
     });

@@ -40,7 +40,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    events.on('state.asked', (tell) => {
+    events.on('state.requested', (tell) => {
       if (this.ring.signer) tell({ signingKeyActiveAt: this.ring.signer.activeAt });
     });
   }

@@ -129,7 +129,7 @@ const MOST_ACCESS_TOKENS = 50_000;
 export const KEPT_SESSIONS: Retention = {
   mayGo: NEEDED_NO_MORE,
   isDue: IS_DUE,
-  keptOf: (batch) => `
+  selectRetained: (batch) => `
       WITH tokens AS MATERIALIZED (
         SELECT t.user_id, t.session_id FROM (SELECT DISTINCT user_id FROM ${batch}) AS u
         CROSS JOIN LATERAL (

@@ -25,7 +25,7 @@ export class Totals {
   constructor(sql: Sql, events: Events) {
     this.users = new CachedReading(() => countRows(sql, 'users-count', 'users'), FRESH_MS);
     this.liveSessions = new CachedReading(() => countRows(sql, 'sessions-count', LIVE), FRESH_MS);
-    events.on('total.asked', (report) => {
+    events.on('total.requested', (report) => {
       report('users', this.users.get());
       report('live_sessions', this.liveSessions.get());
     });
