@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { HOURS, SignInCounts } from '../audit/sign-in-counts.js';
 import { HOUR_MS } from '../audit/sign-in-tallies.js';
 import { PresenceStore } from '../channel/presence.store.js';
-import { CachedReading } from '../database/cached-reading.js';
+import { CachedReading } from '../database/limits.js';
 import { listed } from '../provider/listed-provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Requires } from '../token/guard/access.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { ConcurrencyLimit } from '../database/concurrency-limit.js';
+import { ConcurrencyLimit } from '../database/limits.js';
 import { EventStreams, eventText, type EventStream } from '../http/event-stream.js';
 import { AuditFeed, type AuditPage, type Cursor } from './audit-feed.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { chunks, ConcurrencyLimit } from '../database/concurrency-limit.js';
+import { ConcurrencyLimit } from '../database/limits.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type SessionIds } from '../events.js';
 import { auditRowOf, recordedEventOf, systemOrigin, type AuditFacts, type AuditRow } from './audit-event.js';
@@ -110,7 +110,9 @@ export class AuditTrail implements BeforeApplicationShutdown {
 
   /** If the database is away, the batch is written with the next one. */
   private async writeNow(): Promise<void> {
-    for (const batch of chunks(this.waiting.splice(0), LARGEST_WRITE)) {
+    const all = this.waiting.splice(0);
+    for (let at = 0; at < all.length; at += LARGEST_WRITE) {
+      const batch = all.slice(at, at + LARGEST_WRITE);
       try {
         const rows = await Promise.all(batch.map((one) => this.lookups.run(() => attributed(one))));
         await this.store.insertRefusals(rows);

@@ -4,7 +4,7 @@ import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { errorCode } from '../errors/error-facts.js';
-import { CachedReading } from '../database/cached-reading.js';
+import { CachedReading } from '../database/limits.js';
 import { Sql } from '../database/sql.js';
 import { SignInTallies, HOUR_MS, type CountedRow } from './sign-in-tallies.js';
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { chunks } from '../database/concurrency-limit.js';
 import { PresenceStore, type UserDevice } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;
@@ -56,7 +55,9 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
 
   /** A batch that fails goes to the end of the queue, so it does not hold up the others. */
   private async write(): Promise<void> {
-    for (const batch of chunks([...this.changed], LARGEST_WRITE)) {
+    const changed = [...this.changed];
+    for (let at = 0; at < changed.length; at += LARGEST_WRITE) {
+      const batch = changed.slice(at, at + LARGEST_WRITE);
       for (const [key] of batch) this.changed.delete(key);
       try {
         for (const online of [true, false]) {

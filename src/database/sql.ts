@@ -2,8 +2,7 @@ import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { Events } from '../events.js';
 import { outsideTrace, inSpan, statementFacts } from '../spans.js';
-import { coalesce } from './coalesce.js';
-import { CONFIRM_READ } from './confirm-read.js';
+import { coalesce } from './batching.js';
 import { keepsSession, poolOf } from './pool/data-source.js';
 
 /** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
@@ -11,6 +10,17 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
 }
+
+/**
+ * Follows a read with the result "already done". The commit that was read may not be on the standby, because its wait was
+ * cancelled. This statement writes one record if commits wait for a standby; earlier commits reach the standby before it.
+ */
+export const CONFIRM_READ = {
+  name: 'confirm-read',
+  text: `
+    SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
+      THEN pg_logical_emit_message(true, 'latchkey', '') END`,
+};
 
 /** SQL for the hot paths, on TypeORM's pool; other code uses TypeORM's repositories. */
 export class Sql {
@@ -41,7 +51,7 @@ export class Sql {
   }
 
   /**
-   * Batches concurrent calls into one statement (coalesce.ts), and reports it to the metrics. On Citus, each call is a batch,
+   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On Citus, each call is a batch,
    * because a statement for rows of many nodes commits in two phases on all of them.
    *
    * @param name for metrics and spans

@@ -1,5 +1,4 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { forEachLimited, chunks } from '../database/concurrency-limit.js';
 import type { LastUse } from '../database/last-use.js';
 import { Sql } from '../database/sql.js';
 import { Events, type SessionIds } from '../events.js';
@@ -82,4 +81,41 @@ function usedBy(sessions: readonly SessionIds[]): Used[] {
 
 function columnsOf(keys: readonly (readonly string[])[]): string[][] {
   return keys[0]!.map((_, i) => keys.map((key) => key[i]!));
+}
+
+function chunks<Item>(items: readonly Item[], most: number): Item[][] {
+  const count = Math.ceil(items.length / most);
+  return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
+}
+
+/** Concurrent statements of one writer: less than half of the default pool, so that requests find a connection. */
+const LIMIT = 4;
+/** So many failures, if they outnumber the successes, end the work: the whole database is unreachable, not one node. */
+const MOST_FAILURES = 20;
+
+/**
+ * Works on each item, with at most LIMIT at a time. On Citus, a statement for rows of many nodes commits in two phases; one for a
+ * single row needs one node.
+ * @throws the first error, after the other items, unless most of them fail
+ */
+export async function forEachLimited<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const rest = items.values();
+  let [done, failures] = [0, 0];
+  let first: unknown;
+  const lane = async (): Promise<void> => {
+    for (const item of rest) {
+      try {
+        await work(item);
+        done++;
+      } catch (error) {
+        first ??= error;
+        if (++failures >= MOST_FAILURES && failures > done) return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LIMIT }, lane));
+  if (failures > 0) throw first;
 }

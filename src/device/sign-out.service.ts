@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { CONFIRM_READ } from '../database/confirm-read.js';
+import { CONFIRM_READ, Sql } from '../database/sql.js';
 import { SharedRuns } from './shared-runs.js';
-import { Sql } from '../database/sql.js';
 import type { RevokeReason } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {

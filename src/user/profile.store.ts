@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { plainArray } from '../database/plain-array.js';
+import { plainArray } from '../database/batching.js';
 import { Sql } from '../database/sql.js';
 import type { Me } from './me.dto.js';
 

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import request, { type Response } from 'supertest';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
-import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { DatabaseBusy } from '../../src/database/limits.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
 import { hashOfName } from '../../src/provider/logout/logged-out.js';

@@ -7,7 +7,7 @@ import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
 import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
-import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { DatabaseBusy } from '../../src/database/limits.js';
 import { Sql } from '../../src/database/sql.js';
 import { Events } from '../../src/events.js';
 import { storedEvents } from '../support/audit.js';

@@ -8,7 +8,7 @@ import { AuditStore } from '../../src/audit/audit.store.js';
 import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
-import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { DatabaseBusy } from '../../src/database/limits.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';

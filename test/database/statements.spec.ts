@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { plainArray } from '../../src/database/plain-array.js';
+import { plainArray } from '../../src/database/batching.js';
 import { Sql } from '../../src/database/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';

@@ -11,7 +11,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
 
-const IN_FLIGHT = 2; // statements (database/coalesce.ts)
+const IN_FLIGHT = 2; // statements (database/batching.ts)
 const BEHIND = 5;
 const AHEAD_MS = 100_000;
 

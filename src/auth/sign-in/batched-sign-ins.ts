@@ -5,7 +5,7 @@ import { appendToEach } from '../../channel/append.sql.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { errorCode } from '../../errors/error-facts.js';
 import type { Sql, Statement } from '../../database/sql.js';
-import { OneAtATime } from '../../database/one-at-a-time.js';
+import { OneAtATime } from '../../database/limits.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {
   hasMostSessions,

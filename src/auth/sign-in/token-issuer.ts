@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { DatabaseBusy } from '../../database/database-busy.js';
+import { DatabaseBusy } from '../../database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { cleanUserAgent } from '../../http/user-agent.js';

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { isDatabaseAway } from '../../errors/database-error.js';
 import { BoundedPool } from './bounded-pool.js';
 import { targetOf } from './connection-target.js';
-import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
+import { DatabaseBusy, MOST_WAITING } from '../limits.js';
 
 describe('the pool of connections', () => {
   const pool = new BoundedPool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 100 });

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import { currentTracer } from '../../spans.js';
-import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
+import { DatabaseBusy, MOST_WAITING } from '../limits.js';
 
 type Release = (error?: Error | boolean) => void;
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void;

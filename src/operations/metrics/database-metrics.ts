@@ -5,7 +5,7 @@ import type { Clock } from '../../database/clock.js';
 import type { Events } from '../../events.js';
 import type { Meter } from './meter.js';
 
-const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/coalesce.ts)
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/batching.ts)
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 

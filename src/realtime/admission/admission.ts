@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
-import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
+import { ConcurrencyLimit } from '../../database/limits.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { networkOf } from '../../http/network.js';

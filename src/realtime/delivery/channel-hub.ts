@@ -1,6 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import { chunks } from '../../database/concurrency-limit.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import type { Admitted } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';
@@ -124,7 +123,8 @@ export class ChannelHub implements OnApplicationShutdown {
     const users = [...(this.doubtsAll ? this.channels.keys() : this.doubted)];
     this.doubtsAll = false;
     this.doubted.clear();
-    for (const some of chunks(users, USERS_A_STATEMENT)) {
+    for (let at = 0; at < users.length; at += USERS_A_STATEMENT) {
+      const some = users.slice(at, at + USERS_A_STATEMENT);
       try {
         for (const [userId, last] of await this.history.newest(some))
           this.channels.get(userId)?.reachesTo(last);

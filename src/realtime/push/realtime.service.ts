@@ -7,7 +7,7 @@ import { IdempotencyStore } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
-import { OneAtATime } from '../../database/one-at-a-time.js';
+import { OneAtATime } from '../../database/limits.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
+import { ConcurrencyLimit } from '../../database/limits.js';
 import { Accounts, type Account } from '../accounts/accounts.js';
 import { verifyPassword } from './password-hash.js';
 

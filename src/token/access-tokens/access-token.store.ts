@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseBusy } from '../../database/database-busy.js';
-import { plainArray, type PlainElement } from '../../database/plain-array.js';
+import { DatabaseBusy } from '../../database/limits.js';
+import { plainArray, type PlainElement } from '../../database/batching.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
 import { NO_CLAIMS, type UserClaims } from '../../user/claims.js';

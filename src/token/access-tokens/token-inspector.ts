@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { plainArray } from '../../database/plain-array.js';
+import { plainArray } from '../../database/batching.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
 import { selectUser } from '../../user/user.sql.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ConcurrencyLimit } from '../../database/concurrency-limit.js';
-import { plainArray } from '../../database/plain-array.js';
+import { ConcurrencyLimit } from '../../database/limits.js';
+import { plainArray } from '../../database/batching.js';
 import { Sql } from '../../database/sql.js';
 import { databaseUnavailable } from '../../errors/oauth-error.js';
 import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';

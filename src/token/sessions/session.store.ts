@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { plainArray } from '../../database/plain-array.js';
+import { plainArray } from '../../database/batching.js';
 import type { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
 import { OPEN } from './session.sql.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { errorCode } from '../../errors/error-facts.js';
-import { CachedReading } from '../../database/cached-reading.js';
+import { CachedReading } from '../../database/limits.js';
 import { Sql } from '../../database/sql.js';
 import { Events } from '../../events.js';
 import { LIVING } from './session.sql.js';

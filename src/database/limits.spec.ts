@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { DatabaseBusy } from './database-busy.js';
-import { OneAtATime } from './one-at-a-time.js';
+import { DatabaseBusy, OneAtATime } from './limits.js';
 
 it('works run one of a key at a time, and no more than allowed of all keys; late ones are refused, and block none', async () => {
   const queue = new OneAtATime('busy', 2);

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { coalesce } from './coalesce.js';
+import { coalesce } from './batching.js';
 
 /** Runs that end when the test ends them. */
 function heldRuns() {
