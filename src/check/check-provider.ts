@@ -11,6 +11,7 @@ import {
   type SignInOptions,
 } from '#check-provider';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { PRESETS } from '../config/providers/presets.js';
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
@@ -26,9 +27,6 @@ import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { ProviderRefusal } from '../provider/transport/provider-answer.js';
 import { CheckReport, type Finding } from './check-report.js';
 
-/** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
-const HTTPS_ONLY = new Set(['facebook', 'slack']);
-
 /** Checks a configured provider (docs/check.md#check-provider-name). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
@@ -40,7 +38,7 @@ export async function checkNamed(options: NamedOptions): Promise<number> {
       const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
       throw new CannotRun(`no provider ${name} is configured and enabled; there are: ${names || 'none'}`);
     }
-    if (options.redirectUri === undefined && HTTPS_ONLY.has(given?.adapter ?? '')) {
+    if (options.redirectUri === undefined && PRESETS.get(given?.adapter ?? '')?.isHttpsOnly) {
       throw new CannotRun(
         `${given?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
       );

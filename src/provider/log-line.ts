@@ -1,6 +1,7 @@
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
+import { printable } from '../errors/printable.js';
 import { usesPkce } from './adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
 import { askedOf, type Asked } from './transport/provider-answer.js';
@@ -8,6 +9,7 @@ import { askedOf, type Asked } from './transport/provider-answer.js';
 /** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
+const MAX_READ = 10_000;
 /** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
 const MIN_MASKED_ANYWHERE = 8;
 
@@ -49,7 +51,7 @@ export function ownWords(
 
 /** Returns a provider's `error` with its `error_description`; an empty text without an error. @param secrets as for `refusalLine` */
 export function wordsOf(error: unknown, description: unknown, secrets: readonly string[]): string {
-  const [word, explanation] = [error, description].map((text) => printable(text, secrets, MAX_TEXT));
+  const [word, explanation] = [error, description].map((text) => maskedText(text, secrets, MAX_TEXT));
   return word ? word + (explanation && ` (${explanation})`) : '';
 }
 
@@ -57,7 +59,7 @@ export function wordsOf(error: unknown, description: unknown, secrets: readonly 
 export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings, 'clientSecret'>): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const [line] = (typeof message === 'string' ? message : 'unknown error').split('\n', 1);
-  return printable(line, [clientSecret], MAX_MESSAGE);
+  return maskedText(line, [clientSecret], MAX_MESSAGE);
 }
 
 /** Settings that may be wrong, by the code of the error or by the URL that was asked. */
@@ -86,16 +88,11 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
   }
 }
 
-/** Masks secrets, and replaces what could change a terminal. Returns an empty text for no value. */
-export function printable(text: unknown, secrets: readonly string[], max: number): string {
-  if (typeof text !== 'string') return text === undefined || text === null ? '' : 'an error that is not text';
-  return secrets
-    .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())])
-    .reduce(masked, text.slice(0, 10_000))
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, max)
-    .toWellFormed();
+/** Masks secrets in a text of a provider, and makes it printable. Returns an empty text for no value. */
+export function maskedText(value: unknown, secrets: readonly string[], max: number): string {
+  if (typeof value !== 'string') return value === undefined || value === null ? '' : 'an error that is not text';
+  const spellings = secrets.flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())]);
+  return printable(spellings.reduce(masked, value.slice(0, MAX_READ)), max);
 }
 
 function masked(line: string, secret: string): string {

@@ -6,16 +6,17 @@ import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
+import { printable } from '../errors/printable.js';
 import type { Events, ProviderOperation } from '../events.js';
+import { isObject } from '../http/parameters/json.js';
 import { inSpan } from '../spans.js';
 import { userIdOf } from '../user/user-keys.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
-import { isObject } from './identity/claims.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/kept-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
-import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
+import { oneLine, ownWords, refusalLine } from './log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -111,7 +112,7 @@ export class Provider {
       const { name, variables } = settings;
       const warn = (line: string, id: string): void =>
         claimsLogger.warn(
-          `provider ${name}, user ${printable(id, [], 255)} (${userIdOf(name, id)}): ${line}`,
+          `provider ${name}, user ${printable(id, 255)} (${userIdOf(name, id)}): ${line}`,
         );
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
@@ -190,7 +191,7 @@ export class Provider {
     }
     if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
     if (iss === expected) return;
-    const named = printable(iss.split(/[?#]/)[0], [], 200); // an issuer has no query (RFC 9207 §2)
+    const named = printable(iss.split(/[?#]/)[0]!, 200); // an issuer has no query (RFC 9207 §2)
     const message = `the callback names another issuer than ${expected}: ${named}`;
     const isSetting = known === undefined || settings.issuer !== undefined;
     const asked = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };

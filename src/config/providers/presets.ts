@@ -14,6 +14,8 @@ interface Preset {
   readonly options: Readonly<Record<string, string>>;
   /** Expected `iss` of the callback (RFC 9207), if the adapter does not define it. */
   readonly issuer?: string;
+  /** Whether it refuses a loopback callback (`check-provider`). Apple does, too, but it posts the code. */
+  readonly isHttpsOnly?: true;
 }
 
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
@@ -99,12 +101,14 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
     label: 'Slack',
     adapter: 'oidc',
     url: 'https://slack.com',
+    isHttpsOnly: true,
     options: { pkce: 'off', token_endpoint_auth_method: 'client_secret_post' },
   },
   // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
   facebook: {
     label: 'Facebook',
     adapter: 'oauth2',
+    isHttpsOnly: true,
     options: {
       authorize_url: 'https://www.facebook.com/v21.0/dialog/oauth',
       token_url: 'https://graph.facebook.com/v21.0/oauth/access_token',

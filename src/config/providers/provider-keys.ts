@@ -21,6 +21,8 @@ export function requiredKeys(adapter: string): readonly string[] {
 
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;
 
+const PRODUCTS = [...PRESETS.keys()].map((name) => `\`${name}\``).join(', ');
+
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -74,7 +76,7 @@ export const providerKeys = {
   adapter: {
     parser: adapterName,
     default: 'contract',
-    doc: "Protocol: `contract` (docs/provider-contract.md), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), a product (`github`, `discord`, `google`, `microsoft`, `okta`, `auth0`, `keycloak`, `gitlab`, `apple`, `linkedin`, `slack`, `facebook`), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
+    doc: `Protocol: \`contract\` (docs/provider-contract.md), \`oidc\` (any OpenID Connect provider), \`oauth2\` (a plain OAuth 2.0 provider), a product (${PRODUCTS}), or an integrator's own: a file that begins with \`./\` or \`/\`, or an installed package.`,
   },
   redirect_uris: {
     parser: parsers.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),

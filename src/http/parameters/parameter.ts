@@ -1,8 +1,7 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
 import type { BodyLimits } from './body.js';
-import { hasInexactNumber } from './exact-numbers.js';
-import { isObject } from './parse-body.js';
+import { hasInexactNumber, isObject } from './json.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const COMPRESSED = 'latchkey:compressed';

@@ -2,9 +2,10 @@ import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
 import { suggestionFor } from '../../config/settings/suggestion.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { isObject } from './json.js';
 import { BodyReader, UnreadBody } from './body.js';
 import { ANY_JSON, bodyLimitsOf, isKnownOnly, membersOf, speaksOAuth } from './parameter.js';
-import { Form, isObject, neitherJsonNorForm } from './parse-body.js';
+import { Form, neitherJsonNorForm } from './parse-body.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;

@@ -90,7 +90,3 @@ function parseForm(text: string): Form {
   // Not copied: `__proto__` must stay a member like any other.
   return Object.setPrototypeOf(parse(text, '&', '=', { maxKeys: 0 }), Form.prototype) as Form;
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -114,7 +114,7 @@ export function unsupportedIn(
   const found = RULES.filter(([, name, needed, isLifted]) => {
     const isThere = members[name] !== undefined && !isLifted?.(options);
     return isThere && !valuesOf(members, name).some((value) => needed.test(value));
-  }).map(([kind, name]) => advice(kind, `${name}: ${printable(valuesOf(members, name))}`));
+  }).map(([kind, name]) => advice(kind, `${name}: ${listNames(valuesOf(members, name))}`));
   if (usesPar(options, metadata) && !isUsable('pushed_authorization_request_endpoint')) {
     found.push(advice('pushedAddress', 'pushed_authorization_request_endpoint'));
   }
@@ -127,7 +127,7 @@ function valuesOf(members: Readonly<Record<string, unknown>>, name: string): str
 }
 
 /** Values of the provider are logged only if they are names. */
-function printable(values: readonly string[]): string {
+function listNames(values: readonly string[]): string {
   const names = values.filter((value) => /^[\w -]{1,40}$/.test(value)).slice(0, 10);
   return names.join(', ') || 'no known name';
 }

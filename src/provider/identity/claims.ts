@@ -1,5 +1,6 @@
 import { claimPaths, splitAt, stepsOf, unescaped } from '../../config/providers/claim-paths.js';
 import { TENANTS_DECIDE } from '../../config/providers/presets.js';
+import { isObject } from '../../http/parameters/json.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 
 type Options = Readonly<Record<string, string>>;
@@ -191,10 +192,6 @@ function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown 
   }
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
   return valueIn((value as Claims)[step], others);
-}
-
-export function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export type Claims = Readonly<Record<string, unknown>>;

@@ -1,8 +1,9 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
 import type { ClaimMap } from '../../config/providers/claim-map.js';
+import { isObject } from '../../http/parameters/json.js';
 import { describeCuts } from '../../user/claim-limits.js';
-import { isObject, isUnverified, type Claims } from './claims.js';
+import { isUnverified, type Claims } from './claims.js';
 import { describeClaims, keepClaims } from './kept-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */

@@ -1,8 +1,9 @@
 import { claimMap, type ClaimMap } from '../../config/providers/claim-map.js';
 import { claimPaths, isClaimName } from '../../config/providers/claim-paths.js';
-import { hasInexactNumber } from '../../http/parameters/exact-numbers.js';
+import { printable } from '../../errors/printable.js';
+import { hasInexactNumber, isObject } from '../../http/parameters/json.js';
 import { fitClaims, type Cut } from '../../user/claim-limits.js';
-import { ELSEWHERE, isObject, type Claims } from './claims.js';
+import { ELSEWHERE, type Claims } from './claims.js';
 import { textsIn } from './lists.js';
 
 interface Reason {
@@ -81,7 +82,7 @@ export function validClaims(
   for (const [name, given] of Object.entries(claims)) {
     const value = read(name, given);
     if (value === undefined || value === null) continue;
-    const json = jsonOf(value);
+    const json = stringify(value);
     const why = reasonAgainst(name, value, json);
     if (why === undefined) kept.set(name, JSON.parse(json!));
     else dropped.push({ name, why });
@@ -102,7 +103,7 @@ export function describeClaims({ dropped, noted }: Pick<KeptClaims, 'dropped' | 
 }
 
 function list(reasons: readonly Reason[]): string {
-  const named = reasons.slice(0, MAX_NAMED).map(({ name, why }) => `${printable(name)} (${why})`);
+  const named = reasons.slice(0, MAX_NAMED).map(({ name, why }) => `${printable(name, 64) || 'without a name'} (${why})`);
   const others = reasons.length > MAX_NAMED ? `, and ${reasons.length - MAX_NAMED} others` : '';
   return `${named.join(', ')}${others}`;
 }
@@ -119,7 +120,7 @@ function reasonAgainst(name: string, value: unknown, json: string | undefined): 
 }
 
 /** Values of an integrator's adapter may be anything: functions, big integers, circles. */
-function jsonOf(value: unknown): string | undefined {
+function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -129,8 +130,4 @@ function jsonOf(value: unknown): string | undefined {
 
 function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-function printable(name: string): string {
-  return name.slice(0, 64).replaceAll(/\p{C}/gu, '?') || 'without a name';
 }

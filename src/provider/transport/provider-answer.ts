@@ -1,3 +1,4 @@
+import { isObject } from '../../http/parameters/json.js';
 import type { ProviderResponse } from './provider-http.js';
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -49,7 +50,7 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
 export function readObject(response: Response): Answer {
   const value = parseJson(response.body);
   if (value === undefined) throw badAnswer('the provider answered with something that is not JSON', response);
-  if (!isObject(value) || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw badAnswer('the provider answered with JSON that is not an object', response);
   }
   return value;
@@ -111,10 +112,6 @@ function chain(error: unknown): Link[] {
     links.push(at);
   }
   return links;
-}
-
-function isObject(value: unknown): value is Answer {
-  return typeof value === 'object' && value !== null;
 }
 
 function askedIn({ url, status, body }: Response): Asked {
