@@ -95,7 +95,7 @@ export class Readiness {
   private async ask(isFresh: boolean): Promise<void> {
     for (let lost = 0; ; lost++) {
       try {
-        return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
+        return await this.probe(isFresh);
       } catch (error) {
         const code = errorCode(error);
         const facts = typeof code === 'string' ? code : errorMessage(error);
@@ -108,13 +108,13 @@ export class Readiness {
     }
   }
 
-  private async write(): Promise<void> {
+  private async probe(isFresh: boolean): Promise<void> {
     try {
-      const [row] = await this.sql.query<{ isReadOnly: boolean }>(WRITE, []);
-      if (row!.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
+      const [row] = await this.sql.query<{ isReadOnly?: boolean }>(isFresh ? READ : WRITE, []); // of no table
+      if (row?.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
     } catch (error) {
-      if (!CANNOT_TELL.has(errorCode(error))) throw error;
+      if (isFresh || !CANNOT_TELL.has(errorCode(error))) throw error;
     }
-    this.succeededAt = performance.now();
+    if (!isFresh) this.succeededAt = performance.now();
   }
 }

@@ -36,14 +36,14 @@ export function limited(Base: typeof Client): typeof Client {
 
     // pg's nine signatures: (text or config, values?, callback?).
     override query(...[query, ...rest]: unknown[]): never {
-      const callback = rest.pop();
-      if (typeof callback !== 'function') {
-        return new Promise((resolve, reject) => {
-          this.query(query, callback, (error: unknown, rows: unknown) =>
-            error ? reject(error) : resolve(rows),
-          );
-        }) as never;
-      }
+      const last = rest.pop();
+      if (typeof last === 'function') return this.send(query, rest[0], last as Callback) as never;
+      const settled = (resolve: (rows: unknown) => void, reject: (error: unknown) => void): void =>
+        void this.send(query, last, (error, rows) => (error ? reject(error) : resolve(rows)));
+      return new Promise(settled) as never;
+    }
+
+    private send(query: unknown, values: unknown, callback: Callback): unknown {
       const { query_timeout: limit = 0 } = this.config;
       let isOver = false;
       let timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export function limited(Base: typeof Client): typeof Client {
         void cancelWaitingCommits(Base, this.config, 0.9 * limit);
         settle(new StatementCanceled('Query read timeout')); // pg's words
       };
-      const returned = (super.query as (...call: unknown[]) => never).call(this, query, rest[0], settle);
+      const returned = (super.query as (...call: unknown[]) => unknown).call(this, query, values, settle);
       endSpan = beginStatement(query);
       // An answer that has arrived during a busy turn of the event loop is read before `setImmediate`.
       if (limit > 0) timer = setTimeout(() => setImmediate(onTimeout), limit);
@@ -97,7 +97,7 @@ async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, w
   client.on('error', ignore);
   await client
     .connect()
-    .then(() => client.query(WAITING_COMMITS, [waitedMs]))
+    .then(() => client.query(WAITING_COMMITS, [waitedMs])) // raw: outside of the pool, which may be full
     .catch(ignore);
   client.end().catch(ignore);
   isCanceling = false;

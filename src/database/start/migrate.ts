@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DatabaseError, type Client } from 'pg';
+import { DatabaseError, type Client, type QueryResult } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
 import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
@@ -26,10 +26,17 @@ export const NO_TIMEOUTS = {
 };
 
 /** Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is of PostgreSQL 17. */
-const LIFT_TIMEOUTS = `
-  SELECT set_config(name, '0', true) FROM unnest(ARRAY[
+const liftTimeouts = (lockTimeoutMs: number): string => `
+  SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '${lockTimeoutMs}' ELSE '0' END, true)
+  FROM unnest(ARRAY[
     'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) AS name
   WHERE current_setting(name, true) IS NOT NULL`;
+
+/** Takes the lock in a transaction, which is idle while the migrations run. */
+const TAKE_LOCK = `
+  BEGIN ISOLATION LEVEL READ COMMITTED;
+  ${liftTimeouts(0)};
+  SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
 /**
  * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
@@ -50,13 +57,13 @@ export async function migrateOnce(
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
-    const patient = {
+    const untimed = {
       ...options,
       extra: { ...options.extra, ...NO_TIMEOUTS },
       poolSize: 1,
       connectTimeoutMS: 10_000,
     };
-    const newer = await withMigrations(patient, async (runner, state) => {
+    const newer = await withMigrations(untimed, async (runner, state) => {
       const executor = new MigrationExecutor(runner.connection, runner);
       for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
       return state.newer;
@@ -68,14 +75,18 @@ export async function migrateOnce(
   }
 }
 
-export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
+/** Checks that a start could migrate the database. @returns also the version of the server */
+export function checkDatabase(
+  options: DatabaseOptions,
+  retries: RetryOptions,
+): Promise<MigrationState & { readonly version: string }> {
   return retry(async (msLeft) => {
     const client = await connect(options.extra.Client, msLeft);
     try {
-      await requireUsable(client);
-      return await withMigrations(options, async (runner, state) => {
-        if (state.pending.length > 0) await requireCreateRight(runner);
-        return state;
+      const version = await requireUsable(client);
+      return await withMigrations(options, async (_runner, state) => {
+        if (state.pending.length > 0) requireCreateRight(state);
+        return { ...state, version };
       });
     } finally {
       await client.end();
@@ -105,15 +116,12 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-    const { rows } = await client.query<{ locked: boolean }>(
-      `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`,
-    );
-    if (rows[0]?.locked) break;
+    const results: unknown = await client.query(TAKE_LOCK);
+    const { rows } = (results as QueryResult<{ locked: boolean }>[]).at(-1)!; // pg returns one for each statement
+    if (rows[0]?.locked) return;
     await client.query('ROLLBACK');
     await delay(POLL_MS, undefined, { signal });
   }
-  await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
 async function withMigrations<Result>(
@@ -141,8 +149,7 @@ async function apply(migration: Migration, runner: QueryRunner, executor: Migrat
   }
   await runner.startTransaction();
   try {
-    await runner.query(LIFT_TIMEOUTS);
-    await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await runner.query(liftTimeouts(LOCK_TIMEOUT_MS));
     await executor.executeMigration(migration);
     await runner.commitTransaction();
   } catch (error) {
