@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessTokens } from './access-tokens/access-token.js';
@@ -44,7 +43,6 @@ import { TokenService } from './refresh/token.service.js';
     TokenService,
     Totals,
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
-    { provide: APP_GUARD, useExisting: JwtGuard },
   ],
   exports: [
     AccessTokens,

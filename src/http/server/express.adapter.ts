@@ -7,28 +7,6 @@ import { ignoreForeignUpgrades } from './foreign-upgrades.js';
 import { RouteTable } from './route-table.js';
 import { trackAnswer } from './unread-answers.js';
 
-let clock: { now(): number } = Date;
-let second = NaN;
-let text = '';
-
-/**
- * Sets the clock of the `Date` header of all answers: clients correct their own clocks by it
- * (docs/browser-sessions.md#proofs-without-the-sdk).
- */
-export function setAnswerClock(shared: { now(): number }): void {
-  clock = shared;
-}
-
-/** Returns the value of a `Date` header (RFC 9110 §6.6.1), formatted once a second. */
-export function answerDate(): string {
-  const present = Math.floor(clock.now() / 1000);
-  if (present !== second) {
-    second = present;
-    text = new Date(present * 1000).toUTCString();
-  }
-  return text;
-}
-
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
 /** Connections that wait to be accepted. The kernel drops further ones, and clients retry only after a second or more. */
@@ -58,10 +36,17 @@ const SERVER_LIMITS = {
 export class LatchkeyExpressAdapter extends ExpressAdapter {
   private readonly open = new Set<Socket>();
   private readonly routes = new RouteTable();
+  private clock: { now(): number } = Date;
+  private date = { second: NaN, text: '' };
 
   constructor(app: Express) {
     super(app);
     this.routes.attachTo(app);
+  }
+
+  /** Clients correct their own clocks by the `Date` header (docs/browser-sessions.md#proofs-without-the-sdk). */
+  useClock(clock: { now(): number }): void {
+    this.clock = clock;
   }
 
   override get(...route: unknown[]): unknown {
@@ -91,7 +76,7 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const server = http.createServer({ ...SERVER_LIMITS, ...classesFor(app) }, app);
+    const server = http.createServer({ ...SERVER_LIMITS, ...classesFor(app, () => this.answerDate()) }, app);
     server.on('connection', (socket) => {
       if (this.open.has(socket)) return; // read again (foreign-upgrades.ts)
       this.open.add(socket);
@@ -137,6 +122,13 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     });
   }
 
+  /** Returns the value of a `Date` header (RFC 9110 §6.6.1), formatted once a second. */
+  private answerDate(): string {
+    const second = Math.floor(this.clock.now() / 1000);
+    if (second !== this.date.second) this.date = { second, text: new Date(second * 1000).toUTCString() };
+    return this.date.text;
+  }
+
   /** Browsers and pools open connections ahead; Node.js does not count those without a request as idle. */
   private endUnused(): void {
     for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();
@@ -144,7 +136,10 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
 }
 
 /** Creates the classes of requests and responses with Express's own methods, so that setting the prototype changes nothing. */
-function classesFor(app: Express): Pick<http.ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
+function classesFor(
+  app: Express,
+  answerDate: () => string,
+): Pick<http.ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   class IncomingMessage extends http.IncomingMessage {}
   class ServerResponse<R extends http.IncomingMessage> extends http.ServerResponse<R> {
     constructor(request: R) {

@@ -31,7 +31,7 @@ export class MetricsServer implements OnApplicationShutdown {
     this.server = createServer(limits, (request, response) => void this.answer(request, response));
     this.server.setTimeout(TIMEOUT_MS);
     this.server.maxConnections = MAX_CONNECTIONS;
-    refuseUnreadableRequests(this.server);
+    refuseUnreadableRequests(this.server, Date);
   }
 
   /** Listens if METRICS_PORT is set. @throws the error of the listener */
