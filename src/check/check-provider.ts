@@ -33,18 +33,18 @@ export async function checkNamed(options: NamedOptions): Promise<number> {
   const isSample = name === SAMPLE_PROVIDER;
   return check(options, name, async () => {
     const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none'); // its secret follows from SECRET_KEY
-    const given = providers.get(name);
-    if (!given && !(isSample && sampleProvider)) {
+    const configured = providers.get(name);
+    if (!configured && !(isSample && sampleProvider)) {
       const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
       throw new CannotRun(`no provider ${name} is configured and enabled; there are: ${names || 'none'}`);
     }
-    if (options.redirectUri === undefined && PRESETS.get(given?.adapter ?? '')?.isHttpsOnly) {
+    if (options.redirectUri === undefined && PRESETS.get(configured?.adapter ?? '')?.isHttpsOnly) {
       throw new CannotRun(
-        `${given?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
+        `${configured?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
       );
     }
-    return given
-      ? { ...settings, providers: new Map([[name, given]]) }
+    return configured
+      ? { ...settings, providers: new Map([[name, configured]]) }
       : { ...settings, providers: new Map(), ...(sampleProvider && { sampleProvider }) };
   });
 }
@@ -143,8 +143,8 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
     const query = new URL(back).searchParams;
     const error = query.get('error');
     if (error !== null) {
-      const asked = { url: 'the callback', error, description: query.get('error_description') ?? undefined };
-      throw new ProviderRefusal(error, 'the callback says', asked);
+      const call = { url: 'the callback', error, description: query.get('error_description') ?? undefined };
+      throw new ProviderRefusal(error, 'the callback says', call);
     }
     const code = query.get('code') ?? query.get('ticket'); // CAS
     if (code === null) return report.add('FAIL', 'callback', 'it brought no code');
@@ -167,9 +167,9 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
 function describe({ report, identity, claims }: Check): void {
   for (const [name, value] of Object.entries(members(identity))) report.add('identity', name, shown(value));
   if (!claims) report.add('warning', 'claims', 'the adapter does not say what the provider sent');
-  for (const { name, value, kept, dropped } of claims ?? []) {
+  for (const { name, value, usedAs, dropped } of claims ?? []) {
     const text = value === undefined ? '' : `${shown(value)}: `;
-    report.add(dropped === null ? 'kept' : 'dropped', name, text + (dropped ?? `as ${kept.join(', ')}`));
+    report.add(dropped === null ? 'kept' : 'dropped', name, text + (dropped ?? `as ${usedAs.join(', ')}`));
   }
 }
 

@@ -46,9 +46,9 @@ export const STORED_ADDRESSES = 'stored addresses';
 
 /** Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or /48 (IPv6), or null. */
 export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
-  const kept = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
-  const address = kept === 'off' ? undefined : addressIn(ip);
-  if (address === undefined || kept === 'full') return address ?? null;
+  const precision = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
+  const address = precision === 'off' ? undefined : addressIn(ip);
+  if (address === undefined || precision === 'full') return address ?? null;
   return isIPv4(address)
     ? `${address.split('.').slice(0, 3).join('.')}.0/24`
     : `${groupsOf(address, 3)}::/48`;

@@ -4,7 +4,7 @@ import type { ProviderSettings } from '../config/settings/settings.js';
 import { printable } from '../errors/printable.js';
 import { usesPkce } from './adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
-import { askedOf, type Asked } from './transport/provider-answer.js';
+import { findCall, type ProviderCall } from './transport/provider-answer.js';
 
 /** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
@@ -21,13 +21,13 @@ export function refusalLine(
   provider: ProviderSettings,
   secrets: readonly string[] = [],
 ): string {
-  const asked = askedOf(error);
+  const call = findCall(error);
   const { error: code } = (error ?? {}) as { error?: unknown };
-  const from = asked ? ` from ${asked.url}` : '';
-  const keys = asked?.settings ?? settingsFor(code ?? asked?.error, asked, provider);
+  const from = call ? ` from ${call.url}` : '';
+  const keys = call?.settings ?? settingsFor(code ?? call?.error, call, provider);
   const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
   const look = variables.length > 0 ? `; look at ${variables.join(', ')}` : '';
-  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? asked?.error, provider);
+  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? call?.error, provider);
 }
 
 /** LinkedIn refuses a `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider). */
@@ -43,10 +43,10 @@ export function ownWords(
   provider: Pick<ProviderSettings, 'clientSecret'>,
   secrets: readonly string[],
 ): string {
-  const asked = askedOf(error);
-  const words = wordsOf(asked?.error, asked?.description, [provider.clientSecret, ...secrets]);
+  const call = findCall(error);
+  const words = wordsOf(call?.error, call?.description, [provider.clientSecret, ...secrets]);
   const reason = words || oneLine(error, provider);
-  return asked?.status === undefined ? reason : `${reason}, HTTP ${asked.status}`;
+  return call?.status === undefined ? reason : `${reason}, HTTP ${call.status}`;
 }
 
 /** Returns a provider's `error` with its `error_description`; an empty text without an error. @param secrets as for `refusalLine` */
@@ -63,7 +63,7 @@ export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings,
 }
 
 /** Settings that may be wrong, by the code of the error or by the URL that was asked. */
-function settingsFor(code: unknown, asked: Asked | undefined, provider: ProviderSettings): string[] {
+function settingsFor(code: unknown, call: ProviderCall | undefined, provider: ProviderSettings): string[] {
   const { adapter, clientKey, options } = provider;
   if (isProviderCode(code)) return [];
   switch (code) {
@@ -83,14 +83,15 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
       return ['redirect_uris', 'pkce'];
     default: {
       const urls = ['token_url', 'userinfo_url', 'authorize_url'];
-      return [urls.find((key) => asked && options[key]?.split('?')[0] === asked.url) ?? 'url'];
+      return [urls.find((key) => call && options[key]?.split('?')[0] === call.url) ?? 'url'];
     }
   }
 }
 
 /** Masks secrets in a text of a provider, and makes it printable. Returns an empty text for no value. */
 export function maskedText(value: unknown, secrets: readonly string[], max: number): string {
-  if (typeof value !== 'string') return value === undefined || value === null ? '' : 'an error that is not text';
+  if (typeof value !== 'string')
+    return value === undefined || value === null ? '' : 'an error that is not text';
   const spellings = secrets.flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())]);
   return printable(spellings.reduce(masked, value.slice(0, MAX_READ)), max);
 }

@@ -32,8 +32,8 @@ export class ProviderRegistry {
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
-    for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
-      const provider = withPreset(given);
+    for (const settingsOfOne of [...(sample ? [sample] : []), ...settings.providers.values()]) {
+      const provider = withPreset(settingsOfOne);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
       loaded.set(provider.name, new Provider(provider, adapter, undefined, events, clock));
     }

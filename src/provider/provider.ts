@@ -14,7 +14,7 @@ import { userIdOf } from '../user/user-keys.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { claimMaps } from './identity/kept-claims.js';
+import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, refusalLine } from './log-line.js';
 import type {
@@ -24,7 +24,7 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from './provider-adapter.js';
-import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
+import { findCall, isAway, ProviderRefusal } from './transport/provider-answer.js';
 import { within } from './transport/provider-http.js';
 
 const logger = new Logger('Provider');
@@ -107,13 +107,11 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
-      const answer = this.withNamedClaims(await this.adapter.exchange(settings, asked));
+      const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      const answer = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
       const { name, variables } = settings;
       const warn = (line: string, id: string): void =>
-        claimsLogger.warn(
-          `provider ${name}, user ${printable(id, 255)} (${userIdOf(name, id)}): ${line}`,
-        );
+        claimsLogger.warn(`provider ${name}, user ${printable(id, 255)} (${userIdOf(name, id)}): ${line}`);
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
       if (settings.adapter === 'oidc') return identity;
@@ -133,19 +131,19 @@ export class Provider {
     if (!isObject(claims)) return answer;
     const { name, options, variables } = this.settings;
     const named = new Set(claimPaths(options['claims']).map(([claim]) => claim));
-    const kept = Object.entries(claims).filter(([claim]) => named.has(claim));
+    const accepted = Object.entries(claims).filter(([claim]) => named.has(claim));
     if (options['claims'] === undefined && Object.keys(claims).length > 0 && !this.hasWarned) {
       this.hasWarned = true;
       const setting = siblingVariable(variables.adapter, 'claims');
       claimsLogger.warn(`provider ${name} sends claims, and none is kept: ${setting} names those to keep`);
     }
-    return { ...others, claims: Object.fromEntries(kept) } as ProviderIdentity;
+    return { ...others, claims: Object.fromEntries(accepted) } as ProviderIdentity;
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
   warnOfCallback(error: string, description: string | undefined, secrets: readonly string[]): void {
-    const asked = { url: 'the callback', error, description };
-    this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), secrets, callbackLogger);
+    const call = { url: 'the callback', error, description };
+    this.warn('authorize', new ProviderRefusal(error, 'the callback says', call), secrets, callbackLogger);
   }
 
   /** Describes an error of the methods of this class for an operator, as the log does. */
@@ -194,8 +192,8 @@ export class Provider {
     const named = printable(iss.split(/[?#]/)[0]!, 200); // an issuer has no query (RFC 9207 §2)
     const message = `the callback names another issuer than ${expected}: ${named}`;
     const isSetting = known === undefined || settings.issuer !== undefined;
-    const asked = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };
-    throw new ProviderRefusal('invalid_grant', message, asked);
+    const call = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };
+    throw new ProviderRefusal('invalid_grant', message, call);
   }
 
   /** Returns the page on which the user signs out at the provider, if it has one. @throws OAuthError `server_error` if it is away */
@@ -282,5 +280,5 @@ function describe(error: unknown, settings: ProviderSettings, secrets: readonly 
 
 /** Whether the provider caused an error, by its answer or its absence. */
 function isOfProvider(error: unknown): boolean {
-  return askedOf(error) !== undefined || isAway(error);
+  return findCall(error) !== undefined || isAway(error);
 }

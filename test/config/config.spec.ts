@@ -301,12 +301,12 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one for processes that start at once', async () => {
-    const source = new URL('../../dist/src/config/secrets/kept-secret.js', import.meta.url).href;
+    const source = new URL('../../dist/src/config/secrets/generated-secret.js', import.meta.url).href;
     const script = `
-      const { keptSecret } = await import(${JSON.stringify(source)});
+      const { generatedSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');
       process.stdin.once('data', () => {
-        const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
+        const keys = Array.from({ length: 50 }, (_, n) => generatedSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
         process.stdout.write(keys.join(), () => process.exit());
       });`;
     const args = ['--input-type=module', '-e', script];

@@ -113,7 +113,9 @@ describe('metrics', () => {
   });
 
   it('are there without the counts of the database if it cannot count', async () => {
-    service.app.get(Events).once('total.requested', (tell) => tell('users', Promise.reject(new Error('away'))));
+    service.app
+      .get(Events)
+      .once('total.requested', (tell) => tell('users', Promise.reject(new Error('away'))));
     const now = await scrape();
     expect([now.sum('latchkey_users'), now.sum('latchkey_ready')]).toEqual([NaN, 1]);
   });

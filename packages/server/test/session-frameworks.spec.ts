@@ -80,9 +80,9 @@ const APPLICATIONS: Record<string, (sessions: Sessions) => RequestListener> = {
 
 function forWeb(handle: (request: Request) => Response | Promise<Response>): RequestListener {
   return ({ method, url, headers }, response) => {
-    const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     void Promise.resolve(
-      handle(new Request(`http://localhost${url}`, { method: method!, headers: given })),
+      handle(new Request(`http://localhost${url}`, { method: method!, headers: pairs })),
     ).then(async (answer) => {
       response.statusCode = answer.status;
       response.setHeaders(answer.headers);

@@ -35,7 +35,7 @@ describe('sign-out and the provider', () => {
       serviceKey: SERVICE_KEY,
       providerLogout: true,
     });
-    await until(() => sessions.verifier.isTold);
+    await until(() => sessions.verifier.isNotified);
   });
   afterAll(async () => {
     sessions?.close();

@@ -36,7 +36,7 @@ describe('sessions', () => {
       TRUST_PROXY: 'loopback',
     });
     sessions = create();
-    await until(() => sessions.verifier.isTold);
+    await until(() => sessions.verifier.isNotified);
   });
   afterAll(async () => {
     for (const one of opened) one.close();
@@ -84,7 +84,7 @@ describe('sessions', () => {
     const browser = await signedIn();
     const [other, expected] = [create(), await sessionOf(browser)];
     const before = refreshes();
-    for (let turn = 0; turn < 3; turn++)
+    for (let i = 0; i < 3; i++)
       expect(await sessionOf(browser, other)).toMatchObject({ id: expected!.id, userId: expected!.userId });
     expect(refreshes()).toBe(before + 1);
   });
@@ -111,7 +111,7 @@ describe('sessions', () => {
 
   it('signs out: for all processes within a second, also for a copy of the cookie', async () => {
     const other = create();
-    await until(() => other.verifier.isTold);
+    await until(() => other.verifier.isNotified);
     const browser = await signedIn();
     expect(await sessionOf(browser, other)).not.toBeNull();
     const copy = browser.request('/');
@@ -138,7 +138,7 @@ describe('sessions', () => {
     await sessions.verifier.users.signOut(userId);
     const before = refreshes();
     await until(async () => (await sessionOf(browser)) === null);
-    for (let turn = 0; turn < 5; turn++) expect(await sessionOf(browser)).toBeNull();
+    for (let i = 0; i < 5; i++) expect(await sessionOf(browser)).toBeNull();
     expect(refreshes()).toBe(before + 1);
   });
 

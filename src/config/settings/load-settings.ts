@@ -38,12 +38,12 @@ export function oldSecretKey(): SecretKey {
 export function loadSettings(
   env: Environment = process.env,
   cwd: string = process.cwd(),
-  keptSecrets: Surroundings['keptSecrets'] = 'generated',
+  generatedSecrets: Surroundings['generatedSecrets'] = 'generated',
 ): Settings {
   const errors = new SettingErrors();
   const { variables: fromFile, warnings } = readDotEnv(cwd, env, errors);
   const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, errors);
-  const parsed = parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+  const parsed = parseSettings(variables, { cwd, errors, secretFiles, generatedSecrets: generatedSecrets });
   const settings = { ...parsed, warnings: [...parsed.warnings, ...warnings] };
   if (!settings.traces || env !== process.env) return settings;
   // OpenTelemetry's SDK reads its variables from the environment.
@@ -54,6 +54,6 @@ export function loadSettings(
 }
 
 /** Loads the settings for a command, which generates no key. @throws as `loadSettings` */
-export function loadCommandSettings(keptSecrets: 'checked' | 'existing' | 'none'): Settings {
-  return loadSettings(process.env, process.cwd(), keptSecrets);
+export function loadCommandSettings(generatedSecrets: 'checked' | 'existing' | 'none'): Settings {
+  return loadSettings(process.env, process.cwd(), generatedSecrets);
 }

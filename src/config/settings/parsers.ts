@@ -66,11 +66,11 @@ export const host = parser('an IP address without a zone, or a host name', (valu
 export function list(entries: string, accepts: (entry: string) => boolean): Parser<readonly string[]> {
   const parse = (value: string): readonly string[] => {
     const all = value.split(',').map((entry) => entry.trim());
-    const given = all.filter((entry) => entry !== '');
-    const refused = given.filter((entry) => !accepts(entry));
+    const named = all.filter((entry) => entry !== '');
+    const refused = named.filter((entry) => !accepts(entry));
     if (refused.length > 0) throw new Refused(refused.join(', '));
-    if (given.length === 0) throw new Refused(value);
-    return given;
+    if (named.length === 0) throw new Refused(value);
+    return named;
   };
   return { accepts: `a comma-separated list of ${entries}`, parse };
 }

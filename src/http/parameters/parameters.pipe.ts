@@ -54,10 +54,10 @@ export class ParametersPipe implements PipeTransform {
     const { members, isOAuth, accepts } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const { name, isNullable, dto: own } of members) {
-      const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (given === null && !isNullable) continue;
-      if (given === '' && isOAuth) continue;
-      dto[name] = own && isObject(given) ? this.read(given, own) : given;
+      const received = Object.hasOwn(value, name) ? value[name] : undefined;
+      if (received === null && !isNullable) continue;
+      if (received === '' && isOAuth) continue;
+      dto[name] = own && isObject(received) ? this.read(received, own) : received;
     }
     if (accepts(dto)) return dto;
     const [error] = validateSync(dto, { stopAtFirstError: true });
@@ -92,8 +92,8 @@ export class ParametersPipe implements PipeTransform {
 const SHORTEST = 4;
 
 /** @throws OAuthError `invalid_request`, which does not repeat the name: it may be anything */
-function rejectUnknown(given: readonly string[], known: readonly string[]): void {
-  const unknown = given.find((name) => !known.includes(name));
+function rejectUnknown(names: readonly string[], known: readonly string[]): void {
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const suggestion = suggestionFor(unknown, known, SHORTEST);
   const didYouMean = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`;

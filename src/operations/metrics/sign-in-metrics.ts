@@ -54,7 +54,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
     'Addresses and users that have reached a limit; each counts once a minute.',
     'limit',
   );
-  const asked = meter.histogram(
+  const calls = meter.histogram(
     'latchkey_provider_request_duration_seconds',
     'What a provider was asked for (authorize and issuer, which seldom need a request; exchange; or logout), by outcome: ok, or the error that it was mapped to.',
     BUCKETS,
@@ -82,6 +82,6 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   });
   events.on('rate_limit.exceeded', ({ limit }) => limits.inc({ limit }));
   events.on('provider.called', ({ provider, operation, error: outcome = 'ok', seconds }) =>
-    asked.observe({ provider: known(provider), operation, outcome }, seconds),
+    calls.observe({ provider: known(provider), operation, outcome }, seconds),
   );
 }

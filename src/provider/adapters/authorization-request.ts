@@ -8,8 +8,8 @@ type Options = ProviderSettings['options'];
  * Parameters of every authorization request (docs/settings.md#providers); parameters of the flow override
  * them.
  */
-export function staticParams({ authorize_params: given = '' }: Options): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(given));
+export function staticParams({ authorize_params: query = '' }: Options): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(query));
 }
 
 /** Whether the service uses PKCE with the provider. @param usual without the setting */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, type Claims } from '../identity/claims.js';
 import type {
@@ -37,7 +37,7 @@ export class OAuth2Adapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const accessToken = await this.requestToken(provider, request);
-    await nextTurn(); // the connection is free again: the next request needs no handshake
+    await tick(); // the connection is free again: the next request needs no handshake
     const answer = await this.http.send({
       url: option(provider, 'userinfo_url'),
       headers: { Authorization: `Bearer ${accessToken}` },

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { types } from 'node:util';
 import * as client from 'openid-client';
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import {
-  askedOf,
+  findCall,
   badAnswer,
   isAway,
   PRODUCT_CODES,
@@ -81,12 +81,12 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
   const signal = AbortSignal.timeout(DOCUMENT_MS);
   try {
     const answer = await http.send({ url, signal });
-    await nextTurn(); // the connection is free again: the next request needs no handshake
+    await tick(); // the connection is free again: the next request needs no handshake
     return answer;
   } catch (error) {
     if (!signal.aborted) throw error;
     const late = new Error(`timed out after ${DOCUMENT_MS} ms`);
-    throw Object.assign(late, { code: 'ETIMEDOUT', asked: askedOf(error) });
+    throw Object.assign(late, { code: 'ETIMEDOUT', call: findCall(error) });
   }
 }
 
@@ -132,7 +132,7 @@ function libraryFetch(
       ...(body instanceof URLSearchParams && { body: body.toString() }),
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DOCUMENT_MS),
     });
-    await nextTurn(); // as above
+    await tick(); // as above
     if (url === pushedAt) {
       const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
       return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
@@ -159,10 +159,10 @@ export function withoutSecrets(error: unknown): Error {
     if (isAway({ code })) away ??= code;
     if (at.name !== 'SyntaxError') texts.add(at.message || code); // the parser quotes the text
   }
-  const asked = askedOf(error);
+  const call = findCall(error);
   return Object.assign(
     new Error([...texts].join(': ') || 'unknown error'),
     away !== undefined && { code: away },
-    asked !== undefined && { asked },
+    call !== undefined && { call },
   );
 }

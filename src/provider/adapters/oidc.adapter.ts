@@ -36,7 +36,7 @@ const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is use
  * PKCE and nonce.
  */
 export class OidcAdapter implements ProviderAdapter {
-  private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
+  private readonly documents = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
@@ -146,7 +146,7 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
+    const keepsToken = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
       // parseIdentity validates them
@@ -154,7 +154,7 @@ export class OidcAdapter implements ProviderAdapter {
       auth_time: claims.auth_time as number,
       acr: claims['acr'] as string,
       amr: claims['amr'] as string[],
-      ...(isKept && { id_token: idToken }),
+      ...(keepsToken && { id_token: idToken }),
     };
     const accessToken = accessTokenIn(tokens);
     if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
@@ -172,13 +172,13 @@ export class OidcAdapter implements ProviderAdapter {
 
   /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
-    const kept = this.kept.get(provider.name);
-    if (kept && kept.until > Date.now()) return kept.metadata;
+    const cached = this.documents.get(provider.name);
+    if (cached && cached.until > Date.now()) return cached.metadata;
     const metadata = discoverUsable(this.http, provider);
     const entry = { until: Date.now() + LIFE_MS, metadata };
-    this.kept.set(provider.name, entry);
+    this.documents.set(provider.name, entry);
     metadata.catch(() => {
-      if (this.kept.get(provider.name) === entry) this.kept.delete(provider.name);
+      if (this.documents.get(provider.name) === entry) this.documents.delete(provider.name);
     });
     return metadata;
   }

@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { askedOf } from '../transport/provider-answer.js';
+import { findCall } from '../transport/provider-answer.js';
 import { isSafe, isSafeForBrowsers } from './addresses.js';
 import { usesPkce } from './authorization-request.js';
 
@@ -65,7 +65,7 @@ export function advice(kind: keyof typeof UNSUPPORTED, seen: string): string {
 /** No sign-in works at the provider until its operator changes these settings. */
 export class Unsupported extends AggregateError {
   override readonly name = 'Unsupported';
-  readonly asked = askedOf(this.errors[0]);
+  readonly call = findCall(this.errors[0]);
 
   constructor(provider: string, errors: readonly Error[]) {
     super(errors, `provider ${provider} cannot be used: ${errors.map(({ message }) => message).join(' — ')}`);

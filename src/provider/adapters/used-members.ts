@@ -56,19 +56,19 @@ const FLAGS = [
 
 /** Discovery document (OpenID Connect Discovery §3). A list without a text counts as absent, a single text as a list. */
 export function usedMetadata(document: Members): ServerMetadata {
-  const kept = (names: readonly string[], valueOf: (value: unknown) => unknown): object =>
+  const usable = (names: readonly string[], valueOf: (value: unknown) => unknown): object =>
     Object.fromEntries(
       names.map((name) => [name, valueOf(document[name])]).filter(([, value]) => value !== undefined),
     ) as object;
   const { issuer } = document;
   return {
     issuer: isText(issuer) ? issuer : '',
-    ...kept(ADDRESSES, (value) => (isText(value) ? value : undefined)),
-    ...kept(LISTS, (value) => {
+    ...usable(ADDRESSES, (value) => (isText(value) ? value : undefined)),
+    ...usable(LISTS, (value) => {
       const texts = [value].flat().filter(isText);
       return texts.length > 0 ? texts : undefined;
     }),
-    ...kept(FLAGS, (value) => (value === true ? true : undefined)),
+    ...usable(FLAGS, (value) => (value === true ? true : undefined)),
   };
 }
 

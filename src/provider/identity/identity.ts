@@ -4,7 +4,7 @@ import type { ClaimMap } from '../../config/providers/claim-map.js';
 import { isObject } from '../../http/parameters/json.js';
 import { describeCuts } from '../../user/claim-limits.js';
 import { isUnverified, type Claims } from './claims.js';
-import { describeClaims, keepClaims } from './kept-claims.js';
+import { describeClaims, selectClaims } from './select-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -52,11 +52,11 @@ export function parseIdentity(
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
-  const claims = keepClaims(fields['claims'], rules.maps);
+  const claims = selectClaims(fields['claims'], rules.maps);
   for (const line of describeClaims(claims)) warn?.(line, providerUserId);
   if (claims.cuts.length > 0) warn?.(describeCuts(claims.cuts, rules.settingOf), providerUserId);
   const isDoubtful = isUnverified(fields);
-  const { email: emailClaim, ...others } = claims.kept;
+  const { email: emailClaim, ...others } = claims.accepted;
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
@@ -69,7 +69,7 @@ export function parseIdentity(
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
     // APIs read the claim `email` of the token as they read the field.
-    claims: isDoubtful && emailClaim !== undefined ? others : claims.kept,
+    claims: isDoubtful && emailClaim !== undefined ? others : claims.accepted,
   };
 }
 

@@ -5,7 +5,7 @@ type Answer = Readonly<Record<string, unknown>>;
 type Response = Pick<ProviderResponse, 'url' | 'status' | 'body'>;
 
 /** Request to a provider, as the log describes it. */
-export interface Asked {
+export interface ProviderCall {
   /** Without user info, query and fragment. */
   readonly url: string;
   readonly status?: number;
@@ -41,7 +41,7 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
   const { error } = answer;
   const status = `the provider answered with status ${response.status}`;
   const code = isObject(error) ? error['code'] : error;
-  if (error) throw new ProviderRefusal(codes.get(code) ?? error, status, askedIn(response));
+  if (error) throw new ProviderRefusal(codes.get(code) ?? error, status, toCall(response));
   if (response.status !== 200) throw badAnswer(`${status} and no error code`, response);
   return answer;
 }
@@ -73,7 +73,7 @@ export class ProviderRefusal extends Error {
   constructor(
     readonly error: unknown,
     message: string,
-    readonly asked?: Asked,
+    readonly call?: ProviderCall,
   ) {
     const isCode = typeof error === 'string' && /^[a-z_]{1,64}$/.test(error);
     super(`${message}: ${isCode ? error : 'an unknown error'}`);
@@ -82,12 +82,12 @@ export class ProviderRefusal extends Error {
 
 /** Error for an answer that is unusable and no refusal. */
 export function badAnswer(message: string, response: Response): Error {
-  return Object.assign(new Error(message), { asked: askedIn(response) });
+  return Object.assign(new Error(message), { call: toCall(response) });
 }
 
 /** Returns the request that an error, or one of its causes, is about. */
-export function askedOf(error: unknown): Asked | undefined {
-  return chain(error).find(({ asked }) => asked !== undefined)?.asked;
+export function findCall(error: unknown): ProviderCall | undefined {
+  return chain(error).find(({ call }) => call !== undefined)?.call;
 }
 
 /** Codes of Node.js, axios and openid-client. */
@@ -100,7 +100,7 @@ export function isAway(error: unknown): boolean {
 }
 
 interface Link {
-  readonly asked?: Asked;
+  readonly call?: ProviderCall;
   readonly code?: unknown;
   readonly cause?: unknown;
 }
@@ -114,7 +114,7 @@ function chain(error: unknown): Link[] {
   return links;
 }
 
-function askedIn({ url, status, body }: Response): Asked {
+function toCall({ url, status, body }: Response): ProviderCall {
   const answer = (parseJson(body) ?? {}) as Answer;
   const { error, error_description: description } = isObject(answer['error'])
     ? { error: answer['error']['type'], error_description: answer['error']['message'] } // Facebook

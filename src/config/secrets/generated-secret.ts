@@ -5,7 +5,7 @@ import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-s
 import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-export interface KeptSecret<T> {
+export interface GeneratedSecret<T> {
   /** Unset: no file exists, and a start would create it (`checked`). */
   readonly value?: T;
   /** A sentence for the log, if this call created the file, or other accounts can read or replace it. */
@@ -23,12 +23,12 @@ const FILES = {
  * once, and never replaces another one (`link`).
  * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its content
  */
-export function keptSecret<T>(
+export function generatedSecret<T>(
   dataDir: string,
   setting: keyof typeof FILES,
   parser: Parser<T>,
   access: 'generated' | 'existing' | 'checked',
-): KeptSecret<T> {
+): GeneratedSecret<T> {
   const [name, key, advice] = FILES[setting];
   const file = join(dataDir, name);
   const generates = access === 'generated';
@@ -78,7 +78,7 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
 }
 
 /** Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited for. */
-function readSecret<T>(file: string, parser: Parser<T>): KeptSecret<T> {
+function readSecret<T>(file: string, parser: Parser<T>): GeneratedSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {
     if (!found.isFile()) throw new Refused('', 'is not a regular file');
