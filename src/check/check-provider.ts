@@ -200,7 +200,8 @@ function jsonReport(provider: string, { report, redirectUris, identity, claims }
   const found = {
     redirect_uris: redirectUris,
     identity: identity && members(identity),
-    claims: claims ?? null,
+    claims:
+      claims?.map(({ name, value, usedAs, dropped }) => ({ name, value, kept: usedAs, dropped })) ?? null,
   };
   return JSON.stringify({ version: 1, provider, ok, results, error: null, ...found }, null, 2);
 }

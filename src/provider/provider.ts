@@ -16,7 +16,7 @@ import { checkAdapter } from './custom/custom-adapters.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
-import { oneLine, ownWords, refusalLine } from './log-line.js';
+import { oneLine, ownWords, refusalLine } from './errors/log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,

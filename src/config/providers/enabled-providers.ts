@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { parser } from '../settings/parsers.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
-import { suggestionFor } from '../settings/suggestion.js';
-import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
+import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
 import { mappedClaim } from './claim-map.js';

@@ -1,11 +1,10 @@
 import { isIPv6 } from 'node:net';
-import { isQuoted } from './invalid-settings.js';
+import { isQuoted, suggestionFor } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
 import { isOpenId } from '../providers/presets.js';
 import { ADAPTERS, adapterKeys, PROVIDER_SECRETS, providerKeys } from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
-import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';

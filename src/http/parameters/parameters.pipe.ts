@@ -1,6 +1,6 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
-import { suggestionFor } from '../../config/settings/suggestion.js';
+import { suggestionFor } from '../../config/settings/invalid-settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { isObject } from './json.js';
 import { BodyReader, UnreadBody } from './body.js';

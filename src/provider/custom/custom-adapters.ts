@@ -4,7 +4,7 @@ import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import { errorLine, InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
-import { oneLine } from '../log-line.js';
+import { oneLine } from '../errors/log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 import { within } from '../transport/provider-http.js';
 

@@ -1,10 +1,10 @@
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { signIn } from '../../../test/support/sign-in.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { until } from '../../../test/support/waiting.js';
-import { createSessions, type SessionOptions, type Sessions } from '../src/session.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
-import { SERVICE_KEY } from './support/fake-service.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { signIn } from '../../../../test/support/sign-in.js';
+import { StubProvider } from '../../../../test/support/stub-provider.js';
+import { until } from '../../../../test/support/waiting.js';
+import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { SERVICE_KEY } from '../support/fake-service.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
@@ -287,7 +287,7 @@ describe('sessions', () => {
     expect(unbound).toMatch(/^lkr_/);
     const browser = await signedIn();
     // With the secret alone, the cookie can be opened: its content is no use without the key.
-    const { CookieSeal } = await import('../src/session/cookie-seal.js');
+    const { CookieSeal } = await import('../../src/session/cookie-seal.js');
     const { text } = new CookieSeal([SECRET]).open(SESSION, browser.cookies.get(SESSION)!)!;
     const answer = await fetch(`${service.url}/oauth2/refresh`, {
       method: 'POST',

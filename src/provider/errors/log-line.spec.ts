@@ -1,4 +1,4 @@
-import { providerSettings } from '../../test/support/stub-provider.js';
+import { providerSettings } from '../../../test/support/stub-provider.js';
 import { oneLine, refusalLine } from './log-line.js';
 
 describe('a log line', () => {
@@ -40,7 +40,7 @@ describe('a log line', () => {
     ['invalid_client', 'contract', { pkce: 'on' }, true],
     ['invalid_client', 'contract', {}, false],
     ['invalid_client', 'oidc', { pkce: 'off' }, false],
-    ['invalid_client', './own.mjs', {}, false],
+    ['invalid_client', '../own.mjs', {}, false],
     ['invalid_scope', 'oidc', {}, false],
   ])('of %s at %s with %j has the advice about pkce: %s', (error, adapter, options, expected) => {
     const line = refusalLine({ error, message: 'refused' }, providerSettings('acme', { adapter, options }));

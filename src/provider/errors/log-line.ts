@@ -1,10 +1,10 @@
-import { ADAPTERS } from '../config/providers/provider-keys.js';
-import { siblingVariable } from '../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../config/settings/settings.js';
-import { printable } from '../errors/printable.js';
-import { usesPkce } from './adapters/authorization-request.js';
+import { ADAPTERS } from '../../config/providers/provider-keys.js';
+import { siblingVariable } from '../../config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { printable } from '../../errors/printable.js';
+import { usesPkce } from '../adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
-import { findCall, type ProviderCall } from './transport/provider-answer.js';
+import { findCall, type ProviderCall } from '../transport/provider-answer.js';
 
 /** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
