@@ -1,9 +1,31 @@
 #!/usr/bin/env node
-// Checks that no comment in src/ is wider than the code, which Prettier breaks. `npm run check` runs it; `--write` wraps such comments.
-// Arguments: folders or files instead of all.
+// Checks that no comment in src/ is wider than the code, which Prettier breaks; `--write` wraps such comments. `npm run check` runs it.
+// Arguments: folders or files instead of src/.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import ts from 'typescript';
+
+/** Folders whose names and comments are not checked yet. */
+export const LATER = [
+  'lab',
+  'src/administration',
+  'src/audit',
+  'src/auth',
+  'src/channel',
+  'src/demo',
+  'src/device',
+  'src/distribute',
+  'src/main.ts',
+  'src/provider/logout',
+  'src/realtime',
+  'src/redis',
+  'src/removal',
+  'src/start',
+  'src/token',
+  'src/user',
+];
+
+export const isIn = (file, places) => places.some((place) => file === place || file.startsWith(`${place}/`));
 
 const WIDTH = 110;
 /** A comment for a tool, or an address: one line. */
@@ -123,7 +145,7 @@ const files = execFileSync('git', ['ls-files', ...(places.length > 0 ? places : 
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'));
+  .filter((file) => /\.tsx?$/.test(file) && (places.length > 0 || !isIn(file, LATER)));
 const isWriting = process.argv.includes('--write');
 for (const file of files) {
   const wrapped = wrapFile(file);
@@ -131,6 +153,6 @@ for (const file of files) {
   if (isWriting) writeFileSync(file, wrapped);
   else {
     process.exitCode = 1;
-    console.error(`${file} has comments beyond ${WIDTH} columns: npm run format`);
+    console.error(`${file} has comments beyond ${WIDTH} columns: node test/project/comment-width.js --write`);
   }
 }
