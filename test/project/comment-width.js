@@ -92,7 +92,7 @@ function commentsOf(source, text) {
     for (const child of node.getChildren(source)) visit(child);
   };
   visit(source);
-  return [...found.values()].sort((a, b) => a.pos - b.pos);
+  return [...found.values()].toSorted((a, b) => a.pos - b.pos);
 }
 
 function wrapFile(file) {
@@ -101,7 +101,7 @@ function wrapFile(file) {
   const edits = [];
   const lines = []; // consecutive comments of a line each
   const flush = () => {
-    if (lines.length > 0 && lines.some(({ end, begin }) => end - begin > WIDTH)) {
+    if (lines.some(({ end, begin }) => end - begin > WIDTH)) {
       const { begin, indent } = lines[0];
       const wrapped = wrapParagraphs(
         lines.map(({ content }) => content),

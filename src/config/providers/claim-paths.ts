@@ -1,4 +1,4 @@
-import { parser, Refused, text as line, type Parser } from '../settings/parsers.js';
+import { parser, InvalidValue, text as line, type Parser } from '../settings/parsers.js';
 
 /** Names that the access token uses itself, or its introspection (RFC 9068 §2.2). */
 const OF_THE_TOKEN: ReadonlySet<string> = new Set(
@@ -57,7 +57,7 @@ export const claimsSetting: Parser<string> = parser(
     const names = new Set<string>();
     for (const [name, path] of pairs) {
       if (!isClaimName(name) || path === '' || endsEscaping(path) || names.has(name)) {
-        throw new Refused(`${name}=${path}`);
+        throw new InvalidValue(`${name}=${path}`);
       }
       names.add(name);
     }

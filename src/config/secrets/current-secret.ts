@@ -1,6 +1,6 @@
 import type { SecretFile } from '../settings/settings.js';
 import { quote, unreadable } from '../settings/invalid-settings.js';
-import { Refused, type Parser } from '../settings/parsers.js';
+import { InvalidValue, type Parser } from '../settings/parsers.js';
 import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
@@ -46,7 +46,7 @@ export class CurrentSecret<T> {
       this.value = this.parser.parse(text);
       return undefined;
     } catch (error) {
-      return error instanceof Refused
+      return error instanceof InvalidValue
         ? `holds something else (not shown) than ${this.parser.accepts}`
         : `${unreadable(error)}: ${quote(path)}`;
     }

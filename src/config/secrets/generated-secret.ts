@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs, { constants, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-settings.js';
-import { Refused, type Parser } from '../settings/parsers.js';
+import { InvalidValue, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
 export interface GeneratedSecret<T> {
@@ -54,7 +54,7 @@ function requireWritable(directory: string): void {
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof Refused) return error.problem ?? 'holds no key';
+  if (error instanceof InvalidValue) return error.problem ?? 'holds no key';
   const code = fileErrorCode(error);
   return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
@@ -81,7 +81,7 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
 function readSecret<T>(file: string, parser: Parser<T>): GeneratedSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {
-    if (!found.isFile()) throw new Refused('', 'is not a regular file');
+    if (!found.isFile()) throw new InvalidValue('', 'is not a regular file');
     exposed = exposure(found, 0o077);
   };
   const value = parser.parse(readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check).trim());

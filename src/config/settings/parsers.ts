@@ -5,12 +5,12 @@ import ipaddr from 'ipaddr.js';
 export interface Parser<T> {
   /** Completes "Use …" in an error. */
   readonly accepts: string;
-  /** @throws Refused */
+  /** @throws InvalidValue */
   readonly parse: (text: string) => T;
 }
 
 /** Thrown by a `Parser` with the refused part, which is not in the message: it may be a secret. */
-export class Refused extends Error {
+export class InvalidValue extends Error {
   /** @param problem completes the variable's name to a sentence, without the value; by default "is invalid" */
   constructor(
     readonly part: string,
@@ -24,7 +24,7 @@ export class Refused extends Error {
 export function parser<T>(accepts: string, read: (text: string) => T | undefined): Parser<T> {
   const parse = (text: string): T => {
     const value = read(text);
-    if (value === undefined) throw new Refused(text);
+    if (value === undefined) throw new InvalidValue(text);
     return value;
   };
   return { accepts, parse };
@@ -68,8 +68,8 @@ export function list(entries: string, accepts: (entry: string) => boolean): Pars
     const all = value.split(',').map((entry) => entry.trim());
     const named = all.filter((entry) => entry !== '');
     const refused = named.filter((entry) => !accepts(entry));
-    if (refused.length > 0) throw new Refused(refused.join(', '));
-    if (named.length === 0) throw new Refused(value);
+    if (refused.length > 0) throw new InvalidValue(refused.join(', '));
+    if (named.length === 0) throw new InvalidValue(value);
     return named;
   };
   return { accepts: `a comma-separated list of ${entries}`, parse };

@@ -1,6 +1,6 @@
 import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
-import { list, Refused, type Parser } from './parsers.js';
+import { list, InvalidValue, type Parser } from './parsers.js';
 
 /** Addresses of WEBHOOK_URLS, each once; every address has its own sender. */
 export const webhookUrls = atMost(
@@ -33,7 +33,7 @@ function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Pa
     accepts: `${accepts}, ${most} at most`,
     parse: (value) => {
       const entries = [...new Set(parse(value))];
-      if (entries.length > most) throw new Refused(value);
+      if (entries.length > most) throw new InvalidValue(value);
       return entries;
     },
   };
