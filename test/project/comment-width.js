@@ -74,9 +74,9 @@ function wrapParagraphs(lines, width) {
 function wrapBlock(text, indent) {
   const width = WIDTH - indent.length - 3;
   const body = text.replace(/^\/\*\*? ?/, '').replace(/\s*\*\/$/, '');
-  const lines = text.includes('\n')
-    ? body.split('\n').map((line) => line.replace(/^\s*\* ?/, ''))
-    : body.split(/ (?=@(?:param|returns|throws|see)\b)/);
+  const lines = body
+    .split('\n')
+    .flatMap((line) => line.replace(/^\s*\* ?/, '').split(/(?<=\S) (?=@(?:param|returns|throws|see)\b)/));
   const isEmpty = lines[0].trim() === '';
   const wrapped = wrapParagraphs(isEmpty ? lines.slice(1) : lines, width);
   const open = text.startsWith('/**') ? '/**' : '/*';
