@@ -55,7 +55,8 @@ export class AppModule {
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },
         { provide: APP_PIPE, useClass: ParametersPipe },
-        // In this order: a limit counts before a token is verified. While limits are off, requests cost nothing.
+        // In this order: a limit counts before a token is verified. While limits are off, requests cost
+        // nothing.
         ...(settings.rateLimit ? [{ provide: APP_GUARD, useClass: RateLimitGuard }] : []),
         { provide: APP_GUARD, useExisting: JwtGuard },
       ],

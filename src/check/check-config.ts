@@ -26,7 +26,10 @@ import type { CheckReport } from './check-report.js';
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 
-/** Checks, by the code of the start, all that a start needs; changes nothing. @throws InvalidSettings for files that settings name */
+/**
+ * Checks, by the code of the start, all that a start needs; changes nothing.
+ * @throws InvalidSettings for files that settings name
+ */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   checkAccountsFile(settings);
@@ -124,7 +127,8 @@ async function checkProviders(settings: Settings, report: CheckReport): Promise<
     if (all.length === 0) report.add('warning', 'providers', 'No provider is enabled, so nobody can sign in');
     for (const provider of all) {
       report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter})`);
-      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue; // its client is this service
+      // its client is this service
+      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue;
       for (const uri of redirectUrisToRegister(settings, provider))
         report.add('register', `  ${provider.name}`, uri);
     }

@@ -32,7 +32,8 @@ export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
   const isSample = name === SAMPLE_PROVIDER;
   return check(options, name, async () => {
-    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none'); // its secret follows from SECRET_KEY
+    // its secret follows from SECRET_KEY
+    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none');
     const configured = providers.get(name);
     if (!configured && !(isSample && sampleProvider)) {
       const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
@@ -188,7 +189,9 @@ function shown(value: unknown): string {
 
 const VERDICTS: Partial<Record<Finding['verdict'], string>> = { ok: 'pass', warning: 'advice', FAIL: 'fail' };
 
-/** For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md). */
+/**
+ * For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md).
+ */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     const known = VERDICTS[verdict];

@@ -174,7 +174,8 @@ describe('a statement that fails', () => {
     const { sent, add } = failingFor([17, 63], code);
     const expected = range(64).map((n) => (n === 17 || n === 63 ? 'rejected' : n * 10));
     expect(await settle(range(64).map(add))).toEqual(expected);
-    expect(sent).toHaveLength(1 + 2 * (6 + 5)); // halves: the way down to the first, and to the second beside it
+    // halves: the way down to the first, and to the second beside it
+    expect(sent).toHaveLength(1 + 2 * (6 + 5));
   });
 
   it('for all of its items is retried twice for each item at most', async () => {

@@ -7,7 +7,10 @@ export interface LastUse {
   readonly one: Statement;
 }
 
-/** Makes statements that set a time to now, at most once a minute and row. @param key columns of the primary key, of the type uuid */
+/**
+ * Makes statements that set a time to now, at most once a minute and row.
+ * @param key columns of the primary key, of the type uuid
+ */
 export function lastUse(table: string, column: string, key: readonly string[]): LastUse {
   const isDue = `${column} < now() - interval '1 minute'`;
   const columns = key.join(', ');

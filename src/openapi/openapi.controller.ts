@@ -45,7 +45,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
+/**
+ * The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except
+ * PUBLIC_URL.
+ */
 @Public()
 @Controller('docs')
 export class OpenApiController {

@@ -30,7 +30,10 @@ import { within } from './transport/provider-http.js';
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
 const claimsLogger = new Logger('ProviderClaims');
-/** Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each context. */
+/**
+ * Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each
+ * context.
+ */
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
@@ -95,7 +98,8 @@ export class Provider {
   }
 
   /**
-   * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
+   * Redeems a code.
+   * @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
    * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` for a sign-in
    *   that is too old
    */
@@ -125,7 +129,10 @@ export class Provider {
     );
   }
 
-  /** Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns once. */
+  /**
+   * Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns
+   * once.
+   */
   private withNamedClaims(answer: ProviderIdentity): ProviderIdentity {
     const { claims, ...others } = (answer ?? {}) as Partial<ProviderIdentity>;
     if (!isObject(claims)) return answer;
@@ -151,7 +158,10 @@ export class Provider {
     return describe((error as Error).cause ?? error, this.latest, secrets);
   }
 
-  /** Validates `iss` of a callback with an error. @throws OAuthError `invalid_grant`; `server_error` if the provider is away */
+  /**
+   * Validates `iss` of a callback with an error.
+   * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
+   */
   async checkIssuer(iss: string | undefined): Promise<void> {
     await this.ask('issuer', async () => this.validateIssuer(this.current(), iss, true));
   }
@@ -168,8 +178,8 @@ export class Provider {
   }
 
   /**
-   * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the code, and this provider would
-   * receive it (RFC 9700 §4.4).
+   * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the
+   * code, and this provider would receive it (RFC 9700 §4.4).
    */
   private async validateIssuer(settings: ProviderSettings, iss: string | undefined, isOurCallback: boolean) {
     const { adapter } = this;
@@ -196,7 +206,10 @@ export class Provider {
     throw new ProviderRefusal('invalid_grant', message, call);
   }
 
-  /** Returns the page on which the user signs out at the provider, if it has one. @throws OAuthError `server_error` if it is away */
+  /**
+   * Returns the page on which the user signs out at the provider, if it has one.
+   * @throws OAuthError `server_error` if it is away
+   */
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;

@@ -1,7 +1,10 @@
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 
-/** Settings of the built-in provider: own addresses, a derived secret. @returns undefined if this service does not serve it */
+/**
+ * Settings of the built-in provider: own addresses, a derived secret.
+ * @returns undefined if this service does not serve it
+ */
 export function sampleProvider(settings: Settings): ProviderSettings | undefined {
   const { sampleProvider: configured, host, port, publicUrl, secretKey } = settings;
   if (!configured) return undefined;

@@ -7,7 +7,10 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
-/** Pages of devices a minute and user. Each may read all sessions of the user, which takes the database milliseconds. */
+/**
+ * Pages of devices a minute and user. Each may read all sessions of the user, which takes the database
+ * milliseconds.
+ */
 const READS = 600;
 
 @Injectable()
@@ -51,7 +54,8 @@ export class Limits extends RateLimits {
   ): Promise<void> {
     const exceeded = await this.counters[limit].count(key);
     if (!exceeded) return;
-    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject }); // once a minute, also in a flood
+    // once a minute, also in a flood
+    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject });
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
   }

@@ -179,7 +179,9 @@ function readKey<Key extends keyof Rows>(source: Source, key: Key): Value<Rows[K
   return value as Value<Rows[Key]> | undefined;
 }
 
-/** Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys. */
+/**
+ * Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys.
+ */
 function variableOf({ name, variables }: Source, key: string): string {
   const own = variables.get(key);
   if (own) return own.variable;
@@ -209,7 +211,10 @@ function checkAdapterKeys(source: Source, adapter: string): void {
   }
 }
 
-/** Checks the keys `map_<claim>` (docs/settings.md#providers). @param isOurs false: others are for an integrator's adapter */
+/**
+ * Checks the keys `map_<claim>` (docs/settings.md#providers).
+ * @param isOurs false: others are for an integrator's adapter
+ */
 function checkMaps(source: Source, claims: string | undefined, isOurs = true): void {
   const names = claimPaths(claims).map(([name]) => name);
   for (const [key, { variable, text }] of source.variables) {

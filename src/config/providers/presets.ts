@@ -21,7 +21,10 @@ interface Preset {
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-/** Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the setting `tenants`. */
+/**
+ * Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the
+ * setting `tenants`.
+ */
 export const TENANTS_DECIDE = 'tenants_decide';
 
 /** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */
@@ -60,7 +63,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   },
   // https://developers.google.com/identity/openid-connect/openid-connect
   google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
-  // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an access token.
+  // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an
+  // access token.
   microsoft: {
     label: 'Microsoft',
     adapter: 'oidc',
@@ -75,7 +79,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
   // https://docs.gitlab.com/integration/openid_connect_provider/
   gitlab: { label: 'GitLab', adapter: 'oidc', url: 'https://gitlab.com', options: {} },
-  // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple (response_mode). No PKCE.
+  // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple
+  // (response_mode). No PKCE.
   apple: {
     label: 'Apple',
     adapter: 'oidc',
@@ -89,7 +94,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
       claim_avatar_url: '',
     },
   },
-  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither PKCE nor nonce
+  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither
+  // PKCE nor nonce
   linkedin: {
     label: 'LinkedIn',
     adapter: 'oidc',
@@ -123,13 +129,17 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
 
 export const PRESETS: ReadonlyMap<string, Preset> = new Map(Object.entries(PRODUCTS));
 
-/** Completes settings from their preset, and replaces its name by its adapter. Returns other settings unchanged. */
+/**
+ * Completes settings from their preset, and replaces its name by its adapter. Returns other settings
+ * unchanged.
+ */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const preset = PRESETS.get(provider.adapter);
   if (!preset) return provider;
   const { adapter, options: usual } = preset;
   const options = { ...usual, ...provider.options };
-  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
+  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there
+  // (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );

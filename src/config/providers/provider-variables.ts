@@ -26,7 +26,8 @@ export function providerVariables(env: Environment, errors: SettingErrors): Map<
     const [, name, key] =
       DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
     if (name === undefined || key === undefined) {
-      // Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called `providers`.
+      // Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called
+      // `providers`.
       if (variable.startsWith('providers.'))
         errors.add(variable, 'is not the name of a provider setting', NAMES);
       continue;
@@ -45,7 +46,10 @@ export function isProviderVariable(variable: string): boolean {
   return DOTTED.test(variable) || UPPER.test(variable);
 }
 
-/** Returns the variable of another key of the provider that `variable` belongs to, in the spelling of `variable`. */
+/**
+ * Returns the variable of another key of the provider that `variable` belongs to, in the spelling of
+ * `variable`.
+ */
 export function siblingVariable(variable: string, key: string): string {
   const dotted = DOTTED.exec(variable)?.[1];
   if (dotted !== undefined) return `providers.${dotted}.${key}`;

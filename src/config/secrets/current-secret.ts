@@ -53,7 +53,9 @@ export class CurrentSecret<T> {
   }
 }
 
-/** One reader a file: all parts of the service that use the secret share it, so that an error is logged once. */
+/**
+ * One reader a file: all parts of the service that use the secret share it, so that an error is logged once.
+ */
 const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
 
 /**

@@ -7,11 +7,15 @@ import type { Settings } from './settings.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment } from './setting-row.js';
 
-delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, would load `pg-native`, which is not installed
+// pg, which is imported later, would load `pg-native`, which is not installed
+delete process.env['NODE_PG_FORCE_NATIVE'];
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
-/** Reads the former SECRET_KEY, to re-encrypt the signing keys. @throws InvalidSettings if it is missing or not a key */
+/**
+ * Reads the former SECRET_KEY, to re-encrypt the signing keys.
+ * @throws InvalidSettings if it is missing or not a key
+ */
 export function oldSecretKey(): SecretKey {
   const errors = new SettingErrors();
   const path = process.env[`${OLD_KEY}_FILE`];

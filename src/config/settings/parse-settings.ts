@@ -16,8 +16,9 @@ export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd: string;
   /**
-   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, `checked` without
-   * creating them, SECRET_KEY only if it is `existing`, or `none`, with a random SECRET_KEY.
+   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not
+   * exist, `checked` without creating them, SECRET_KEY only if it is `existing`, or `none`, with a random
+   * SECRET_KEY.
    */
   readonly generatedSecrets: 'generated' | 'checked' | 'existing' | 'none';
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
@@ -27,7 +28,10 @@ export interface Surroundings {
 const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
-/** Parses an environment; missing and empty settings have their defaults. By default, no file is read. @throws InvalidSettings */
+/**
+ * Parses an environment; missing and empty settings have their defaults. By default, no file is read.
+ * @throws InvalidSettings
+ */
 export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
   const { cwd = process.cwd(), generatedSecrets = 'none', errors = new SettingErrors() } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;

@@ -21,7 +21,10 @@ const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
 const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];
 const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts'];
 
-/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
+/**
+ * `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar
+ * names.
+ */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
 /** Returns a sentence if a variable resembles a setting and is none; without its value. */
@@ -40,7 +43,8 @@ function unknownOfProvider(variables: ProviderVariables): readonly string[] {
   return [...variables].flatMap(([key, { variable }]) => {
     const suggestion = suggestionFor(key, known);
     if (suggestion !== undefined) return [sentence(variable, `the key ${suggestion}`)];
-    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider `my`.
+    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider
+    // `my`.
     if (isProvider || !/_client_(?:id|secret)$/.test(key)) return [];
     return [sentence(variable, 'providers.<name>.<key>, because the name has an underscore')];
   });
@@ -50,7 +54,10 @@ function sentence(variable: string, suggestion: string): string {
   return `${variable} is not a setting of the service: perhaps ${suggestion} is meant.`;
 }
 
-/** Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so without secrets. */
+/**
+ * Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so
+ * without secrets.
+ */
 export function warningsFor(env: Environment, values: Values, providers: Providers): readonly string[] {
   const warnings: string[] = [];
   if (values.redirectUris === undefined) {

@@ -20,11 +20,15 @@ export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')}
 /** Refusals, which strangers cause, only on request. */
 export const DEFAULT_EVENTS: readonly string[] = AUDIT_NAMES.filter((name) => !name.endsWith('_refused'));
 
-/** Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are resolved for each connection. */
+/**
+ * Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are
+ * resolved for each connection.
+ */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);
   const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
-  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname); // URL parsing has normalized 127.1 and 0x7f.1
+  // URL parsing has normalized 127.1 and 0x7f.1
+  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname);
   return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
 }
 

@@ -4,14 +4,16 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const WEEK = `(date_trunc('week', created_at AT TIME ZONE 'UTC')::date)`;
 
 /**
- * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by that column.
+ * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by
+ * that column.
  *
  * - `access_tokens` has no foreign keys and one index, since each slows a refresh (docs/benchmark.md).
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
- * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in session.sql.ts).
+ * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
+ *   session.sql.ts).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
- * - Users are searched week by week (search.sql.ts): the indexes for it begin with the week. Keys of names and e-mail addresses
- *   (user-keys.ts) are compared byte by byte: hence the collation.
+ * - Users are searched week by week (search.sql.ts): the indexes for it begin with the week. Keys of names
+ *   and e-mail addresses (user-keys.ts) are compared byte by byte: hence the collation.
  * - `users_roles` has no list of pending entries, which a search would read for each week.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */

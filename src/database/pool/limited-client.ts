@@ -11,7 +11,10 @@ class StatementCanceled extends Error {
   readonly code = CANCELED;
 }
 
-/** Reported by its function, because messages are translated; Citus forwards the workers' messages under another function. */
+/**
+ * Reported by its function, because messages are translated; Citus forwards the workers' messages under
+ * another function.
+ */
 interface Notice {
   readonly routine?: string | undefined;
   readonly message?: string | undefined;
@@ -20,10 +23,10 @@ interface Notice {
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the statement
- * (`statement_timeout`, cancelWaitingCommits). A commit that did not wait for the standby fails: for PostgreSQL it is a success
- * with a warning, but one server may lose it. Emits `disk full` for that error of the server. Not for pg's Query, cursors and
- * streams.
+ * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the
+ * statement (`statement_timeout`, cancelWaitingCommits). A commit that did not wait for the standby fails:
+ * for PostgreSQL it is a success with a warning, but one server may lose it. Emits `disk full` for that error
+ * of the server. Not for pg's Query, cursors and streams.
  */
 export function limited(Base: typeof Client): typeof Client {
   return class LimitedClient extends Base {
@@ -87,7 +90,8 @@ let isCanceling = false;
 
 /**
  * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
- * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server until the standby is back.
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server
+ * until the standby is back.
  */
 async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, waitedMs: number) {
   if (isCanceling) return;

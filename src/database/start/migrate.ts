@@ -18,14 +18,20 @@ const POLL_MS = 100;
 /** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
 
-/** Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a session of its own. */
+/**
+ * Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a
+ * session of its own.
+ */
 export const NO_TIMEOUTS = {
   query_timeout: undefined,
   statement_timeout: undefined,
   idle_in_transaction_session_timeout: undefined,
 };
 
-/** Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is of PostgreSQL 17. */
+/**
+ * Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is
+ * of PostgreSQL 17.
+ */
 const liftTimeouts = (lockTimeoutMs: number): string => `
   SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '${lockTimeoutMs}' ELSE '0' END, true)
   FROM unnest(ARRAY[
@@ -39,7 +45,8 @@ const TAKE_LOCK = `
   SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
 /**
- * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
+ * Applies the missing migrations. Of several instances that start at once, one applies them and the others
+ * wait.
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
@@ -53,7 +60,8 @@ export async function migrateOnce(
   msLeft: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const lock = await connect(options.extra.Client, msLeft); // not every migration runs in a transaction that could hold it
+  // not every migration runs in a transaction that could hold it
+  const lock = await connect(options.extra.Client, msLeft);
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
@@ -111,13 +119,15 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
 }
 
 /**
- * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the session. It polls: a statement
- * that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of the migrating instance would wait forever.
+ * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the
+ * session. It polls: a statement that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of
+ * the migrating instance would wait forever.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
     const results: unknown = await client.query(TAKE_LOCK);
-    const { rows } = (results as QueryResult<{ locked: boolean }>[]).at(-1)!; // pg returns one for each statement
+    // pg returns one for each statement
+    const { rows } = (results as QueryResult<{ locked: boolean }>[]).at(-1)!;
     if (rows[0]?.locked) return;
     await client.query('ROLLBACK');
     await delay(POLL_MS, undefined, { signal });
@@ -139,11 +149,14 @@ async function withMigrations<Result>(
   }
 }
 
-/** Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a lock. */
+/**
+ * Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a
+ * lock.
+ */
 async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
   if (migration.instance?.transaction === false) {
-    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out: behind a pooler in
-    // transaction mode, time-outs of the role or the database apply (docs/production.md).
+    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
+    // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
     await executor.executeMigration(migration);
     return;
   }

@@ -12,7 +12,8 @@ const SERVER = `
  * @throws a sentence; with the code 25006 if the server is read-only (failover, standby)
  */
 export async function requireUsable(client: Client): Promise<string> {
-  const { rows } = await client.query<Record<'readOnly' | 'encoding' | 'version', string>>(SERVER); // before TypeORM
+  // before TypeORM
+  const { rows } = await client.query<Record<'readOnly' | 'encoding' | 'version', string>>(SERVER);
   const { readOnly, encoding, version } = rows[0]!;
   if (encoding !== 'UTF8') {
     const advice = "create one with ENCODING 'UTF8' (CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8')";

@@ -23,10 +23,10 @@ interface Shape {
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored, except in the query of a
- * search (KnownOnly).
- * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
- * `__proto__`, and throws for a `constructor`.
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored,
+ * except in the query of a search (KnownOnly). Nest's ValidationPipe takes several times as long
+ * (docs/benchmark.md), and class-transformer changes nested data: it drops a member `__proto__`, and throws
+ * for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -105,7 +105,10 @@ function namesIn(members: Shape['members']): string[] {
   return members.map(({ name }) => name);
 }
 
-/** Looks up the validators of a DTO once; class-validator does so for each object. @returns whether it would accept an object */
+/**
+ * Looks up the validators of a DTO once; class-validator does so for each object.
+ * @returns whether it would accept an object
+ */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);

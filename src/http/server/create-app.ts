@@ -40,7 +40,8 @@ function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false); // no answer may be stored
-  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000 others.
+  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000
+  // others.
   app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
   app.set('strict routing', true); // one spelling for each path: limits, logs and the router see it alike
   app.set('case sensitive routing', true);

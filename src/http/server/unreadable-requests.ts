@@ -35,16 +35,22 @@ export function refuseUnreadableRequests(
   });
 }
 
-/** Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be waiting to be read. */
+/**
+ * Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be
+ * waiting to be read.
+ */
 function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
 
-/** Answers after all earlier requests of the connection, so that no client takes this error for their answer. */
+/**
+ * Answers after all earlier requests of the connection, so that no client takes this error for their answer.
+ */
 function refuseAfterEarlier(socket: Socket, textOf: () => string): void {
   if (!socket.writable) return;
   const { last, pending } = exchangesOn(socket);
-  const own = last?.request.complete === false ? last.response : undefined; // else the error is of a later request
+  // else the error is of a later request
+  const own = last?.request.complete === false ? last.response : undefined;
   const earlier = pending.filter((response) => response !== own).at(-1);
   if (!earlier) return endOn(socket, own?.headersSent ? undefined : textOf());
   if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end

@@ -40,7 +40,8 @@ export class MetricsServer implements OnApplicationShutdown {
     if (port === undefined) return;
     this.server.listen({ port, host });
     await once(this.server, 'listening'); // rejects with `error`
-    this.server.on('error', (error) => this.logger.warn({ err: error })); // a connection that could not be accepted
+    // a connection that could not be accepted
+    this.server.on('error', (error) => this.logger.warn({ err: error }));
   }
 
   onApplicationShutdown(): void {

@@ -17,7 +17,10 @@ export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';
 }
 
-/** Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the exchange. */
+/**
+ * Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the
+ * exchange.
+ */
 export function challenge(): { parameters: Record<string, string>; memory: { codeVerifier: string } } {
   const codeVerifier = randomBytes(32).toString('base64url');
   const parameters = { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' };
@@ -29,13 +32,19 @@ export function challengeOf(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url');
 }
 
-/** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */
+/**
+ * Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge.
+ * @throws as `memorized`
+ */
 export function verifierOf(memory: AdapterMemory | undefined, isRequired: boolean) {
   const code_verifier = memorized('codeVerifier', memory, isRequired);
   return code_verifier === undefined ? {} : { code_verifier };
 }
 
-/** Returns a text of the memory. @throws if it is required and absent: the settings were changed during the sign-in */
+/**
+ * Returns a text of the memory.
+ * @throws if it is required and absent: the settings were changed during the sign-in
+ */
 export function memorized(name: string, memory: AdapterMemory | undefined, isRequired: boolean) {
   const value = memory?.[name];
   if (typeof value === 'string') return value;

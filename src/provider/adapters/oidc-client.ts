@@ -90,7 +90,9 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
   }
 }
 
-/** Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts). */
+/**
+ * Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts).
+ */
 export async function configure(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -99,8 +101,8 @@ export async function configure(
 ): Promise<client.Configuration> {
   // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it
   const authentication: client.ClientAuth = clientAuthentication(provider, usualMethod(metadata));
-  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for Microsoft's address. It
-  // is given the document, and sends nothing.
+  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for
+  // Microsoft's address. It is given the document, and sends nothing.
   const configuration = isOfTenants(provider, metadata)
     ? await client.discovery(MICROSOFT, provider.clientId, undefined, authentication, {
         [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
@@ -116,7 +118,9 @@ function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: 
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON. */
+/**
+ * Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON.
+ */
 function libraryFetch(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -149,7 +153,10 @@ function libraryFetch(
   };
 }
 
-/** Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the code of a provider that is away. */
+/**
+ * Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the
+ * code of a provider that is away.
+ */
 export function withoutSecrets(error: unknown): Error {
   const texts = new Set<string>();
   let away: string | undefined;

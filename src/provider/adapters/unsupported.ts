@@ -86,7 +86,10 @@ export function usesPar({ par = 'auto' }: Options, metadata: ServerMetadata): bo
 
 type Rule = readonly [keyof typeof UNSUPPORTED, string, RegExp, isLifted?: (options: Options) => boolean];
 
-/** One value of each list must match. `response_modes_supported` is not checked: Slack lists only form_post and sends a query. */
+/**
+ * One value of each list must match. `response_modes_supported` is not checked: Slack lists only form_post
+ * and sends a query.
+ */
 const RULES: readonly Rule[] = [
   ['codeFlow', 'response_types_supported', /^code$/],
   ['codeFlow', 'grant_types_supported', /^authorization_code$/],
@@ -98,7 +101,10 @@ const RULES: readonly Rule[] = [
   ['idTokenSignature', 'id_token_signing_alg_values_supported', ASYMMETRIC],
 ];
 
-/** Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no finding. */
+/**
+ * Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no
+ * finding.
+ */
 export function unsupportedIn(
   metadata: ServerMetadata,
   provider: Pick<ProviderSettings, 'url' | 'options'>,

@@ -16,7 +16,8 @@ const MAX_LINES = 20;
  * Loads and checks the adapters of integrators, concurrently, before anything is started
  * (docs/provider-adapter.md#write-an-adapter).
  * @param warn receives a line for each provider that could not be checked
- * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
+ * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an
+ *   adapter rejects
  */
 export async function checkAdapters(
   { providers }: Pick<Settings, 'providers'>,
@@ -64,7 +65,10 @@ interface AdapterFinding {
   readonly setting: string | undefined;
 }
 
-/** Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError` contains several. Never throws. */
+/**
+ * Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError`
+ * contains several. Never throws.
+ */
 export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,

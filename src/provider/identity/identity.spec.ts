@@ -109,7 +109,8 @@ describe('parseIdentity (spec §2.5)', () => {
       ...said,
     });
     expect([username, identity.email]).toEqual(['Ada', expected ? email : null]);
-    expect(identity.claims).toEqual({ plan: 'gold', ...(expected && { email }) }); // APIs read it as they read the field
+    // APIs read it as they read the field
+    expect(identity.claims).toEqual({ plan: 'gold', ...(expected && { email }) });
   });
 
   it('drops a claim beyond the limits with a warning that has no value', () => {

@@ -44,7 +44,10 @@ export function claimMaps(options: Readonly<Record<string, string>>): ReadonlyMa
   return new Map(maps);
 }
 
-/** Reads the claims of a provider: lists in any shape, the names of `map_<claim>`, and what fits into the limits. */
+/**
+ * Reads the claims of a provider: lists in any shape, the names of `map_<claim>`, and what fits into the
+ * limits.
+ */
 export function selectClaims(
   claims: unknown,
   maps: ReadonlyMap<string, ClaimMap> = new Map(),
@@ -73,7 +76,10 @@ function nameIn({ names, keepsOthers }: ClaimMap, value: string): readonly strin
   return names.has(value) ? [names.get(value)!] : keepsOthers ? [value] : [];
 }
 
-/** Sorts claims by the rules for each of them. A single text counts as a list of one. @param read returns the value to keep */
+/**
+ * Sorts claims by the rules for each of them. A single text counts as a list of one.
+ * @param read returns the value to keep
+ */
 export function validClaims(
   claims: unknown,
   read: (name: string, value: unknown) => unknown = unchanged,

@@ -39,8 +39,10 @@ export class ProviderHttp implements OnApplicationShutdown {
   private usual?: ReturnType<typeof axiosOverUndici>;
 
   /**
-   * Sends a request. @returns the answer, of any status
-   * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or compressed
+   * Sends a request.
+   * @returns the answer, of any status
+   * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or
+   *   compressed
    */
   async send({ url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);
