@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AdministrationModule } from './administration/administration.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
@@ -14,14 +14,16 @@ import { ERROR_STATUS } from './errors/oauth-error.js';
 import { OAuthErrorFilter } from './http/errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
-import { OpenApiModule } from './openapi/openapi.controller.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
+import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
+import { JwtGuard } from './token/guard/jwt.guard.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
@@ -55,6 +57,10 @@ export class AppModule {
       providers: [
         { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },
         { provide: APP_PIPE, useClass: ParametersPipe },
+        // In this order: a limit counts before a token is verified. While limits are off, requests cost
+        // nothing.
+        ...(settings.rateLimit ? [{ provide: APP_GUARD, useClass: RateLimitGuard }] : []),
+        { provide: APP_GUARD, useExisting: JwtGuard },
       ],
     };
   }

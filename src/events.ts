@@ -98,7 +98,10 @@ export interface DomainEvents {
    * (SessionFeedStore.past); null until all are read.
    */
   'sessions.read': [{ readonly cursor: string | null }];
-  /** Events of the audit trail: their change was committed, or something was refused. In a flood of refusals on the hot path. */
+  /**
+   * Events of the audit trail: their change was committed, or something was refused. In a flood of refusals
+   * on the hot path.
+   */
   'audit.recorded': [readonly RecordedEvent[]];
   'channel.appended': [ChannelEvent];
   /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
@@ -148,7 +151,10 @@ export interface DomainEvents {
   ];
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.requested': [(state: Partial<ServiceState>) => void];
-  /** Metrics are collected: each listener calls the given function with a count that it reads from the database. */
+  /**
+   * Metrics are collected: each listener calls the given function with a count that it reads from the
+   * database.
+   */
   'total.requested': [(name: Total, count: Promise<number>) => void];
 }
 

@@ -63,7 +63,7 @@ export async function runHistory(
   const listening = readers.map((reader) => reader.run());
   try {
     await Promise.all(people.map((person) => person.begin()));
-    while (!verifiers.every(({ isTold }) => isTold)) await delay(20);
+    while (!verifiers.every(({ isNotified }) => isNotified)) await delay(20);
     listening.push(...people.map(({ listener }) => listener.run()));
     let isOver = false;
     const running = people.map((person) => person.run(() => isOver, pauseMs));

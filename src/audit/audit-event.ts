@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
+import { printable } from '../errors/printable.js';
 import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
 import type { AuditName } from '../config/settings/audit-names.js';
@@ -111,7 +112,7 @@ export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
     event,
     result: event.endsWith('_refused') || facts.error !== undefined ? 'refused' : 'ok',
     error: facts.error ?? null,
-    reason: facts.reason === undefined ? null : printable(facts.reason),
+    reason: facts.reason === undefined ? null : printable(facts.reason, LONGEST_REASON),
     user_id: userId ?? NO_USER,
     session_id: facts.sessionId ?? null,
     device_id: facts.deviceId ?? null,
@@ -126,16 +127,6 @@ export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
 }
 
 const LONGEST_REASON = 512;
-
-/** Replaces what could change a terminal, and cuts. */
-function printable(text: string): string {
-  return text
-    .slice(0, 4 * LONGEST_REASON)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, LONGEST_REASON)
-    .toWellFormed();
-}
 
 declare module 'express-serve-static-core' {
   interface Request {

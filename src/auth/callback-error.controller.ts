@@ -3,8 +3,8 @@ import { type Origin, RequestOrigin } from '../audit/audit-event.js';
 import { AuditTrail } from '../audit/audit.trail.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { RateLimit } from '../http/rate-limit.js';
-import { isProviderCode } from '../provider/callback-codes.js';
-import { printable } from '../provider/log-line.js';
+import { isProviderCode } from '../provider/errors/callback-codes.js';
+import { maskedText } from '../provider/errors/log-line.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { Public } from '../token/guard/access.js';
 import { STATE, StateService } from './states/state.service.js';
@@ -57,8 +57,8 @@ export class CallbackErrorController {
     const signIn = await this.states.spend(state);
     if (!signIn) return;
     const { provider } = signIn;
-    const code = printable(error, [state], MAX_CODE) || 'unknown';
-    const reason = printable(description, [state], MAX_REASON) || undefined;
+    const code = maskedText(error, [state], MAX_CODE) || 'unknown';
+    const reason = maskedText(description, [state], MAX_REASON) || undefined;
     this.audit.refused({ event: 'sign_in_refused', error: code, reason, provider, origin });
     if (code === 'cancelled' || isProviderCode(code)) return; // no setting is to blame
     this.providers.find(provider)?.warnOfCallback(error, description, [state]);

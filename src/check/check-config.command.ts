@@ -11,7 +11,8 @@ export async function runCheckConfig(): Promise<number> {
     const settings = loadCommandSettings('checked');
     report.add('ok', 'settings', 'valid');
     for (const warning of settings.warnings) report.add('warning', 'settings', warning);
-    const { checkConfig } = await import('./check-config.js'); // loads the ORM, so the settings are validated before
+    // loads the ORM, so the settings are validated before
+    const { checkConfig } = await import('./check-config.js');
     await checkConfig(settings, report);
   } catch (error) {
     const lines = error instanceof InvalidSettings ? error.errors : [errorReason(error)];

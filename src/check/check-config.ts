@@ -6,8 +6,9 @@ import { DataSource } from 'typeorm';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { Settings } from '../config/settings/settings.js';
 import { directTarget, usualTarget } from '../database/pool/connection-target.js';
-import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
-import { commitWarning, requireSettings } from '../database/pool/session-settings.js';
+import { dataSourceOptions } from '../database/pool/data-source.js';
+import { checkSettings } from '../database/pool/session-settings.js';
+import { Sql } from '../database/sql.js';
 import { checkDatabase } from '../database/start/migrate.js';
 import { errorReason } from '../errors/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
@@ -17,14 +18,18 @@ import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { connectRedis } from '../redis/redis.module.js';
 import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js';
 import { KeyCipher } from '../token/keys/key-cipher.js';
-import { isUsable, KEY_LIVES, type StoredKey } from '../token/keys/key-life.js';
+import { isUsable } from '../token/keys/key-life.js';
+import { listKeys } from '../token/keys/key.store.js';
 import type { CheckReport } from './check-report.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 
-/** Checks, by the code of the start, all that a start needs; changes nothing. @throws InvalidSettings for files that settings name */
+/**
+ * Checks, by the code of the start, all that a start needs; changes nothing.
+ * @throws InvalidSettings for files that settings name
+ */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   checkAccountsFile(settings);
@@ -61,19 +66,18 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
     return;
   }
   const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
-  const { pending, newer } = await checkDatabase(dataSourceOptions(directTarget(settings), 1), waits);
+  const { version, pending, newer } = await checkDatabase(
+    dataSourceOptions(directTarget(settings), 1),
+    waits,
+  );
   const dataSource = await new DataSource(dataSourceOptions(usualTarget(settings), 1)).initialize();
   try {
-    if (!keepsSession(dataSource)) await requireSettings(dataSource);
-    const [{ version }] = await dataSource.query<[{ version: string }]>(
-      `SELECT current_setting('server_version') AS version`,
-    );
+    const warning = await checkSettings(dataSource);
     const applies =
       pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
     report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);
     if (newer.length > 0)
       report.add('warning', 'database', `A newer version has migrated it: ${newer.join(', ')}`);
-    const warning = await commitWarning(dataSource);
     if (warning !== undefined) report.add('warning', 'database', warning);
     if (pending.length === 0) await checkKeys(dataSource, settings, report);
   } finally {
@@ -87,7 +91,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
  */
 async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
-  const keys = (await dataSource.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES}`)).filter(isUsable);
+  const keys = (await listKeys(new Sql(dataSource))).filter(isUsable);
   const unreadable = keys.filter((key) => !cipher.canRead(key));
   const [verdict, more] = production
     ? (['FAIL', ''] as const)
@@ -123,7 +127,8 @@ async function checkProviders(settings: Settings, report: CheckReport): Promise<
     if (all.length === 0) report.add('warning', 'providers', 'No provider is enabled, so nobody can sign in');
     for (const provider of all) {
       report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter})`);
-      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue; // its client is this service
+      // its client is this service
+      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue;
       for (const uri of redirectUrisToRegister(settings, provider))
         report.add('register', `  ${provider.name}`, uri);
     }

@@ -11,6 +11,7 @@ import {
   type SignInOptions,
 } from '#check-provider';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { PRESETS } from '../config/providers/presets.js';
 import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
@@ -26,27 +27,25 @@ import { redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { ProviderRefusal } from '../provider/transport/provider-answer.js';
 import { CheckReport, type Finding } from './check-report.js';
 
-/** Presets that refuse the address of the loopback callback; Apple, too, but it posts the code (`form_post`). */
-const HTTPS_ONLY = new Set(['facebook', 'slack']);
-
 /** Checks a configured provider (docs/check.md#check-provider-name). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
   const isSample = name === SAMPLE_PROVIDER;
   return check(options, name, async () => {
-    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none'); // its secret follows from SECRET_KEY
-    const given = providers.get(name);
-    if (!given && !(isSample && sampleProvider)) {
+    // its secret follows from SECRET_KEY
+    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none');
+    const configured = providers.get(name);
+    if (!configured && !(isSample && sampleProvider)) {
       const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
       throw new CannotRun(`no provider ${name} is configured and enabled; there are: ${names || 'none'}`);
     }
-    if (options.redirectUri === undefined && HTTPS_ONLY.has(given?.adapter ?? '')) {
+    if (options.redirectUri === undefined && PRESETS.get(configured?.adapter ?? '')?.isHttpsOnly) {
       throw new CannotRun(
-        `${given?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
+        `${configured?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
       );
     }
-    return given
-      ? { ...settings, providers: new Map([[name, given]]) }
+    return configured
+      ? { ...settings, providers: new Map([[name, configured]]) }
       : { ...settings, providers: new Map(), ...(sampleProvider && { sampleProvider }) };
   });
 }
@@ -145,8 +144,8 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
     const query = new URL(back).searchParams;
     const error = query.get('error');
     if (error !== null) {
-      const asked = { url: 'the callback', error, description: query.get('error_description') ?? undefined };
-      throw new ProviderRefusal(error, 'the callback says', asked);
+      const call = { url: 'the callback', error, description: query.get('error_description') ?? undefined };
+      throw new ProviderRefusal(error, 'the callback says', call);
     }
     const code = query.get('code') ?? query.get('ticket'); // CAS
     if (code === null) return report.add('FAIL', 'callback', 'it brought no code');
@@ -169,9 +168,9 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
 function describe({ report, identity, claims }: Check): void {
   for (const [name, value] of Object.entries(members(identity))) report.add('identity', name, shown(value));
   if (!claims) report.add('warning', 'claims', 'the adapter does not say what the provider sent');
-  for (const { name, value, kept, dropped } of claims ?? []) {
+  for (const { name, value, usedAs, dropped } of claims ?? []) {
     const text = value === undefined ? '' : `${shown(value)}: `;
-    report.add(dropped === null ? 'kept' : 'dropped', name, text + (dropped ?? `as ${kept.join(', ')}`));
+    report.add(dropped === null ? 'kept' : 'dropped', name, text + (dropped ?? `as ${usedAs.join(', ')}`));
   }
 }
 
@@ -190,7 +189,9 @@ function shown(value: unknown): string {
 
 const VERDICTS: Partial<Record<Finding['verdict'], string>> = { ok: 'pass', warning: 'advice', FAIL: 'fail' };
 
-/** For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md). */
+/**
+ * For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md).
+ */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     const known = VERDICTS[verdict];
@@ -202,7 +203,8 @@ function jsonReport(provider: string, { report, redirectUris, identity, claims }
   const found = {
     redirect_uris: redirectUris,
     identity: identity && members(identity),
-    claims: claims ?? null,
+    claims:
+      claims?.map(({ name, value, usedAs, dropped }) => ({ name, value, kept: usedAs, dropped })) ?? null,
   };
   return JSON.stringify({ version: 1, provider, ok, results, error: null, ...found }, null, 2);
 }

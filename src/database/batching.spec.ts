@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { coalesce } from './batching.js';
 
 /** Runs that end when the test ends them. */
-function heldRuns() {
+function pausedRuns() {
   const batches: { items: number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const run = (items: number[]): Promise<number[]> =>
     new Promise((resolve, reject) => {
@@ -12,7 +12,7 @@ function heldRuns() {
 }
 
 /** The end of a turn of the event loop: what was called in it has become a statement. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 // First, since timers of other tests, which are real, would count.
 describe('a database that does not answer', () => {
@@ -34,7 +34,7 @@ describe('a database that does not answer', () => {
   }
 
   /** Calls of different turns, so that none shares a statement while two may be under way. */
-  async function oneEachTurn(items: number[], add: (item: number) => Promise<number>) {
+  async function oneEachTick(items: number[], add: (item: number) => Promise<number>) {
     const results: Promise<number>[] = [];
     for (const item of items) {
       const result = add(item);
@@ -46,8 +46,8 @@ describe('a database that does not answer', () => {
   }
 
   it('does not send expired calls, even if no timer has run', async () => {
-    const { batches, add } = heldRuns();
-    const seen = outcomes(await oneEachTurn([1, 2, 3], add));
+    const { batches, add } = pausedRuns();
+    const seen = outcomes(await oneEachTick([1, 2, 3], add));
     const now = performance.now() + 1601; // time has passed, and no timer has run
     const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
     batches[0]!.end();
@@ -58,7 +58,7 @@ describe('a database that does not answer', () => {
   });
 
   it('does not retry expired calls of a failed batch', async () => {
-    const { batches, add } = heldRuns();
+    const { batches, add } = pausedRuns();
     const seen = outcomes([1, 2, 3, 4].map((n) => add(n)));
     await jest.advanceTimersByTimeAsync(1000);
     batches[0]!.fail(Object.assign(new Error('bad'), { code: '22003' }));
@@ -72,13 +72,13 @@ describe('a database that does not answer', () => {
     await jest.advanceTimersByTimeAsync(0);
     expect(batches).toHaveLength(2);
     expect(new Set(seen)).toEqual(new Set(['DatabaseBusy after 1600']));
-    outcomes(await oneEachTurn([5, 6], add)); // both places are free again
+    outcomes(await oneEachTick([5, 6], add)); // both places are free again
     expect(batches.map(({ items }) => items).slice(2)).toEqual([[5], [6]]);
   });
 
   it('rejects each call after 1.6 s, in a statement or before it; a late result is dropped', async () => {
-    const { batches, add } = heldRuns();
-    const seen = outcomes(await oneEachTurn([1, 2, 3, 4], add));
+    const { batches, add } = pausedRuns();
+    const seen = outcomes(await oneEachTick([1, 2, 3, 4], add));
     await jest.advanceTimersByTimeAsync(1300);
     const later = outcomes([add(5)]);
     batches[0]!.end();
@@ -97,8 +97,8 @@ describe('a database that does not answer', () => {
   });
 
   it('refuses new items at once when 10,000 wait', async () => {
-    const { add } = heldRuns();
-    outcomes(await oneEachTurn([1, 2], add));
+    const { add } = pausedRuns();
+    outcomes(await oneEachTick([1, 2], add));
     expect(jest.getTimerCount()).toBe(1); // one for all calls
     const seen = outcomes(Array.from({ length: 10_001 }, (_, n) => add(n)));
     await jest.advanceTimersByTimeAsync(0);
@@ -113,23 +113,23 @@ describe('a database that does not answer', () => {
 
 describe('coalesce', () => {
   it('batches the calls of a turn; at most two statements at a time, and later calls share the next batch', async () => {
-    const { batches, add } = heldRuns();
+    const { batches, add } = pausedRuns();
     const results = [1, 2].map((n) => add(n));
     expect(batches).toEqual([]); // sent at the end of the turn
-    await turn();
+    await tick();
     results.push(...[3, 4].map((n) => add(n)));
-    await turn();
+    await tick();
     results.push(...[5, 6].map((n) => add(n)));
-    await turn();
+    await tick();
     results.push(add(7));
-    await turn();
+    await tick();
     expect(batches.map(({ items }) => items)).toEqual([
       [1, 2],
       [3, 4],
     ]);
     batches[0]!.end();
-    await turn();
-    await turn();
+    await tick();
+    await tick();
     expect(batches.map(({ items }) => items).slice(2)).toEqual([[5, 6, 7]]);
     batches[1]!.end();
     batches[2]!.end();
@@ -137,16 +137,16 @@ describe('coalesce', () => {
   });
 
   it('keeps batches below their largest size, and begins a second one only in the next turn', async () => {
-    const { batches, add } = heldRuns();
+    const { batches, add } = pausedRuns();
     const results = Array.from({ length: 600 }, (_, n) => add(n));
-    await turn();
+    await tick();
     expect(batches).toHaveLength(1);
-    await turn();
+    await tick();
     expect(batches).toHaveLength(2);
     for (let i = 0; i < batches.length; i++) {
       batches[i]!.end();
-      await turn();
-      await turn();
+      await tick();
+      await tick();
     }
     expect(batches.map(({ items }) => items.length)).toEqual([256, 256, 88]);
     expect(await Promise.all(results)).toEqual(Array.from({ length: 600 }, (_, n) => n * 10));
@@ -159,7 +159,7 @@ describe('a statement that fails', () => {
     const sent: number[][] = [];
     const add = coalesce(async (items: number[]) => {
       sent.push(items);
-      await turn();
+      await tick();
       if (items.some((item) => bad.includes(item))) throw Object.assign(new Error('bad'), { code });
       return items.map((n) => n * 10);
     });
@@ -174,7 +174,8 @@ describe('a statement that fails', () => {
     const { sent, add } = failingFor([17, 63], code);
     const expected = range(64).map((n) => (n === 17 || n === 63 ? 'rejected' : n * 10));
     expect(await settle(range(64).map(add))).toEqual(expected);
-    expect(sent).toHaveLength(1 + 2 * (6 + 5)); // halves: the way down to the first, and to the second beside it
+    // halves: the way down to the first, and to the second beside it
+    expect(sent).toHaveLength(1 + 2 * (6 + 5));
   });
 
   it('for all of its items is retried twice for each item at most', async () => {

@@ -12,7 +12,8 @@ const TIMEOUT_MS = 1600;
 /** Precision of the time-out. */
 const PRECISION_MS = 50;
 
-// SQLSTATE classes of errors that one row may cause: cardinality violation, data exception, integrity constraint violation.
+// SQLSTATE classes of errors that one row may cause: cardinality violation, data exception, integrity
+// constraint violation.
 const ROW_ERROR_CLASSES = new Set(['21', '22', '23']);
 
 interface Waiting<Item, Result> {
@@ -24,12 +25,12 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Batches concurrent calls into one statement: all calls of one turn of the event loop, or while IN_FLIGHT statements run.
- * A single call waits for no timer. Calls time out after TIMEOUT_MS: before their statement they are never sent, and during
- * it the result is dropped, so a dropped result must do no harm.
+ * Batches concurrent calls into one statement: all calls of one turn of the event loop, or while IN_FLIGHT
+ * statements run. A single call waits for no timer. Calls time out after TIMEOUT_MS: before their statement
+ * they are never sent, and during it the result is dropped, so a dropped result must do no harm.
  *
- * @param run takes the items and returns their results in this order. It is one statement or one transaction: if it fails
- *   because of a row, it is called again with each half of the items, down to single ones
+ * @param run takes the items and returns their results in this order. It is one statement or one transaction:
+ *   if it fails because of a row, it is called again with each half of the items, down to single ones
  * @returns a function that rejects with DatabaseBusy after the time-out, or if MOST_WAITING calls wait
  */
 export function coalesce<Item, Result>(
@@ -126,8 +127,9 @@ function isRowError(error: unknown): boolean {
 export type PlainElement = string | number | Buffer | null;
 
 /**
- * Formats an array parameter without pg's quoting, which is slow for large batches. Only for elements that need no escaping:
- * checked ids, numbers, hexadecimal digits, base64url; never for text from a request. A Buffer is a `bytea`, and null is NULL.
+ * Formats an array parameter without pg's quoting, which is slow for large batches. Only for elements that
+ * need no escaping: checked ids, numbers, hexadecimal digits, base64url; never for text from a request. A
+ * Buffer is a `bytea`, and null is NULL.
  *
  * @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */

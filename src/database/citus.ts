@@ -1,7 +1,10 @@
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 
-/** Marks an entity: on Citus, every node has all of its few rows. Other tables are distributed by the first column of their key. */
+/**
+ * Marks an entity: on Citus, every node has all of its few rows. Other tables are distributed by the first
+ * column of their key.
+ */
 export const ReferenceTable = Reflector.createDecorator();
 
 // Two queries: without Citus, the table of the second one does not exist.
@@ -9,7 +12,9 @@ const HAS_CITUS = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NUL
 const HAS_TABLES = `
   SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) AS yes FROM unnest($1::text[]) AS name`;
 
-/** Whether the service's tables are distributed over a Citus cluster: some statements have another form there. */
+/**
+ * Whether the service's tables are distributed over a Citus cluster: some statements have another form there.
+ */
 export async function isDistributed(dataSource: DataSource): Promise<boolean> {
   const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS);
   if (!citus!.yes) return false;

@@ -31,7 +31,10 @@ export class Clock implements OnModuleInit {
     this.background.repeat('read-clock', () => this.measure());
   }
 
-  /** The answer is from between the two readings of the local clock. An offset within these bounds stays: it may be read late. */
+  /**
+   * The answer is from between the two readings of the local clock. An offset within these bounds stays: it
+   * may be read late.
+   */
   private async measure(): Promise<void> {
     const sent = Date.now();
     const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);

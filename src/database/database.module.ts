@@ -4,9 +4,9 @@ import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
-import { dataSourceOptions, keepsSession } from './pool/data-source.js';
+import { dataSourceOptions } from './pool/data-source.js';
 import { isDistributed } from './citus.js';
-import { commitWarning, requireSettings } from './pool/session-settings.js';
+import { checkSettings } from './pool/session-settings.js';
 import { Sql } from './sql.js';
 import { usualTarget } from './pool/connection-target.js';
 
@@ -14,8 +14,7 @@ const sql = {
   provide: Sql,
   inject: [DataSource, Events],
   useFactory: async (dataSource: DataSource, events: Events) => {
-    if (!keepsSession(dataSource)) await requireSettings(dataSource);
-    const warning = await commitWarning(dataSource);
+    const warning = await checkSettings(dataSource);
     if (warning !== undefined) new Logger('Database').warn(warning);
     return new Sql(dataSource, await isDistributed(dataSource), events);
   },

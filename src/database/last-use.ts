@@ -20,7 +20,10 @@ export function writeLastUse(sql: Sql, use: LastUse, keys: readonly (readonly st
   });
 }
 
-/** Makes statements that set a time to now, at most once a minute and row. @param key columns of the primary key, of the type uuid */
+/**
+ * Makes statements that set a time to now, at most once a minute and row.
+ * @param key columns of the primary key, of the type uuid
+ */
 export function lastUse(table: string, column: string, key: readonly string[]): LastUse {
   const isDue = `${column} < now() - interval '1 minute'`;
   const columns = key.join(', ');

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { DatabaseBusy, OneAtATime } from './limits.js';
 
 it('works run one of a key at a time, and no more than allowed of all keys; late ones are refused, and block none', async () => {
@@ -18,13 +18,13 @@ it('works run one of a key at a time, and no more than allowed of all keys; late
     queue.run('d', () => Promise.reject(new Error('no'))).catch(String),
     queue.run('e', work('e')),
   ];
-  await turn();
+  await tick();
   expect(running).toEqual(['a1', 'b']);
   ends.shift()!();
-  await turn();
+  await tick();
   expect(running).toEqual(['a1', 'b', 'e']); // a2 waits behind it
   ends.shift()!();
-  await turn();
+  await tick();
   expect(running).toEqual(['a1', 'b', 'e', 'a2']);
   for (const end of ends) end();
   expect(await Promise.all(all)).toEqual(['a1', 'a2', 'b', expect.any(DatabaseBusy), 'Error: no', 'e']);

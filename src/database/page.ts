@@ -14,8 +14,8 @@ export function timeAt(place: string): string {
 const PAGE = 100;
 
 /**
- * SQL: a page of rows of the user `$1`, latest use first, and the row behind it; after the place `$2`, `$3`. Each use writes the
- * column `time`, so it has no index.
+ * SQL: a page of rows of the user `$1`, latest use first, and the row behind it; after the place `$2`, `$3`.
+ * Each use writes the column `time`, so it has no index.
  */
 export function selectPage(table: string, time: string, id: string, condition = 'true'): string {
   return `
@@ -24,7 +24,10 @@ export function selectPage(table: string, time: string, id: string, condition = 
     ORDER BY ${time} DESC, ${id} LIMIT ${PAGE + 1}`;
 }
 
-/** Reads a page; `after` is the parsed cursor of the page before. @param text with the rows and the `cursor` of `selectPage` */
+/**
+ * Reads a page; `after` is the parsed cursor of the page before.
+ * @param text with the rows and the `cursor` of `selectPage`
+ */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name it by their `viewOf`
 export async function readPage<Row, View>(
   manager: EntityManager,

@@ -12,8 +12,9 @@ export interface Statement {
 }
 
 /**
- * Follows a read with the result "already done". The commit that was read may not be on the standby, because its wait was
- * cancelled. This statement writes one record if commits wait for a standby; earlier commits reach the standby before it.
+ * Follows a read with the result "already done". The commit that was read may not be on the standby, because
+ * its wait was cancelled. This statement writes one record if commits wait for a standby; earlier commits
+ * reach the standby before it.
  */
 export const CONFIRM_READ = {
   name: 'confirm-read',
@@ -29,7 +30,9 @@ export class Sql {
   /** Runs CONFIRM_READ; concurrent calls are batched. */
   readonly confirmRead: () => Promise<void>;
 
-  /** @param distributed whether the tables are on a Citus cluster, on which some statements have another form */
+  /**
+   * @param distributed whether the tables are on a Citus cluster, on which some statements have another form
+   */
   constructor(
     dataSource: DataSource,
     readonly distributed = false,
@@ -51,8 +54,8 @@ export class Sql {
   }
 
   /**
-   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On Citus, each call is a batch,
-   * because a statement for rows of many nodes commits in two phases on all of them.
+   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On Citus, each
+   * call is a batch, because a statement for rows of many nodes commits in two phases on all of them.
    *
    * @param name for metrics and spans
    * @param run as for `coalesce`

@@ -1,7 +1,10 @@
 // RFC 7617 §2
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-/** Reads an `Authorization: Basic` header without decoding percent signs. @returns undefined if it has no credentials */
+/**
+ * Reads an `Authorization: Basic` header without decoding percent signs.
+ * @returns undefined if it has no credentials
+ */
 export function readBasic(header = ''): { userName: string; password: string } | undefined {
   const credentials = Buffer.from(BASIC.exec(header)?.[1] ?? '', 'base64').toString();
   const colon = credentials.indexOf(':');
@@ -9,7 +12,10 @@ export function readBasic(header = ''): { userName: string; password: string } |
   return { userName: credentials.slice(0, colon), password: credentials.slice(colon + 1) };
 }
 
-/** Decodes a part as OAuth clients encode it (RFC 6749 §2.3.1). @returns the text unchanged if it has a stray % */
+/**
+ * Decodes a part as OAuth clients encode it (RFC 6749 §2.3.1).
+ * @returns the text unchanged if it has a stray %
+ */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

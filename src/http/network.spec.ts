@@ -68,8 +68,8 @@ describe('the address that is kept (AUDIT_ADDRESSES)', () => {
     ['network', '2001:db8:1:2::9', '2001:db8:1::/48'],
     ['network', undefined, null],
     ['off', '192.0.2.77', null],
-  ])('%s: %s is kept as %s', (setting, ip, kept) => {
+  ])('%s: %s is kept as %s', (setting, ip, stored) => {
     const app = express().set(STORED_ADDRESSES, setting);
-    expect(storedAddress({ ip, app })).toBe(kept);
+    expect(storedAddress({ ip, app })).toBe(stored);
   });
 });

@@ -6,16 +6,23 @@ import type { Settings } from '../config/settings/settings.js';
 
 const IP = Object.getOwnPropertyDescriptor(express.request, 'ip')!;
 
-/** Returns a client's address like Express's `request.ip`, which honours `trust proxy`, also for handshakes, which do not pass Express. */
+/**
+ * Returns a client's address like Express's `request.ip`, which honours `trust proxy`, also for handshakes,
+ * which do not pass Express.
+ */
 export function clientAddress({ headers, socket }: IncomingMessage, app: Express): string | undefined {
-  // A plain object with what the getter reads. As the prototype of an object, each message would get a V8 shape, some KiB.
+  // A plain object with what the getter reads. As the prototype of an object, each message would get a V8
+  // shape, some KiB.
   return IP.get!.call({ app, headers, socket, connection: socket }) as string | undefined;
 }
 
 // Some proxies add the client's port.
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
-/** Returns the address in a text: IPv6 in short form without a zone; IPv4 if it is mapped into IPv6, or `::a.b.c.d` (RFC 4291 §2.5.5). */
+/**
+ * Returns the address in a text: IPv6 in short form without a zone; IPv4 if it is mapped into IPv6, or
+ * `::a.b.c.d` (RFC 4291 §2.5.5).
+ */
 function addressIn(ip = ''): string | undefined {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;
@@ -28,7 +35,10 @@ function addressIn(ip = ''): string | undefined {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
-/** Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address; other text shares the key `unknown`. */
+/**
+ * Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address; other text shares the key
+ * `unknown`.
+ */
 export function networkOf(ip?: string): string {
   const address = addressIn(ip);
   if (address === undefined) return 'unknown';
@@ -44,11 +54,14 @@ export function widerNetworkOf(network: string): string {
 /** Express setting with the value of `AUDIT_ADDRESSES`. */
 export const STORED_ADDRESSES = 'stored addresses';
 
-/** Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or /48 (IPv6), or null. */
+/**
+ * Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or
+ * /48 (IPv6), or null.
+ */
 export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
-  const kept = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
-  const address = kept === 'off' ? undefined : addressIn(ip);
-  if (address === undefined || kept === 'full') return address ?? null;
+  const precision = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
+  const address = precision === 'off' ? undefined : addressIn(ip);
+  if (address === undefined || precision === 'full') return address ?? null;
   return isIPv4(address)
     ? `${address.split('.').slice(0, 3).join('.')}.0/24`
     : `${groupsOf(address, 3)}::/48`;

@@ -18,8 +18,8 @@ export function cleanUserAgent(userAgent: string | undefined): string | null {
 }
 
 /**
- * Reads the browser with its main version (`Chrome 156`) and the operating system (`Windows 8.1`), by which people recognise a
- * device; null if it is unknown. A user agent may be any text.
+ * Reads the browser with its main version (`Chrome 156`) and the operating system (`Windows 8.1`), by which
+ * people recognise a device; null if it is unknown. A user agent may be any text.
  */
 export function browserOf(userAgent: string | null): Record<'browser' | 'os', string | null> {
   const text = userAgent?.slice(0, LONGEST).trim();

@@ -32,7 +32,8 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
     return command ? 0 : 2;
   }
   try {
-    const settings = loadCommandSettings(command.name === 'list' ? 'none' : 'existing'); // `list` decrypts no private parts
+    // `list` decrypts no private parts
+    const settings = loadCommandSettings(command.name === 'list' ? 'none' : 'existing');
     const { run } = await import('./run.js'); // loads the ORM, so arguments and settings are validated before
     process.stdout.write(await run(command, settings));
     return 0;

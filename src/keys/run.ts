@@ -7,8 +7,8 @@ import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { isDistributed } from '../database/citus.js';
 import { usualTarget } from '../database/pool/connection-target.js';
-import { dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
-import { requireSettings } from '../database/pool/session-settings.js';
+import { dataSourceOptions } from '../database/pool/data-source.js';
+import { checkSettings } from '../database/pool/session-settings.js';
 import { Sql } from '../database/sql.js';
 import { ENTITIES } from '../entities.js';
 import { Events } from '../events.js';
@@ -23,7 +23,7 @@ export async function run(command: Command, settings: Settings): Promise<string>
   const dataSource = new DataSource(options);
   try {
     await dataSource.initialize();
-    if (!keepsSession(dataSource)) await requireSettings(dataSource);
+    await checkSettings(dataSource);
     return await runOn(dataSource, command, settings);
   } finally {
     if (dataSource.isInitialized) await dataSource.destroy();
@@ -31,7 +31,9 @@ export async function run(command: Command, settings: Settings): Promise<string>
   }
 }
 
-/** Finds `DATABASE_URL`, or the embedded database, which it starts for this command unless the service runs. */
+/**
+ * Finds `DATABASE_URL`, or the embedded database, which it starts for this command unless the service runs.
+ */
 async function locate(settings: Settings) {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl) return { database: usualTarget(settings) };

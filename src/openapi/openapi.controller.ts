@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { Controller, Get, Header, Inject, Module, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
@@ -45,10 +45,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
+/**
+ * The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except
+ * PUBLIC_URL.
+ */
 @Public()
 @Controller('docs')
-class OpenApiController {
+export class OpenApiController {
   private text?: string;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
@@ -91,9 +94,6 @@ class OpenApiController {
     sendFile(response, join(VIEWER, basename(path)));
   }
 }
-
-@Module({ controllers: [OpenApiController] })
-export class OpenApiModule {}
 
 function etagOf(text: string): string {
   return `"${hash('sha256', text, 'base64')}"`;

@@ -31,7 +31,10 @@ export function hasColors(): boolean {
 const LEFT_OUT = new Set(['level', 'time', 'msg', 'event', 'context', 'err']);
 const PLAIN = /^[\w.:/@+-]+$/;
 
-/** Formats a log entry: the message, or the name of the audit event, then fields as `name=value`. Only a stack has lines of its own. */
+/**
+ * Formats a log entry: the message, or the name of the audit event, then fields as `name=value`. Only a stack
+ * has lines of its own.
+ */
 export function readableLine(entry: Record<string, unknown>): string {
   const { msg, event, context, err } = entry;
   const head = msg ?? event ?? (err === undefined ? context : '');
@@ -69,7 +72,9 @@ function textOf(value: unknown): string {
   return oneLine(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** Escapes line breaks and control characters: input in the log must not forge lines or control the terminal. */
+/**
+ * Escapes line breaks and control characters: input in the log must not forge lines or control the terminal.
+ */
 function oneLine(text: string): string {
   return stripVTControlCharacters(text).replace(
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, // oxlint-disable-line no-control-regex

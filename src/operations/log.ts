@@ -8,7 +8,9 @@ const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplore
 // They log an error that they also throw; the start retries or prints it.
 const RETHROWING_CONTEXTS = /^(ExceptionHandler|NestApplication)$/;
 
-/** Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts). */
+/**
+ * Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts).
+ */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   return pino(
     {
@@ -58,7 +60,10 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /** By context. Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
+  /**
+   * By context. Lines that each request may cause, for instance while the database is unavailable, must not
+   * fill the disk.
+   */
   private readonly limits = { error: this.limit('error'), warn: this.limit('warn') };
 
   constructor(private readonly logger: Logger) {}

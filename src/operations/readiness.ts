@@ -9,7 +9,10 @@ import { RedisConnection } from '../redis/redis-connection.js';
 
 /** A successful write is the result of all checks for this time. */
 const FRESH_MS = 1000;
-/** A slow write counts only this long after a successful one: a short delay must not stop all instances at once. */
+/**
+ * A slow write counts only this long after a successful one: a short delay must not stop all instances at
+ * once.
+ */
 const SLOW_MOMENT_MS = 2000;
 /** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
 const PROMPT_MS = 250;
@@ -17,11 +20,12 @@ const PROMPT_MS = 250;
 const DISK_FULL_MS = 10_000;
 
 const READ_ONLY = '25006';
-// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to PostgreSQL.
+// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to
+// PostgreSQL.
 const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
 
-// One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the standby. It needs no
-// table, and leaves nothing to vacuum.
+// One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the
+// standby. It needs no table, and leaves nothing to vacuum.
 const WRITE = {
   name: 'write-check',
   text: `
@@ -91,11 +95,14 @@ export class Readiness {
     await Promise.race([this.underWay, delay(PROMPT_MS)]);
   }
 
-  /** Retries on a lost connection, which an operator may have ended; other connections of the pool may be lost, too. */
+  /**
+   * Retries on a lost connection, which an operator may have ended; other connections of the pool may be
+   * lost, too.
+   */
   private async ask(isFresh: boolean): Promise<void> {
     for (let lost = 0; ; lost++) {
       try {
-        return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
+        return await this.probe(isFresh);
       } catch (error) {
         const code = errorCode(error);
         const facts = typeof code === 'string' ? code : errorMessage(error);
@@ -108,13 +115,13 @@ export class Readiness {
     }
   }
 
-  private async write(): Promise<void> {
+  private async probe(isFresh: boolean): Promise<void> {
     try {
-      const [row] = await this.sql.query<{ isReadOnly: boolean }>(WRITE, []);
-      if (row!.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
+      const [row] = await this.sql.query<{ isReadOnly?: boolean }>(isFresh ? READ : WRITE, []); // of no table
+      if (row?.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
     } catch (error) {
-      if (!CANNOT_TELL.has(errorCode(error))) throw error;
+      if (isFresh || !CANNOT_TELL.has(errorCode(error))) throw error;
     }
-    this.succeededAt = performance.now();
+    if (!isFresh) this.succeededAt = performance.now();
   }
 }

@@ -11,7 +11,11 @@ const DOCUMENTS = [
   ['docs/providers.md', 'your own identity provider'],
 ] as const;
 
-/** Returns the text that ends a start in development. @param accounts of the sample provider @param facts what the service uses */
+/**
+ * Returns the text that ends a start in development.
+ * @param accounts of the sample provider
+ * @param facts what the service uses
+ */
 export function welcome(
   settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
   accounts: readonly { readonly login: string; readonly password: string }[],

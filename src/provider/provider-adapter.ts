@@ -3,9 +3,10 @@ import type { ProviderSettings } from '../config/providers/provider-settings.js'
 export type { ProviderSettings };
 
 /**
- * Speaks to one kind of identity provider; `latchkey/adapter` exports these types. The default, `contract`, is spec §4.5; other
- * adapters are for "supporting different provider paths" (spec §4.6). An adapter stores nothing of a sign-in, since another
- * instance may receive the code: use `memory`. It does not keep `provider.clientSecret` either: each call passes the current one.
+ * Speaks to one kind of identity provider; `latchkey/adapter` exports these types. The default, `contract`,
+ * is spec §4.5; other adapters are for "supporting different provider paths" (spec §4.6). An adapter stores
+ * nothing of a sign-in, since another instance may receive the code: use `memory`. It does not keep
+ * `provider.clientSecret` either: each call passes the current one.
  */
 export interface ProviderAdapter {
   /**
@@ -17,15 +18,15 @@ export interface ProviderAdapter {
   /**
    * Redeems an authorization code for the user's identity (spec §4.5.2), within 5 s.
    * @returns the identity with the field names of spec §2.5; the service validates it
-   * @throws an error with a code of spec §7.3 as its `error` (`invalid_grant`, …) if the provider refused; any other error means
-   *   that the provider is away or broke its contract
+   * @throws an error with a code of spec §7.3 as its `error` (`invalid_grant`, …) if the provider refused;
+   *   any other error means that the provider is away or broke its contract
    */
   exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity>;
 
   /**
-   * Optional: returns the expected `iss` of the callback (RFC 9207). The service compares it byte for byte before it calls
-   * `exchange`, if the callback has an `iss`. With `undefined` the setting `issuer` counts; without both, the callback is refused
-   * (RFC 9700 §4.4).
+   * Optional: returns the expected `iss` of the callback (RFC 9207). The service compares it byte for byte
+   * before it calls `exchange`, if the callback has an `iss`. With `undefined` the setting `issuer` counts;
+   * without both, the callback is refused (RFC 9700 §4.4).
    *
    * `'own'` instead of a method: `exchange` itself compares `request.iss` before it sends the code.
    */
@@ -33,8 +34,9 @@ export interface ProviderAdapter {
 
   /**
    * Optional: checks the settings once, before the service starts.
-   * @throws an error with `invalid_request` or `invalid_client` as its `error`, to prevent the start. Any other error, or no answer
-   *   within 5 s, is a warning: a provider that is away for a moment must not prevent the start
+   * @throws an error with `invalid_request` or `invalid_client` as its `error`, to prevent the start. Any
+   *   other error, or no answer within 5 s, is a warning: a provider that is away for a moment must not
+   *   prevent the start
    */
   readonly check?: (provider: ProviderSettings) => MaybePromise<void>;
 }
@@ -60,7 +62,10 @@ export interface ExchangeRequest {
   readonly state: string;
   /** As in the authorization request. */
   readonly redirectUri: string;
-  /** `iss` of the callback, if the client passed it on (RFC 9207); compared already, unless `issuer` is `'own'`. */
+  /**
+   * `iss` of the callback, if the client passed it on (RFC 9207); compared already, unless `issuer` is
+   * `'own'`.
+   */
   readonly iss?: string;
   readonly memory?: AdapterMemory;
   /** `check-provider`: receives what the provider sent about the user, before anything is selected. */
@@ -104,9 +109,9 @@ export interface ProviderIdentity {
   /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
   id_token?: string;
   /**
-   * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON. At most 100 names of 64
-   * characters and 4 KiB of JSON in all. Kept are those that the setting `claims` of the provider names, within
-   * docs/guides/roles.md#limits.
+   * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON.
+   * At most 100 names of 64 characters and 4 KiB of JSON in all. Kept are those that the setting `claims` of
+   * the provider names, within docs/guides/roles.md#limits.
    */
   claims?: Record<string, unknown>;
 }

@@ -23,7 +23,11 @@ export class ProviderRegistry {
     private readonly appSettings: Settings,
   ) {}
 
-  /** Gives each provider its adapter. @param builtIn adapters by name @param clock of the database; a command has none */
+  /**
+   * Gives each provider its adapter.
+   * @param builtIn adapters by name
+   * @param clock of the database; a command has none
+   */
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
@@ -32,21 +36,27 @@ export class ProviderRegistry {
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
-    for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
-      const provider = withPreset(given);
+    for (const settingsOfOne of [...(sample ? [sample] : []), ...settings.providers.values()]) {
+      const provider = withPreset(settingsOfOne);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
       loaded.set(provider.name, new Provider(provider, adapter, undefined, events, clock));
     }
     return new ProviderRegistry(loaded, settings);
   }
 
-  /** Checks the providers of built-in adapters, concurrently, within 5 s. Never throws. @param warn receives a line for each finding */
+  /**
+   * Checks the providers of built-in adapters, concurrently, within 5 s. Never throws.
+   * @param warn receives a line for each finding
+   */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
     await Promise.all([...builtIn.map((provider) => provider.check(warn)), this.checkRedirectUris(warn)]);
   }
 
-  /** Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them issued a code. */
+  /**
+   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them
+   * issued a code.
+   */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
     const { production, sampleProvider: isServed } = this.appSettings;
     const all = [...this.providers.values()].filter(

@@ -333,19 +333,19 @@ describe('a provider', () => {
       it('is the page of adapter oidc', async () => {
         stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
         const events = new Events();
-        const asked = jest.fn();
-        events.on('provider.called', asked);
+        const onCall = jest.fn();
+        events.on('provider.called', onCall);
         expect((await oidc(events).logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
-        expect(asked.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
+        expect(onCall.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
       });
 
       it('is undefined for any other adapter, which is not asked', async () => {
         const events = new Events();
-        const asked = jest.fn();
-        events.on('provider.called', asked);
+        const onCall = jest.fn();
+        events.on('provider.called', onCall);
         const provider = new Provider(providerSettings('corp'), adapterOf(), 5000, events);
         expect(await provider.logoutUrl(bye)).toBeUndefined();
-        expect(asked).not.toHaveBeenCalled();
+        expect(onCall).not.toHaveBeenCalled();
       });
 
       it('times out after 2 s', async () => {
@@ -405,8 +405,8 @@ describe('a provider', () => {
       const clientSecretFile = { path, variable: 'F', parser: providerKeys.client_secret.parser };
       const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
       const seen: ProviderSettings[] = [];
-      const authorizationUrl = (given: ProviderSettings): URL => {
-        seen.push(given);
+      const authorizationUrl = (withSettings: ProviderSettings): URL => {
+        seen.push(withSettings);
         return PAGE;
       };
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();

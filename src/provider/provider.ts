@@ -6,16 +6,17 @@ import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import type { Clock } from '../database/clock.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
+import { printable } from '../errors/printable.js';
 import type { Events, ProviderOperation } from '../events.js';
+import { isObject } from '../http/parameters/json.js';
 import { inSpan } from '../spans.js';
 import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
-import { isObject } from './identity/claims.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { claimMaps } from './identity/kept-claims.js';
+import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
-import { oneLine, ownWords, printable, refusalLine } from './log-line.js';
+import { oneLine, ownWords, refusalLine } from './errors/log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -23,13 +24,16 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from './provider-adapter.js';
-import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
+import { findCall, isAway, ProviderRefusal } from './transport/provider-answer.js';
 import { within } from './transport/provider-http.js';
 
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
 const claimsLogger = new Logger('ProviderClaims');
-/** Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each context. */
+/**
+ * Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each
+ * context.
+ */
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
@@ -94,7 +98,8 @@ export class Provider {
   }
 
   /**
-   * Redeems a code. @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
+   * Redeems a code.
+   * @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
    * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` for a sign-in
    *   that is too old
    */
@@ -106,12 +111,12 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const asked = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
-      const answer = this.withNamedClaims(await this.adapter.exchange(settings, asked));
+      const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      const answer = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
       const { name, variables } = settings;
       const warn = (line: string, id: string): void =>
         claimsLogger.warn(
-          `provider ${name}, user ${printable(id, [], 255)} (${deriveUserId(name, id)}): ${line}`,
+          `provider ${name}, user ${printable(id, 255)} (${deriveUserId(name, id)}): ${line}`,
         );
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
@@ -126,25 +131,28 @@ export class Provider {
     );
   }
 
-  /** Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns once. */
+  /**
+   * Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns
+   * once.
+   */
   private withNamedClaims(answer: ProviderIdentity): ProviderIdentity {
     const { claims, ...others } = (answer ?? {}) as Partial<ProviderIdentity>;
     if (!isObject(claims)) return answer;
     const { name, options, variables } = this.settings;
     const named = new Set(claimPaths(options['claims']).map(([claim]) => claim));
-    const kept = Object.entries(claims).filter(([claim]) => named.has(claim));
+    const accepted = Object.entries(claims).filter(([claim]) => named.has(claim));
     if (options['claims'] === undefined && Object.keys(claims).length > 0 && !this.hasWarned) {
       this.hasWarned = true;
       const setting = siblingVariable(variables.adapter, 'claims');
       claimsLogger.warn(`provider ${name} sends claims, and none is kept: ${setting} names those to keep`);
     }
-    return { ...others, claims: Object.fromEntries(kept) } as ProviderIdentity;
+    return { ...others, claims: Object.fromEntries(accepted) } as ProviderIdentity;
   }
 
   /** Logs an error of the provider in a callback (RFC 6749 §4.1.2.1), with the setting to look at. */
   warnOfCallback(error: string, description: string | undefined, secrets: readonly string[]): void {
-    const asked = { url: 'the callback', error, description };
-    this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), secrets, callbackLogger);
+    const call = { url: 'the callback', error, description };
+    this.warn('authorize', new ProviderRefusal(error, 'the callback says', call), secrets, callbackLogger);
   }
 
   /** Describes an error of the methods of this class for an operator, as the log does. */
@@ -152,7 +160,10 @@ export class Provider {
     return describe((error as Error).cause ?? error, this.latest, secrets);
   }
 
-  /** Validates `iss` of a callback with an error. @throws OAuthError `invalid_grant`; `server_error` if the provider is away */
+  /**
+   * Validates `iss` of a callback with an error.
+   * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
+   */
   async checkIssuer(iss: string | undefined): Promise<void> {
     await this.ask('issuer', async () => this.validateIssuer(this.current(), iss, true));
   }
@@ -169,8 +180,8 @@ export class Provider {
   }
 
   /**
-   * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the code, and this provider would
-   * receive it (RFC 9700 §4.4).
+   * Validates `iss` before the code is sent (RFC 9207 §2.4). In a mix-up attack another server issued the
+   * code, and this provider would receive it (RFC 9700 §4.4).
    */
   private async validateIssuer(settings: ProviderSettings, iss: string | undefined, isOurCallback: boolean) {
     const { adapter } = this;
@@ -190,14 +201,17 @@ export class Provider {
     }
     if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
     if (iss === expected) return;
-    const named = printable(iss.split(/[?#]/)[0], [], 200); // an issuer has no query (RFC 9207 §2)
+    const named = printable(iss.split(/[?#]/)[0]!, 200); // an issuer has no query (RFC 9207 §2)
     const message = `the callback names another issuer than ${expected}: ${named}`;
     const isSetting = known === undefined || settings.issuer !== undefined;
-    const asked = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };
-    throw new ProviderRefusal('invalid_grant', message, asked);
+    const call = { url: 'the callback', settings: [isSetting ? 'issuer' : 'url'] };
+    throw new ProviderRefusal('invalid_grant', message, call);
   }
 
-  /** Returns the page on which the user signs out at the provider, if it has one. @throws OAuthError `server_error` if it is away */
+  /**
+   * Returns the page on which the user signs out at the provider, if it has one.
+   * @throws OAuthError `server_error` if it is away
+   */
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
@@ -281,5 +295,5 @@ function describe(error: unknown, settings: ProviderSettings, secrets: readonly 
 
 /** Whether the provider caused an error, by its answer or its absence. */
 function isOfProvider(error: unknown): boolean {
-  return askedOf(error) !== undefined || isAway(error);
+  return findCall(error) !== undefined || isAway(error);
 }

@@ -9,7 +9,8 @@ import { isRedirectUri } from '../config/urls/urls.js';
 
 const noList = {};
 
-// Every kind of text that attackers put in a redirect URI: no list may have it, and it is refused without one.
+// Every kind of text that attackers put in a redirect URI: no list may have it, and it is refused without
+// one.
 const HOSTILE: readonly (readonly [why: string, uri: string])[] = [
   ['script', 'javascript:alert(1)'],
   ['data', 'data:text/html,<script>alert(1)</script>'],

@@ -29,7 +29,10 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
-/** Whether one redirect URI is allowed for both providers. The callbacks of the demo and of the administration page do not count. */
+/**
+ * Whether one redirect URI is allowed for both providers. The callbacks of the demo and of the administration
+ * page do not count.
+ */
 export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
   const rules = { ...settings, demoEnabled: false, adminEnabled: false };
   const [first, second] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);
@@ -49,7 +52,9 @@ export function adminCallback({ publicUrl }: Address): string {
   return `${publicUrl}/admin/callback`;
 }
 
-/** Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only. */
+/**
+ * Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only.
+ */
 export function redirectUrisToRegister(
   settings: Omit<Rules, 'demoEnabled'>,
   provider: Own & Named,

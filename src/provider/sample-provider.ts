@@ -1,14 +1,17 @@
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 
-/** Settings of the built-in provider: own addresses, a derived secret. @returns undefined if this service does not serve it */
+/**
+ * Settings of the built-in provider: own addresses, a derived secret.
+ * @returns undefined if this service does not serve it
+ */
 export function sampleProvider(settings: Settings): ProviderSettings | undefined {
-  const { sampleProvider: given, host, port, publicUrl, secretKey } = settings;
-  if (!given) return undefined;
+  const { sampleProvider: configured, host, port, publicUrl, secretKey } = settings;
+  if (!configured) return undefined;
   const path = `/providers/${SAMPLE_PROVIDER}`;
   return {
-    ...given.provider,
-    label: given.provider.label ?? 'Sample provider',
+    ...configured.provider,
+    label: configured.provider.label ?? 'Sample provider',
     name: SAMPLE_PROVIDER,
     adapter: 'contract',
     url: `${publicUrl}${path}`,

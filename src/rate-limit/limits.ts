@@ -1,22 +1,16 @@
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
+import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import {
-  RateLimit,
-  RateLimits,
-  type Limit,
-  type LimitByBody,
-  type LimitOfRoute,
-  type UserLimit,
-} from '../http/rate-limit.js';
+import { RateLimits, type Limit, type UserLimit } from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
-/** Pages of devices a minute and user. Each may read all sessions of the user, which takes the database milliseconds. */
+/**
+ * Pages of devices a minute and user. Each may read all sessions of the user, which takes the database
+ * milliseconds.
+ */
 const READS = 600;
 
 @Injectable()
@@ -60,32 +54,9 @@ export class Limits extends RateLimits {
   ): Promise<void> {
     const exceeded = await this.counters[limit].count(key);
     if (!exceeded) return;
-    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject }); // once a minute, also in a flood
+    // once a minute, also in a flood
+    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject });
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
-  }
-}
-
-/** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
-@Injectable()
-export class RateLimitGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly limits: RateLimits,
-  ) {}
-
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const limit = this.reflector.get<LimitOfRoute | undefined>(RateLimit.KEY, context.getHandler());
-    if (limit === undefined) return true;
-    const request = context.switchToHttp().getRequest<Request>();
-    if (typeof limit !== 'string') return this.countByBody(limit, request);
-    return this.limits.count(limit, request.ip).then(() => true);
-  }
-
-  private async countByBody({ oneOf, choose }: LimitByBody, request: Request): Promise<true> {
-    const exceeded = await Promise.all(oneOf.map((limit) => this.limits.isExceeded(limit, request.ip)));
-    const limit = exceeded.includes(false) ? await choose(request) : oneOf[0]!;
-    await this.limits.count(limit, request.ip);
-    return true;
   }
 }

@@ -11,8 +11,8 @@ type CodeBinding = Omit<SampleCode, 'codeHash' | 'expiresAt'>;
 
 const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
-// Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code as well, since it
-// is no longer a secret.
+// Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the
+// code as well, since it is no longer a secret.
 const REDEEM = {
   name: 'sample-code-redeem',
   text: `
@@ -22,7 +22,10 @@ const REDEEM = {
     FROM spent`,
 };
 
-/** Authorization codes of the sample provider: rows, so that any instance can redeem them; hashed, against a stolen database. */
+/**
+ * Authorization codes of the sample provider: rows, so that any instance can redeem them; hashed, against a
+ * stolen database.
+ */
 @Injectable()
 export class CodeStore {
   constructor(
@@ -33,12 +36,16 @@ export class CodeStore {
   /** Issues a code of 256 random bits, valid for one exchange within 60 s. */
   async issue(binding: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
-    const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
+    // the database's clock, which all instances share
+    const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`;
     await this.codes.insert({ ...binding, codeHash: hash('sha256', code, 'buffer'), expiresAt });
     return code;
   }
 
-  /** Spends a code. @returns its `provider_user_id`; undefined if it is unknown, spent, expired, or bound to other values */
+  /**
+   * Spends a code.
+   * @returns its `provider_user_id`; undefined if it is unknown, spent, expired, or bound to other values
+   */
   async redeem(
     code: string,
     use: Pick<CodeBinding, 'clientId' | 'redirectUri'> & { readonly codeVerifier: string | undefined },

@@ -7,7 +7,10 @@ import type { AuthorizationPageDto } from './authorize.dto.js';
 const VALID_MS = 10 * 60 * 1000;
 const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
-/** Tokens of the login form, bound to the authorization request. Signed, since browsers block third-party cookies in frames. */
+/**
+ * Tokens of the login form, bound to the authorization request. Signed, since browsers block third-party
+ * cookies in frames.
+ */
 @Injectable()
 export class CsrfTokens {
   private readonly key: Buffer;
@@ -36,7 +39,8 @@ export class CsrfTokens {
 
   private sign(made: number, request: AuthorizationPageDto): Buffer {
     const { client_id, redirect_uri, state, code_challenge = null } = request;
-    const signed = JSON.stringify([made, client_id, redirect_uri, state, code_challenge]); // JSON: no other values give this text
+    // JSON: no other values give this text
+    const signed = JSON.stringify([made, client_id, redirect_uri, state, code_challenge]);
     return createHmac('sha256', this.key).update(signed).digest();
   }
 }

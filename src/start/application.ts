@@ -14,7 +14,6 @@ import { directTarget } from '../database/pool/connection-target.js';
 import { distributeNewTables } from '../distribute/distribute.js';
 import { createApp } from '../http/server/create-app.js';
 import { isHiddenByIpv6, listenFailure } from '../http/server/listening.js';
-import { setAnswerClock } from '../http/server/express.adapter.js';
 import { NestLog } from '../operations/log.js';
 import { MetricsServer } from '../operations/metrics/metrics-server.js';
 import { Readiness } from '../operations/readiness.js';
@@ -41,9 +40,8 @@ export async function startApplication(
     const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, retries.signal);
     if (newer.length > 0)
       log.warn(`A newer version has migrated the database. This version continues: ${newer.join(', ')}`);
-    const created = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
+    const created = await createApp(module, settings, { pino: log, nest: new NestLog(log) }, Clock);
     try {
-      setAnswerClock(created.get(Clock));
       if (created.get(Sql).distributed) await distributeNewTables(direct);
       created.useWebSocketAdapter(new SocketServerAdapter(created, settings));
       await created.init();

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
@@ -56,7 +55,6 @@ import { TokenService } from './refresh/token.service.js';
     { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
     { provide: Totals, inject: [Sql, Events], useFactory: totals },
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
-    { provide: APP_GUARD, useExisting: JwtGuard },
   ],
   exports: [
     AccessTokens,

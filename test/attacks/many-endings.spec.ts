@@ -89,12 +89,12 @@ describe('10,000 sessions of one user that end at once', () => {
       onWarning: (line) => warnings.push(line),
     });
     ends.push(() => verifier.close());
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
     const { size } = (verifier as unknown as { ended: { size: number } }).ended;
     expect(size).toBeLessThan(SESSIONS);
     await endAll();
     await until(() => (verifier as unknown as { ended: { size: number } }).ended.size >= SESSIONS);
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
     expect(warnings).toEqual([]);
   });
 

@@ -200,7 +200,7 @@ describe('attacks of removed users', () => {
       const options = { issuer: 'http://localhost:9', url: service.url, serviceKey: KEY };
       const verifier = createVerifier({ ...options, onWarning: () => undefined });
       verifiers.push(verifier);
-      await until(() => verifier.isTold);
+      await until(() => verifier.isNotified);
       return verifier;
     }
     const grant = (id: string, roles: string[]) =>

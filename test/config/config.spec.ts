@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
-import { Refused } from '../../src/config/settings/parsers.js';
+import { InvalidValue } from '../../src/config/settings/parsers.js';
 import { loadSettings } from '../../src/config/settings/load-settings.js';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import type { Environment } from '../../src/config/settings/setting-row.js';
@@ -198,7 +198,7 @@ describe('<NAME>_FILE', () => {
     const settings = loadSettings({ ...PRODUCTION, ...A, PROVIDERS_A_CLIENT_SECRET_FILE: 'client' }, cwd);
     const { parser } = settings.providers.get('a')!.clientSecretFile!;
     expect(parser.parse('t'.repeat(16))).toBe('t'.repeat(16));
-    expect(() => parser.parse('t'.repeat(15))).toThrow(Refused);
+    expect(() => parser.parse('t'.repeat(15))).toThrow(InvalidValue);
   });
 
   it('is an error, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {
@@ -301,12 +301,12 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one for processes that start at once', async () => {
-    const source = new URL('../../dist/src/config/secrets/kept-secret.js', import.meta.url).href;
+    const source = new URL('../../dist/src/config/secrets/generated-secret.js', import.meta.url).href;
     const script = `
-      const { keptSecret } = await import(${JSON.stringify(source)});
+      const { generatedSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');
       process.stdin.once('data', () => {
-        const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
+        const keys = Array.from({ length: 50 }, (_, n) => generatedSecret(${JSON.stringify(cwd)} + '/' + n, 'SECRET_KEY', { parse: (text) => text }, 'generated').value);
         process.stdout.write(keys.join(), () => process.exit());
       });`;
     const args = ['--input-type=module', '-e', script];

@@ -1,9 +1,13 @@
 #!/usr/bin/env node
-// Checks comments and documents for constructions that are hard to read (CONTRIBUTING.md, Habits). `npm run check` runs it.
-// Prints the places of a folder with more than 3 in 1,000 words, and exits with 1.
+// Checks the language of comments, documents and names (CONTRIBUTING.md, Habits). `npm run check` runs it, and exits with 1 for
+// - the hard constructions of a folder with more than 3 in 1,000 words,
+// - declared names with a word of NAMES,
+// - lines of comments and code beyond 110 columns, which Prettier does not break.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import ts from 'typescript';
+import { isIn, LATER } from './comment-width.js'; // which checks the width of comments
 
 const MAX_PER_1000 = 3;
 const FOLDERS = ['src', 'packages', 'test', 'lab', 'docs', 'demo', 'openapi', 'examples'];
@@ -24,6 +28,24 @@ const CONSTRUCTIONS = [
   [/\bjudg\w+/gi, 'validate'],
   [/\b(?:is|are|was|were) there\b/gi, 'exists'],
 ];
+
+/** Words that say too little in a name, with better ones. */
+const NAMES = new Map(
+  Object.entries({
+    'requested, request, query, sentAt': 'asked',
+    'slot, tick, queue, round': 'turn turns',
+    'stored, cached, accepted': 'kept',
+    'saved, found, opened, locked': 'held',
+    'the thing: options, parts, source, configured': 'given',
+    'notified, reported': 'told',
+    apply: 'obey obeys obeyed',
+    'outside, separate': 'apart',
+    timeout: 'patience patient patiently',
+    batched: 'together',
+  }).flatMap(([instead, words]) => words.split(' ').map((word) => [word, instead])),
+);
+/** Whole names that misled. */
+const MISLEADING = new Set(['SINGLE', 'Written', 'withoutSecret']);
 
 /** Returns the text of comments, or of a document without its code, one entry a line. */
 function proseOf(file) {
@@ -71,4 +93,33 @@ for (const place of [...FOLDERS, ...PAGES]) {
   if (places.length * 1000 <= MAX_PER_1000 * words) continue;
   process.exitCode = 1;
   console.error(`${place}: ${places.length} in ${words} words are hard to read:\n${places.join('\n')}`);
+}
+
+/** Places of declared names with a word of NAMES. Names of an interface (`claims_kept`) and of foreign objects are not ours. */
+function hardNames(file) {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  const places = [];
+  const visit = (node) => {
+    const name = node.name && ts.isIdentifier(node.name) ? node.name.text : '';
+    const isUse = ts.isPropertyAccessExpression(node) || ts.isPropertyAssignment(node);
+    const isOurs = !isUse && (!name.includes('_') || name === name.toUpperCase());
+    const words = name.split(/_|(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase());
+    const word = words.find((one) => NAMES.has(one));
+    if (isOurs && (word || MISLEADING.has(name))) {
+      const line = source.getLineAndCharacterOfPosition(node.name.pos).line + 1;
+      places.push(`  ${file}:${line}: ${name} (${NAMES.get(word) ?? 'what it means'})`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return places;
+}
+
+const sources = execFileSync('git', ['ls-files', 'src', 'packages', 'admin', 'lab'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => /\.[cm]?[jt]sx?$/.test(file));
+const names = sources.filter((file) => !isIn(file, LATER)).flatMap(hardNames);
+if (names.length > 0) {
+  process.exitCode = 1;
+  console.error(`names that say too little:\n${names.join('\n')}`);
 }

@@ -9,7 +9,7 @@ const PAUSE_AFTER_FAILURE = 10_000;
 const OVERLAP = 30_000;
 const LIMIT = 200;
 /** Newest events that are kept. */
-const KEPT = 1000;
+const MOST_EVENTS = 1000;
 
 /**
  * Asks for events newer than the loaded ones while the page is visible. It polls: `GET /audit/stream` needs the right `read`, which
@@ -41,7 +41,7 @@ export function useLive(
           if (hasStopped) return;
           setFresh((before) => ({
             query,
-            events: merge(answer.events, before.query === query ? before.events : []).slice(0, KEPT),
+            events: merge(answer.events, before.query === query ? before.events : []).slice(0, MOST_EVENTS),
           }));
           setFailing(false);
         }

@@ -4,7 +4,7 @@ import { Facts } from '../parts/facts.js';
 import { Value } from '../parts/value.js';
 import { columnsOf, Table } from '../parts/table.js';
 
-interface Kept {
+interface AcceptedClaim {
   readonly name: string;
   readonly value: unknown;
 }
@@ -14,7 +14,7 @@ interface Dropped {
   readonly why: string;
 }
 
-const KEPT = columnsOf<Kept>([
+const ACCEPTED = columnsOf<AcceptedClaim>([
   { id: 'name', title: 'Claim', cell: ({ name }) => <bdi className="strong">{name}</bdi> },
   { id: 'value', title: 'Value', cell: ({ value }) => <Value value={value} /> },
 ]);
@@ -28,7 +28,7 @@ const NOT_SENT = <span className="soft">not sent</span>;
 /** The identity and the claims of a test sign-in. */
 export function TestOutcome({ result }: { result: TestResult }): ReactNode {
   const { identity, error, reason, claims_received, claims_kept, claims_dropped } = result;
-  const kept = Object.entries(claims_kept).map(([name, value]) => ({ name, value }));
+  const accepted = Object.entries(claims_kept).map(([name, value]) => ({ name, value }));
   return (
     <div className="outcome">
       {error && (
@@ -51,9 +51,9 @@ export function TestOutcome({ result }: { result: TestResult }): ReactNode {
           </div>
           <div>
             <h3>Kept claims</h3>
-            {kept.length === 0 && <p className="hint">None.</p>}
-            {kept.length > 0 && (
-              <Table label="Kept claims" columns={KEPT} rows={kept} keyOf={({ name }) => name} />
+            {accepted.length === 0 && <p className="hint">None.</p>}
+            {accepted.length > 0 && (
+              <Table label="Kept claims" columns={ACCEPTED} rows={accepted} keyOf={({ name }) => name} />
             )}
           </div>
         </div>

@@ -51,13 +51,13 @@ describe('adapter-test', () => {
 
   let copies = 0;
   /** Replaces a part of an example. @returns the rules that the copy breaks */
-  async function broken(example: string, given: Play, from = '', to = ''): Promise<string[]> {
+  async function broken(example: string, testPlay: Play, from = '', to = ''): Promise<string[]> {
     const source = readFileSync(join(EXAMPLE, example), 'utf8');
     expect(source).toContain(from);
     const file = join(directory, `${copies++}.mjs`);
     writeFileSync(file, source.replace(from, to));
     const { default: adapter } = (await import(file)) as { default: ProviderAdapter };
-    const rules = adapterChecks(adapter, given).map(async ({ name, run }) =>
+    const rules = adapterChecks(adapter, testPlay).map(async ({ name, run }) =>
       run().then(
         () => '',
         () => name,

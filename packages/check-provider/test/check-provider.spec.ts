@@ -385,11 +385,11 @@ describe("the loopback callback's listener", () => {
     const back = person.signIn(first);
     expect((await open(start)).headers.get('location')).toBe(first.href);
     expect((await open(new URL('/favicon.ico', callback).href)).status).toBe(404);
-    const held = open(callback);
+    const opened = open(callback);
     expect(await back).toEqual({ url: callback, method: 'GET' });
 
     const again = person.signIn(second);
-    expect((await held).headers.get('location')).toBe(second.href);
+    expect((await opened).headers.get('location')).toBe(second.href);
     expect((await open(callback)).headers.get('location')).toBe(second.href);
     const last = open(`${person.redirectUri}?code=b`);
     await again;

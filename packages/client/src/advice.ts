@@ -7,12 +7,12 @@ export const IS_DEVELOPMENT = typeof DEVELOPMENT === 'undefined' || DEVELOPMENT;
 
 /** Keeps the console readable. */
 const MAX_WARNINGS = 50;
-const given = new Set<string>();
+const shown = new Set<string>();
 
 /** Warns the developer, once per text. @param text what is wrong, then what to do; never a token, a code or a query */
 export function advise(text: string): void {
-  if (given.size >= MAX_WARNINGS || given.has(text)) return;
-  given.add(text);
+  if (shown.size >= MAX_WARNINGS || shown.has(text)) return;
+  shown.add(text);
   console.warn(`[latchkey] ${text}`);
 }
 

@@ -82,8 +82,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const loadRequests = async (): Promise<SignInRequests> => {
     const { makeRequests } = await orNetworkError(import('./sign-in/requests.js'));
     const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
-    const given = [LatchkeyError, base64url, stored, loadStepUp, advise] as const;
-    return makeRequests(given, options, call, post, report, keys, keeper);
+    const parts = [LatchkeyError, base64url, stored, loadStepUp, advise] as const;
+    return makeRequests(parts, options, call, post, report, keys, keeper);
   };
   const progress = (step: SignInStep): void => emit('progress', step);
   const signingIn = makeSignIn(options, providers, loadRequests, memory, texts, progress, report);
@@ -101,8 +101,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const account = makeAccount(api, leave, keeper, refresher, connection.isConnected);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
   const loadProfile = (): void => {
-    const held = keeper.get();
-    if (held && !held.profile) account.me().catch(() => undefined);
+    const saved = keeper.get();
+    if (saved && !saved.profile) account.me().catch(() => undefined);
   };
 
   on('change', (session) => {
@@ -159,21 +159,23 @@ export function createClient<Events extends object = any>(options: ClientOptions
     });
 
   /** A function that needs a page. */
-  const inPage = <Parameters extends unknown[], Result>(work: (...given: Parameters) => Promise<Result>) =>
-    rejecting(async (...given: Parameters) => {
+  const inPage = <Parameters extends unknown[], Result>(
+    work: (...parameters: Parameters) => Promise<Result>,
+  ) =>
+    rejecting(async (...parameters: Parameters) => {
       if (!page) throw new LatchkeyError('no_browser');
-      return work(...given);
+      return work(...parameters);
     });
-  const signIn: Latchkey['signIn'] = inPage(async (asked = {}) => {
-    await signingIn.start(asked);
+  const signIn: Latchkey['signIn'] = inPage(async (signInOptions = {}) => {
+    await signingIn.start(signInOptions);
     return keeper.session()!;
   });
   const show = (name: 'showDevices' | 'showUser') =>
-    inPage(async (...given: [Element, (DevicesOptions & UserOptions)?]) => {
-      const claimed = claim(given[0]);
+    inPage(async (...parameters: [Element, (DevicesOptions & UserOptions)?]) => {
+      const claimed = claim(parameters[0]);
       const components = await orNetworkError(import('./components/components.js'));
       await languageLoaded;
-      return components[name](client, api, texts, orNetworkError, claimed, ...given);
+      return components[name](client, api, texts, orNetworkError, claimed, ...parameters);
     });
 
   const client: Latchkey<Events> = {

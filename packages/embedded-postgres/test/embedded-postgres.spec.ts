@@ -53,7 +53,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 const KEEP = 'DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 42 AS answer';
-const KEPT = [{ answer: 42 }];
+const STORED = [{ answer: 42 }];
 
 const pidOf = (path: string) => readPostmaster(path)!.pid;
 
@@ -65,7 +65,7 @@ describe('an embedded PostgreSQL', () => {
     await query(first.url, KEEP);
     await first.stop();
     const second = await start();
-    expect(await query(second.url, 'SELECT answer FROM kept')).toEqual(KEPT);
+    expect(await query(second.url, 'SELECT answer FROM kept')).toEqual(STORED);
     expect(starts.log).toEqual([]);
   });
 
@@ -173,7 +173,7 @@ describe('when something is killed', () => {
     await once(killed.child, 'exit');
     if (onLinux) await until(() => !isAlive(pid));
     const { url } = await start();
-    expect(await query(url, 'SELECT answer FROM kept')).toEqual(KEPT);
+    expect(await query(url, 'SELECT answer FROM kept')).toEqual(STORED);
   });
 
   it('the service, where the server lives on: the next start replaces it', async () => {
@@ -185,7 +185,7 @@ describe('when something is killed', () => {
     const orphan = await startServer({ binaries, account, path: cluster, port: await freePort() });
     const next = await start();
     expect(orphan.running()).toBe(false);
-    expect(await query(next.url, 'SELECT answer FROM kept')).toEqual(KEPT);
+    expect(await query(next.url, 'SELECT answer FROM kept')).toEqual(STORED);
     expect(starts.log).toEqual([expect.stringContaining(`process ${orphan.pid}`)]);
   });
 
@@ -195,7 +195,7 @@ describe('when something is killed', () => {
     const back = starts.line(/is back/);
     process.kill(pidOf(cluster), 'SIGKILL');
     await back;
-    expect(await query(url, 'SELECT answer FROM kept')).toEqual(KEPT);
+    expect(await query(url, 'SELECT answer FROM kept')).toEqual(STORED);
   });
 
   it.each(['at once', 'while it starts again'])(

@@ -6,11 +6,11 @@
  */
 export function checkNames<Options extends object>(
   caller: string,
-  given: Options,
+  options: Options,
   names: Readonly<Record<keyof Required<Options> & string, true>>,
 ): void {
   const known = Object.keys(names);
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(options)) {
     if (Object.hasOwn(names, name)) continue;
     const meant = known.find((other) => resembles(name, other));
     const cure = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;

@@ -15,8 +15,8 @@ export type Requirement = (claims: UserClaims) => void;
 export function requireRole(...roles: readonly [string, ...string[]]): Requirement {
   checkTexts('requireRole', roles);
   return (claims) => {
-    const held = valueOf('requireRole', claims, 'roles');
-    if (!Array.isArray(held) || !roles.some((role) => held.includes(role))) throw insufficientScope();
+    const found = valueOf('requireRole', claims, 'roles');
+    if (!Array.isArray(found) || !roles.some((role) => found.includes(role))) throw insufficientScope();
   };
 }
 
@@ -32,8 +32,8 @@ export function requireClaim(name: string, value: string | number | boolean): Re
   if (!['string', 'number', 'boolean'].includes(typeof value))
     throw new TypeError('requireClaim() needs a value: a text, a number or a boolean');
   return (claims) => {
-    const held = valueOf('requireClaim', claims, name);
-    if (held !== value && !(Array.isArray(held) && held.includes(value))) throw insufficientScope();
+    const found = valueOf('requireClaim', claims, name);
+    if (found !== value && !(Array.isArray(found) && found.includes(value))) throw insufficientScope();
   };
 }
 
@@ -69,10 +69,10 @@ export function requireRecentAuth(needed: RecentAuth): Requirement {
     );
   }
   return (claims) => {
-    const { auth_time: at, acr: held } = checkHeld('requireRecentAuth', claims) as Authentication;
+    const { auth_time: at, acr: found } = checkPresent('requireRecentAuth', claims) as Authentication;
     const age = typeof at === 'number' ? Date.now() / 1000 - at : Infinity;
     const isRecent = maxAge === undefined || (age <= maxAge + TOLERANCE && age >= -TOLERANCE);
-    if (isRecent && (classes.length === 0 || classes.includes(held as string))) return;
+    if (isRecent && (classes.length === 0 || classes.includes(found as string))) return;
     throw insufficientAuthentication(maxAge, classes);
   };
 }
@@ -82,13 +82,13 @@ interface Authentication {
   readonly acr?: unknown;
 }
 
-function checkHeld(caller: string, claims: UserClaims | undefined): UserClaims {
+function checkPresent(caller: string, claims: UserClaims | undefined): UserClaims {
   if (!claims) throw new TypeError(`${caller}() has no claims to check: authenticate() has to run before`);
   return claims;
 }
 
 function valueOf(caller: string, claims: UserClaims | undefined, name: string): unknown {
-  return claimOf(checkHeld(caller, claims), name);
+  return claimOf(checkPresent(caller, claims), name);
 }
 
 function checkTexts(caller: string, texts: readonly unknown[]): void {

@@ -89,7 +89,7 @@ export class Verifier {
   }
 
   /** Whether sign-outs are received at this moment; otherwise `whenAway` applies. False without a `serviceKey`. */
-  get isTold(): boolean {
+  get isNotified(): boolean {
     return this.feed?.isFresh ?? false;
   }
 

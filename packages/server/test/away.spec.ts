@@ -30,7 +30,7 @@ describe('with a service key', () => {
   }
   async function createFresh(options: Partial<VerifierOptions> = {}): Promise<Verifier> {
     const verifier = create(options);
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
     return verifier;
   }
   const statusOf = (verifier: Verifier, token: string) =>
@@ -88,7 +88,7 @@ describe('with a service key', () => {
       service.talks = true;
       service.past = '';
       for (const stream of service.streams) stream.end();
-      await until(() => service.cursors.length === 2 && verifier.isTold);
+      await until(() => service.cursors.length === 2 && verifier.isNotified);
       expect(service.cursors[0]).toBe('');
       expect(service.cursors[1]).toMatch(/^c[12]$/);
       expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
@@ -103,7 +103,7 @@ describe('with a service key', () => {
       const verifier = await createFresh();
       service.say(bytes);
       await until(() => service.cursors.length === 2); // although it speaks on
-      await until(() => verifier.isTold);
+      await until(() => verifier.isNotified);
     });
 
     it('reads the whole feed again when the clock is set back: removed sessions have valid tokens again', async () => {
@@ -113,7 +113,7 @@ describe('with a service key', () => {
       expect(await statusOf(verifier, await service.token({ sid }))).toBe(200); // its tokens have expired long ago
       const clock = jest.spyOn(Date, 'now').mockReturnValue(now - 600_000);
       try {
-        await until(() => service.cursors.length === 2 && verifier.isTold);
+        await until(() => service.cursors.length === 2 && verifier.isNotified);
         expect(service.cursors[1]).toBe('');
         expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
       } finally {
@@ -188,7 +188,7 @@ describe('with a service key', () => {
       try {
         service.talks = true;
         service.say('event: ready\nid: c7\ndata: {}\n\n');
-        await until(() => service.cursors.length === 2 && verifier.isTold); // although it spoke on
+        await until(() => service.cursors.length === 2 && verifier.isNotified); // although it spoke on
         expect(service.cursors[1]).toMatch(/^c[17]$/);
       } finally {
         clock.mockRestore();
@@ -256,7 +256,7 @@ describe('with a service key', () => {
         expect(JSON.stringify([warnings, error, String(error)])).not.toContain(SERVICE_KEY);
         Object.assign(service, { stream, introspect });
         expect(await statusOf(verifier, await service.token())).toBe(200); // by introspection
-        await until(() => verifier.isTold);
+        await until(() => verifier.isNotified);
         expect(await statusOf(verifier, await service.token())).toBe(200);
         expect(warnings).toHaveLength(1);
       },
@@ -270,7 +270,7 @@ describe('with a service key', () => {
         for (const open of service.streams) open.destroy();
         await until(() => warnings.length === lines);
         service.stream = stream;
-        await until(() => service.streams.size > 0 && verifiers[0]!.isTold);
+        await until(() => service.streams.size > 0 && verifiers[0]!.isNotified);
       }
     });
 
@@ -333,21 +333,21 @@ describe('with a service key', () => {
     it('counts as away after 2 s, is left, and found again; a question that is not answered is 503 before 3 s', async () => {
       const proxy = await TcpProxy.before(service.url);
       const verifier = create({ url: `http://127.0.0.1:${proxy.port}` });
-      await until(() => verifier.isTold);
+      await until(() => verifier.isNotified);
       expect(await statusOf(verifier, await service.token())).toBe(200);
       const frozenAt = performance.now();
       proxy.toClient.drops = () => true; // half open: what is sent arrives, and no answer comes back
-      await until(() => !verifier.isTold);
+      await until(() => !verifier.isNotified);
       const silence = performance.now() - frozenAt;
       expect(silence).toBeGreaterThan(1500); // the last word was up to 0.2 s before
       expect(silence).toBeLessThan(3000); // 2 s, on a machine that is busy
-      const askedAt = performance.now();
+      const sentAt = performance.now();
       expect(await statusOf(verifier, await service.token())).toBe(503);
-      expect(performance.now() - askedAt).toBeLessThan(3000);
+      expect(performance.now() - sentAt).toBeLessThan(3000);
       await until(() => service.cursors.length > 1); // it has tried again, although nothing was closed
       await proxy.refuse();
       await proxy.restore();
-      await until(() => verifier.isTold);
+      await until(() => verifier.isNotified);
       expect(service.cursors.at(-1)).toMatch(/^c[01]$/);
       await proxy.refuse();
     });
@@ -357,6 +357,6 @@ describe('with a service key', () => {
     const verifier = await createFresh();
     verifier.close();
     await until(() => service.streams.size === 0);
-    expect(verifier.isTold).toBe(false);
+    expect(verifier.isNotified).toBe(false);
   });
 });

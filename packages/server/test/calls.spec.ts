@@ -137,7 +137,7 @@ describe('calls of the service', () => {
   });
 
   describe('lists', () => {
-    const asked = (): unknown[] => called.map(([path]) => path);
+    const paths = (): unknown[] => called.map(([path]) => path);
     beforeEach(() => {
       service.other = ({ url }, response) => {
         called.push([url]);
@@ -150,18 +150,18 @@ describe('calls of the service', () => {
 
     it('a page at once, and the entries of all pages, also after an empty one', async () => {
       const found = verifier.users.find({ q: 'a' });
-      expect(asked()).toEqual([]); // nothing is loaded before
+      expect(paths()).toEqual([]); // nothing is loaded before
       expect(await found).toMatchObject({ next_cursor: 'b', users: [{ user_id: '1' }, { user_id: '2' }] });
       called = [];
       const ids: string[] = [];
       for await (const { user_id } of found) ids.push(user_id);
       expect(ids).toEqual(['1', '2', '3']);
-      expect(asked()).toEqual(['/users?q=a', '/users?q=a&cursor=b', '/users?q=a&cursor=c']);
+      expect(paths()).toEqual(['/users?q=a', '/users?q=a&cursor=b', '/users?q=a&cursor=c']);
     });
 
     it('load no page that the loop does not reach', async () => {
       for await (const { user_id } of verifier.users.find()) if (user_id === '2') break;
-      expect(asked()).toEqual(['/users']);
+      expect(paths()).toEqual(['/users']);
     });
 
     it('accept a large page, and reject an answer that is none', async () => {

@@ -47,7 +47,7 @@ describe('claims', () => {
   }
   async function createFresh(): Promise<Verifier> {
     const verifier = create();
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
     return verifier;
   }
   const pick = ({ roles, groups, entitlements, name, email, preferred_username, claims }: UserClaims) =>
@@ -87,7 +87,7 @@ describe('claims', () => {
     expect(await verified(verifier, token)).toEqual({});
     service.past = claimsChanged(user, { roles: ['editor'] }); // what changed meanwhile
     for (const stream of service.streams) stream.destroy();
-    await until(() => service.cursors.length === 2 && verifier.isTold);
+    await until(() => service.cursors.length === 2 && verifier.isNotified);
     expect(await verified(verifier, token)).toEqual({ roles: ['editor'] });
   });
 
@@ -101,7 +101,7 @@ describe('claims', () => {
     async (_name, member) => {
       const verifier = await createFresh();
       service.say(claimsChanged(user, {}).replace(`"${member}"`, '"other"'));
-      await until(() => service.cursors.length === 2 && verifier.isTold);
+      await until(() => service.cursors.length === 2 && verifier.isNotified);
     },
   );
 
@@ -119,7 +119,7 @@ describe('claims', () => {
 
     service.talks = true;
     for (const stream of service.streams) stream.destroy();
-    await until(() => asking.isTold);
+    await until(() => asking.isNotified);
     expect(await verified(asking, token)).toEqual({ roles: ['reader'] });
   });
 

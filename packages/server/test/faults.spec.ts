@@ -48,7 +48,7 @@ describe('under faults', () => {
       serviceKey: SERVICE_KEY,
       onWarning: () => undefined,
     });
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
   });
   afterEach(() => verifier.close());
 
@@ -83,7 +83,7 @@ describe('under faults', () => {
     await service.end('SIGKILL');
     await until(async () => (await statusOf(living)) === 503);
     service = await startServiceProcess(env);
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
     isOver = true;
     const { seen, last: again } = (await ofLiving)!;
     expect([seen.includes(401), again]).toEqual([false, 200]);

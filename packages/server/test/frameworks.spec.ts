@@ -27,7 +27,7 @@ describe('an API', () => {
         await serve(await start(verifier)),
       ]),
     );
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
   });
   afterAll(async () => {
     verifier?.close();
@@ -42,10 +42,11 @@ describe('an API', () => {
     return fetch(url + path, { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } });
   };
 
-  const asked = (): number => service.log.filter((line) => line.includes('/oauth2/introspect')).length;
+  const introspections = (): number =>
+    service.log.filter((line) => line.includes('/oauth2/introspect')).length;
   /** On a busy machine the feed may be silent for so long that a few calls ask; without it, each would. */
-  const expectFewAsked = (askedBefore: number, callsBefore: number): void =>
-    expect(asked() - askedBefore).toBeLessThan((calls - callsBefore) / 2);
+  const expectFewIntrospections = (countBefore: number, callsBefore: number): void =>
+    expect(introspections() - countBefore).toBeLessThan((calls - callsBefore) / 2);
 
   it.each(Object.keys(APIS))(
     '%s: lets a user in, and answers the others as the service does',
@@ -72,7 +73,7 @@ describe('an API', () => {
   );
 
   it('refuses a session that was signed out within a second, in every framework, and few calls ask', async () => {
-    const before = [asked(), calls] as const;
+    const before = [introspections(), calls] as const;
     const late = new Map(apis.map(([name]) => [name, 0]));
     let slowest = 0; // the measure for how late anything may be noticed here
     const one = async (): Promise<void> => {
@@ -97,7 +98,7 @@ describe('an API', () => {
     };
     await Promise.all(Array.from({ length: SIGN_OUTS }, one));
     for (const [name, ms] of late) expect([name, ms < 1000 + 3 * slowest]).toEqual([name, true]);
-    expectFewAsked(...before);
+    expectFewIntrospections(...before);
   });
 
   /** A token that is issued now. */
@@ -111,7 +112,7 @@ describe('an API', () => {
   }
 
   it('gives and takes a role within a second, in every framework, though the token is older, and few calls ask', async () => {
-    const before = [asked(), calls] as const;
+    const before = [introspections(), calls] as const;
     const { access_token: token, refresh_token: refreshToken, user_id: userId } = await signIn(service.url);
     const statuses = () =>
       Promise.all(apis.map(async ([, api]) => (await call(api, token, '/admin')).status));
@@ -144,7 +145,7 @@ describe('an API', () => {
           claims: { plan: 'free' },
         });
     }
-    expectFewAsked(...before);
+    expectFewIntrospections(...before);
     expect(await verifier.introspect(token)).toMatchObject({
       roles: ['administrator'],
       claims: { plan: 'free' },
@@ -182,17 +183,17 @@ describe('an API', () => {
     try {
       await verifier.users.setClaims(userId, { roles: ['admin'] });
       for (const one of [asking, accepting]) {
-        await until(() => one.isTold);
+        await until(() => one.isNotified);
         await until(async () => String(await rolesSeen(one)) === 'admin');
       }
       await proxy.refuse();
-      await until(() => !asking.isTold && !accepting.isTold);
+      await until(() => !asking.isNotified && !accepting.isNotified);
       await verifier.users.setClaims(userId, { roles: ['reader'] });
       expect(await rolesSeen(asking)).toBe(503);
       expect(await rolesSeen(accepting)).toEqual(['admin']); // as its option says
       await proxy.restore();
       for (const one of [asking, accepting]) {
-        await until(() => one.isTold);
+        await until(() => one.isNotified);
         expect(await rolesSeen(one)).toEqual(['reader']);
       }
     } finally {

@@ -10,7 +10,7 @@ import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
 import type { Authenticator } from '../src/verifier.js';
 import { APIS, serve, type Api } from './support/apis.js';
 
-const TURN_MS = 20;
+const STEP_MS = 20;
 const INVALID = { error: 'invalid_token', error_description: 'the access token is invalid' };
 
 function throwAgain(error: unknown): never {
@@ -27,7 +27,7 @@ const refusing = (
   error: () => unknown = () => invalidToken('the access token is invalid'),
 ): Authenticator => ({
   authenticate: async () => {
-    await delay(TURN_MS);
+    await delay(STEP_MS);
     throw error();
   },
 });
@@ -61,7 +61,7 @@ describe('a refused request', () => {
       else socket.destroy();
     });
     await Promise.all(clients);
-    await delay(6 * TURN_MS);
+    await delay(6 * STEP_MS);
   }
 
   describe('of Fastify', () => {
@@ -82,17 +82,17 @@ describe('a refused request', () => {
     const hooks: Record<string, () => void> = {
       'an asynchronous onSend hook': () =>
         void app.addHook('onSend', async (_request, _reply, payload) => {
-          await delay(2 * TURN_MS);
+          await delay(2 * STEP_MS);
           return payload;
         }),
       'a preSerialization hook': () =>
         void app.addHook('preSerialization', async (_request, _reply, payload) => {
-          await delay(2 * TURN_MS);
+          await delay(2 * STEP_MS);
           return payload;
         }),
       'an error handler of the application': () =>
         void app.setErrorHandler(async (error, _request, reply) => {
-          await delay(2 * TURN_MS);
+          await delay(2 * STEP_MS);
           return reply.send(error);
         }),
     };
@@ -169,11 +169,11 @@ describe('a refused request', () => {
 
     it('after a time limit of the application was answered: its handler never runs', async () => {
       app.addHook('onRequest', (_request, reply, done) => {
-        setTimeout(() => void reply.code(503).send('"too late"'), TURN_MS / 2);
+        setTimeout(() => void reply.code(503).send('"too late"'), STEP_MS / 2);
         done();
       });
       expect(await answerOf(await start())).toEqual([503, 'too late']);
-      await delay(2 * TURN_MS);
+      await delay(2 * STEP_MS);
     });
   });
 
@@ -193,7 +193,7 @@ describe('a refused request', () => {
       await start((response) => {
         const end = response.end.bind(response);
         response.end = ((...rest: []) => {
-          setTimeout(() => end(...rest), 2 * TURN_MS);
+          setTimeout(() => end(...rest), 2 * STEP_MS);
           return response;
         }) as typeof response.end;
       });
@@ -204,10 +204,10 @@ describe('a refused request', () => {
     if (['Hono', 'Request'].includes(name)) return; // their answers do not go through the response of Node.js
     it('after a time limit of the application was answered: nothing fails', async () => {
       await start((response) => {
-        setTimeout(() => response.writeHead(503).end('"too late"'), TURN_MS / 2);
+        setTimeout(() => response.writeHead(503).end('"too late"'), STEP_MS / 2);
       });
       expect(await answerOf(api.url)).toEqual([503, 'too late']);
-      await delay(2 * TURN_MS);
+      await delay(2 * STEP_MS);
     });
   });
 

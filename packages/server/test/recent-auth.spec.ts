@@ -112,16 +112,16 @@ describe('requireRecentAuth', () => {
       provider.claims = { auth_time: now() - 1000, acr: 'silver', amr: ['pwd'] };
       const browser = new CookieBrowser(sessions.handle);
       await browser.signIn();
-      const held = async (): Promise<Claims> =>
+      const claimsNow = async (): Promise<Claims> =>
         (await sessions.getSession(browser.request('/limits')))!.claims;
-      const before = await held();
+      const before = await claimsNow();
       expect(() => requireRecentAuth({ maxAge: 300 })(before)).toThrow('insufficient_user_authentication');
       const old = new CookieBrowser(sessions.handle);
       for (const [name, value] of browser.cookies) old.cookies.set(name, value);
 
       provider.claims = { auth_time: now() };
       await browser.visit(await browser.untilCallback('/limits', '&max_age=300'));
-      const after = await held();
+      const after = await claimsNow();
       requireRecentAuth({ maxAge: 300 })(after);
       expect(after.sid).not.toBe(before.sid);
       expect(await sessions.getSession(old.request('/limits'))).toBeNull();

@@ -9,7 +9,7 @@ import { Sql } from '../../database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { validClaims } from '../../provider/identity/kept-claims.js';
+import { validClaims } from '../../provider/identity/select-claims.js';
 import type { Claims, UserClaims } from '../../identity/claims.js';
 import { KeyStore } from '../../token/keys/key.store.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
@@ -93,7 +93,7 @@ export class UsersService {
    * @throws OAuthError `invalid_request` for an unusable claim and beyond the limits of both sources together, `not_found`
    */
   async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
-    const { kept, dropped } = validClaims(claims);
+    const { accepted: kept, dropped } = validClaims(claims);
     if (dropped[0]) throw new OAuthError('invalid_request', `a claim ${dropped[0].why}`);
     return (await this.userClaims.replace(userId, 'application', kept, origin)) ?? this.notFound();
   }

@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { isProviderCode, type ProviderCode } from '../../provider/callback-codes.js';
+import { isProviderCode, type ProviderCode } from '../../provider/errors/callback-codes.js';
 import { isAway } from '../../provider/transport/provider-answer.js';
 
 /** Authorization request of a stock OAuth client (RFC 6749 §4.1.1). */

@@ -1,4 +1,4 @@
-import { parser, Refused, type Parser } from '../settings/parsers.js';
+import { parser, InvalidValue, type Parser } from '../settings/parsers.js';
 
 /** Values of a list of the provider that a user keeps, and their names (`map_<claim>`). */
 export interface ClaimMap {
@@ -23,7 +23,7 @@ export const claimMap: Parser<ClaimMap> = parser(
     const names = new Map<string, string>();
     for (const pair of pairs) {
       const [value, name, ...others] = pair.split('=').map((part) => decoded(part.trim()));
-      if (!value || !name || others.length > 0 || names.has(value)) throw new Refused(pair);
+      if (!value || !name || others.length > 0 || names.has(value)) throw new InvalidValue(pair);
       names.set(value, name);
     }
     return names.size > 0 ? { names, keepsOthers } : undefined;

@@ -14,12 +14,17 @@ interface Preset {
   readonly options: Readonly<Record<string, string>>;
   /** Expected `iss` of the callback (RFC 9207), if the adapter does not define it. */
   readonly issuer?: string;
+  /** Whether it refuses a loopback callback (`check-provider`). Apple does, too, but it posts the code. */
+  readonly isHttpsOnly?: true;
 }
 
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-/** Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the setting `tenants`. */
+/**
+ * Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the
+ * setting `tenants`.
+ */
 export const TENANTS_DECIDE = 'tenants_decide';
 
 /** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */
@@ -58,7 +63,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   },
   // https://developers.google.com/identity/openid-connect/openid-connect
   google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
-  // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an access token.
+  // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an
+  // access token.
   microsoft: {
     label: 'Microsoft',
     adapter: 'oidc',
@@ -73,7 +79,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
   // https://docs.gitlab.com/integration/openid_connect_provider/
   gitlab: { label: 'GitLab', adapter: 'oidc', url: 'https://gitlab.com', options: {} },
-  // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple (response_mode). No PKCE.
+  // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple
+  // (response_mode). No PKCE.
   apple: {
     label: 'Apple',
     adapter: 'oidc',
@@ -87,7 +94,8 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
       claim_avatar_url: '',
     },
   },
-  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither PKCE nor nonce
+  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: neither
+  // PKCE nor nonce
   linkedin: {
     label: 'LinkedIn',
     adapter: 'oidc',
@@ -99,12 +107,14 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
     label: 'Slack',
     adapter: 'oidc',
     url: 'https://slack.com',
+    isHttpsOnly: true,
     options: { pkce: 'off', token_endpoint_auth_method: 'client_secret_post' },
   },
   // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
   facebook: {
     label: 'Facebook',
     adapter: 'oauth2',
+    isHttpsOnly: true,
     options: {
       authorize_url: 'https://www.facebook.com/v21.0/dialog/oauth',
       token_url: 'https://graph.facebook.com/v21.0/oauth/access_token',
@@ -119,13 +129,17 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
 
 export const PRESETS: ReadonlyMap<string, Preset> = new Map(Object.entries(PRODUCTS));
 
-/** Completes settings from their preset, and replaces its name by its adapter. Returns other settings unchanged. */
+/**
+ * Completes settings from their preset, and replaces its name by its adapter. Returns other settings
+ * unchanged.
+ */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const preset = PRESETS.get(provider.adapter);
   if (!preset) return provider;
   const { adapter, options: usual } = preset;
   const options = { ...usual, ...provider.options };
-  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
+  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there
+  // (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );

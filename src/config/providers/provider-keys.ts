@@ -19,15 +19,18 @@ export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? PRESETS.get(adapter)?.required ?? [];
 }
 
-const PRODUCTS = [...PRESETS.keys()].map((name) => `\`${name}\``).join(', ');
-
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;
+
+const PRODUCTS = [...PRESETS.keys()].map((name) => `\`${name}\``).join(', ');
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither setting nor client adds one. */
+/**
+ * Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither
+ * setting nor client adds one.
+ */
 const OF_THE_FLOW: ReadonlySet<string> = new Set(
   `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
   code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),

@@ -14,7 +14,10 @@ export interface ProviderSettings {
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
-  /** At the start; adapters receive the current one (provider/provider.ts). Empty if the client authenticates without it. */
+  /**
+   * At the start; adapters receive the current one (provider/provider.ts). Empty if the client authenticates
+   * without it.
+   */
   readonly clientSecret: string;
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
   /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */

@@ -51,17 +51,17 @@ describe('a secret in a file', () => {
 
   it('keeps its value while the file is missing or invalid, with one line for each reason and no secret in it', () => {
     const twice = (): string[] => [secret.now(), secret.now()];
-    const kept = (password: string): void => expect(twice()).toEqual([url(password), url(password)]);
+    const expectBoth = (password: string): void => expect(twice()).toEqual([url(password), url(password)]);
     replace('');
-    kept('first');
+    expectBoth('first');
     replace('hunter2');
-    kept('first');
+    expectBoth('first');
     unlinkSync(path);
-    kept('first');
+    expectBoth('first');
     replace(url('third'));
-    kept('third');
+    expectBoth('third');
     replace('\n');
-    kept('third');
+    expectBoth('third');
     expect(warnings).toEqual([
       'DATABASE_URL_FILE is an empty file. The last value is used.',
       expect.stringMatching(/holds something else \(not shown\) than a URL/),

@@ -1,6 +1,6 @@
 import type { SecretFile } from '../settings/settings.js';
 import { quote, unreadable } from '../settings/invalid-settings.js';
-import { Refused, type Parser } from '../settings/parsers.js';
+import { InvalidValue, type Parser } from '../settings/parsers.js';
 import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
@@ -46,14 +46,16 @@ export class CurrentSecret<T> {
       this.value = this.parser.parse(text);
       return undefined;
     } catch (error) {
-      return error instanceof Refused
+      return error instanceof InvalidValue
         ? `holds something else (not shown) than ${this.parser.accepts}`
         : `${unreadable(error)}: ${quote(path)}`;
     }
   }
 }
 
-/** One reader a file: all parts of the service that use the secret share it, so that an error is logged once. */
+/**
+ * One reader a file: all parts of the service that use the secret share it, so that an error is logged once.
+ */
 const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
 
 /**

@@ -13,9 +13,11 @@ const MAX_BYTES = 64 * 1024;
 export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits until a named pipe has a writer.
+ * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits until a named pipe has a
+ * writer.
  * @param check throws if the open file must not be read
- * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
+ * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without
+ *   data
  */
 export function readSecretFile(
   path: string,
@@ -38,7 +40,10 @@ export function readSecretFile(
   }
 }
 
-/** Decodes a file by its byte order mark (PowerShell's `>` writes one), else as UTF-8. @throws an error with a `code` */
+/**
+ * Decodes a file by its byte order mark (PowerShell's `>` writes one), else as UTF-8.
+ * @throws an error with a `code`
+ */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
@@ -82,7 +87,8 @@ export function readSecretFiles(
 /** Removes the line break at the end of a file's content. @returns undefined for blank content */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
-  while (content[end - 1] === '\n' || content[end - 1] === '\r') end--; // /[\r\n]+$/ takes seconds for breaks inside
+  // /[\r\n]+$/ takes seconds for breaks inside
+  while (content[end - 1] === '\n' || content[end - 1] === '\r') end--;
   const text = content.slice(0, end);
   return text.trim() === '' ? undefined : text;
 }

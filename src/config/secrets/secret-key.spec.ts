@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { Refused } from '../settings/parsers.js';
+import { InvalidValue } from '../settings/parsers.js';
 import { SecretKey, secretKey } from './secret-key.js';
 
 const bytes = Buffer.from('fb'.repeat(33), 'hex'); // has + and / in base64, no padding
@@ -36,7 +36,7 @@ describe('SECRET_KEY', () => {
     ['loose bits at the end', `${'A'.repeat(42)}B`],
     ['wrong padding', `${bytes.toString('base64')}=`],
     ['empty', ''],
-  ])('refuses: %s', (_, text) => expect(() => secretKey.parse(text)).toThrow(Refused));
+  ])('refuses: %s', (_, text) => expect(() => secretKey.parse(text)).toThrow(InvalidValue));
 });
 
 describe('the key of a use', () => {

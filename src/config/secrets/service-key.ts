@@ -1,4 +1,4 @@
-import { list, Refused, type Parser } from '../settings/parsers.js';
+import { list, InvalidValue, type Parser } from '../settings/parsers.js';
 
 /** What the holder of a service key may do (docs/production.md#service-keys). */
 export type ServiceRight = 'push' | 'read' | 'support' | 'users';
@@ -46,7 +46,7 @@ export const serviceKeys: Parser<readonly ServiceKey[]> = {
     for (const [i, { name, key }] of keys.entries()) {
       const other = keys.findIndex((one) => one.name === name && one.key !== key);
       if (other !== -1)
-        throw new Refused('', `has one name for different keys: entries ${i + 1} and ${other + 1}`);
+        throw new InvalidValue('', `has one name for different keys: entries ${i + 1} and ${other + 1}`);
     }
     return keys;
   },

@@ -17,7 +17,11 @@ export class SettingErrors {
     this.#spelled.set(variable, as);
   }
 
-  /** @param problem completes the variable's name to a sentence @param use what to set instead @param value quoted, or `NOT_SHOWN` */
+  /**
+   * @param problem completes the variable's name to a sentence
+   * @param use what to set instead
+   * @param value quoted, or `NOT_SHOWN`
+   */
   add(variable: string, problem: string, use: string, value?: string): void {
     const named = this.#spelled.get(variable) ?? variable;
     if (!this.#lines.has(variable)) this.#lines.set(variable, errorLine(named, problem, use, value));
@@ -33,13 +37,18 @@ export class SettingErrors {
   }
 }
 
-/** What happened, then what to do, then the value: `PORT is invalid. Use a whole number from 0 to 65535. Value: "x".` */
+/**
+ * What happened, then what to do, then the value: `PORT is invalid. Use a whole number from 0 to 65535.
+ * Value: "x".`
+ */
 export function errorLine(variable: string, problem: string, use: string, value?: string): string {
   const shown = value === undefined ? '' : ` Value: ${value}.`;
   return `${variable} ${problem}. Use ${use}.${shown}`;
 }
 
-/** `"…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters. */
+/**
+ * `"…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters.
+ */
 export function quote(value: string): string {
   const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
@@ -49,7 +58,9 @@ export function quote(value: string): string {
   );
 }
 
-/** Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic. */
+/**
+ * Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic.
+ */
 export function isQuoted(value: string): boolean {
   return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
@@ -63,4 +74,36 @@ export function unreadable(error: unknown): string {
 /** Returns the code of an error of the file system (`ENOENT`). */
 export function fileErrorCode(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'no code';
+}
+
+/**
+ * Returns the known name that an unknown one resembles: equal but for case, underscores, an S at the end of a
+ * word (`CORS_ORIGIN`) or `_FILE`, or with one typing error (`REDIRCT_URIS`). Shorter names resemble too many
+ * other words.
+ */
+export function suggestionFor(name: string, known: readonly string[], minLength = 8): string | undefined {
+  if (known.includes(name)) return undefined;
+  const base = name.replace(/_file$/i, '');
+  const normalized = normalize(name);
+  return known.find(
+    (other) =>
+      base === other ||
+      normalized === normalize(other) ||
+      (other.length >= minLength && hasOneTypo(name, other)),
+  );
+}
+
+function normalize(name: string): string {
+  const words = name.toUpperCase().split(/[_.-]+/);
+  return words.map((word) => word.replace(/S$/, '')).join('');
+}
+
+/** One letter omitted, added or replaced, or two neighbours swapped. */
+function hasOneTypo(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start++;
+  const [a, b] = [one.slice(start), other.slice(start)];
+  if (a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1)) return true;
+  return a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
 }

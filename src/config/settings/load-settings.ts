@@ -7,11 +7,15 @@ import type { Settings } from './settings.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment } from './setting-row.js';
 
-delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, would load `pg-native`, which is not installed
+// pg, which is imported later, would load `pg-native`, which is not installed
+delete process.env['NODE_PG_FORCE_NATIVE'];
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
-/** Reads the former SECRET_KEY, to re-encrypt the signing keys. @throws InvalidSettings if it is missing or not a key */
+/**
+ * Reads the former SECRET_KEY, to re-encrypt the signing keys.
+ * @throws InvalidSettings if it is missing or not a key
+ */
 export function oldSecretKey(): SecretKey {
   const errors = new SettingErrors();
   const path = process.env[`${OLD_KEY}_FILE`];
@@ -38,12 +42,12 @@ export function oldSecretKey(): SecretKey {
 export function loadSettings(
   env: Environment = process.env,
   cwd: string = process.cwd(),
-  keptSecrets: Surroundings['keptSecrets'] = 'generated',
+  generatedSecrets: Surroundings['generatedSecrets'] = 'generated',
 ): Settings {
   const errors = new SettingErrors();
   const { variables: fromFile, warnings } = readDotEnv(cwd, env, errors);
   const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, errors);
-  const parsed = parseSettings(variables, { cwd, errors, secretFiles, keptSecrets });
+  const parsed = parseSettings(variables, { cwd, errors, secretFiles, generatedSecrets: generatedSecrets });
   const settings = { ...parsed, warnings: [...parsed.warnings, ...warnings] };
   if (!settings.traces || env !== process.env) return settings;
   // OpenTelemetry's SDK reads its variables from the environment.
@@ -54,6 +58,6 @@ export function loadSettings(
 }
 
 /** Loads the settings for a command, which generates no key. @throws as `loadSettings` */
-export function loadCommandSettings(keptSecrets: 'checked' | 'existing' | 'none'): Settings {
-  return loadSettings(process.env, process.cwd(), keptSecrets);
+export function loadCommandSettings(generatedSecrets: 'checked' | 'existing' | 'none'): Settings {
+  return loadSettings(process.env, process.cwd(), generatedSecrets);
 }

@@ -2,8 +2,8 @@ import { InvalidSettings } from './invalid-settings.js';
 import { parseSettings } from './parse-settings.js';
 import { SecretKey } from '../secrets/secret-key.js';
 import { settingsTable } from './settings-table.js';
-import type { Environment } from './setting-row.js';
-import type { Settings } from './settings.js';
+import type { Environment, Setting } from './setting-row.js';
+import type { Settings, Values } from './settings.js';
 
 function errorsOf(env: Environment): readonly string[] {
   try {
@@ -24,41 +24,23 @@ const production = {
   TRUST_PROXY: '1',
 };
 
+const TABLE = Object.entries<Setting<unknown>>(settingsTable);
+
 describe('defaults', () => {
   it('of development', () => {
     const { secretKey, warnings, providers, sampleProvider, ...others } = parseSettings({}, { cwd: '/srv' });
     expect(secretKey).toBeInstanceOf(SecretKey);
+    const { nodeEnv: _, ...fromTable } = Object.fromEntries(
+      TABLE.map(([key, { default: text, parser }]) => [key, text && parser.parse(text)]),
+    );
     expect(others).toEqual({
+      ...fromTable,
       production: false,
-      host: '127.0.0.1',
-      port: 3000,
       publicUrl: 'http://localhost:3000',
-      databasePooler: 'session',
-      databasePoolSize: 10,
       dataDir: '/srv/data',
       serviceKeys: [],
       secretFiles: new Map(),
-      accessTokenTtl: 3600,
-      refreshTokenTtl: 2_592_000,
-      stateTtl: 600,
-      rateLimit: false,
-      rateLimitAuthorize: 300,
-      rateLimitToken: 300,
-      rateLimitRefresh: 1200,
-      rateLimitBadToken: 120,
-      rateLimitConnect: 600,
-      rateLimitWrite: 60,
-      channelHistory: 1000,
-      shutdownDelay: 0,
-      demoEnabled: true,
-      adminEnabled: true,
-      adminRole: 'latchkey-admin',
-      supportRole: 'latchkey-support',
-      auditRetentionDays: 90,
-      auditAddresses: 'full',
-      webhookPrivate: true,
       traces: false,
-      logLevel: 'info',
     });
     expect(providers.size).toBe(0);
     expect(sampleProvider).toBeDefined();
@@ -83,20 +65,17 @@ const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const DATABASE = 'postgresql://u:p@db.example:5432/x?sslmode=require';
 const DIRECT = 'postgresql://u:p@direct.example/x';
 
-/** Each variable, and what the settings have for its value. */
-const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]>> = {
-  NODE_ENV: ['test', { production: false }],
-  HOST: ['::', { host: '::' }],
-  PORT: ['4000', { port: 4000 }],
-  PUBLIC_URL: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],
-  DATABASE_URL: [DATABASE, { databaseUrl: DATABASE }],
-  DATABASE_POOLER: ['transaction', { databasePooler: 'transaction' }],
-  DATABASE_DIRECT_URL: [DIRECT, { databaseDirectUrl: DIRECT }],
-  DATABASE_POOL_SIZE: ['20', { databasePoolSize: 20 }],
-  DATA_DIR: ['/var/lib/latchkey', { dataDir: '/var/lib/latchkey' }],
-  REDIS_URL: ['rediss://:p@redis.example', { redisUrl: 'rediss://:p@redis.example' }],
-  SECRET_KEY: ['AB'.repeat(32), {}],
-  SERVICE_KEYS: [
+/** Variables with a form of their own, and what the settings have for a value. */
+const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Partial<Settings>]>>> = {
+  nodeEnv: ['test', { production: false }],
+  host: ['::', { host: '::' }],
+  publicUrl: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],
+  databaseUrl: [DATABASE, { databaseUrl: DATABASE }],
+  databaseDirectUrl: [DIRECT, { databaseDirectUrl: DIRECT }],
+  dataDir: ['/var/lib/latchkey', { dataDir: '/var/lib/latchkey' }],
+  redisUrl: ['rediss://:p@redis.example', { redisUrl: 'rediss://:p@redis.example' }],
+  secretKey: ['AB'.repeat(32), {}],
+  serviceKeys: [
     `${KEY}, push:${KEY}2, users:${KEY}==, help.desk-1=support:${KEY}, push=${KEY}=`,
     {
       serviceKeys: [
@@ -108,43 +87,36 @@ const READ: Readonly<Record<string, [value: string, settings: Partial<Settings>]
       ],
     },
   ],
-  REDIRECT_URIS: [
+  redirectUris: [
     'https://app.example/cb,com.example.app:/callback',
     { redirectUris: ['https://app.example/cb', 'com.example.app:/callback'] },
   ],
-  CORS_ORIGINS: ['https://app.example', { corsOrigins: ['https://app.example'] }],
-  ACCESS_TOKEN_TTL: ['60', { accessTokenTtl: 60 }],
-  REFRESH_TOKEN_TTL: ['61', { refreshTokenTtl: 61 }],
-  STATE_TTL: ['62', { stateTtl: 62 }],
-  TRUST_PROXY: ['loopback, 10.0.0.0/8', { trustProxy: 'loopback,10.0.0.0/8' }],
-  RATE_LIMIT: ['on', { rateLimit: true }],
-  RATE_LIMIT_AUTHORIZE: ['1', { rateLimitAuthorize: 1 }],
-  RATE_LIMIT_TOKEN: ['2', { rateLimitToken: 2 }],
-  RATE_LIMIT_REFRESH: ['3', { rateLimitRefresh: 3 }],
-  RATE_LIMIT_BAD_TOKEN: ['4', { rateLimitBadToken: 4 }],
-  RATE_LIMIT_CONNECT: ['6', { rateLimitConnect: 6 }],
-  RATE_LIMIT_WRITE: ['7', { rateLimitWrite: 7 }],
-  CHANNEL_HISTORY: ['8', { channelHistory: 8 }],
-  SHUTDOWN_DELAY: ['5', { shutdownDelay: 5 }],
-  DEMO_ENABLED: ['false', { demoEnabled: false }],
-  ADMIN_ENABLED: ['false', { adminEnabled: false }],
-  ADMIN_ROLE: ['boss', { adminRole: 'boss' }],
-  SUPPORT_ROLE: ['desk', { supportRole: 'desk' }],
-  ADMIN_PROVIDERS: ['mock, mock', { adminProviders: ['mock', 'mock'] }],
-  METRICS_PORT: ['4001', { metricsPort: 4001 }],
-  OTEL_EXPORTER_OTLP_ENDPOINT: [
+  corsOrigins: ['https://app.example', { corsOrigins: ['https://app.example'] }],
+  trustProxy: ['loopback, 10.0.0.0/8', { trustProxy: 'loopback,10.0.0.0/8' }],
+  adminProviders: ['mock, mock', { adminProviders: ['mock', 'mock'] }],
+  otelExporterOtlpEndpoint: [
     'http://otlp.example:4318',
     { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
   ],
-  LOG_LEVEL: ['debug', { logLevel: 'debug' }],
-  AUDIT_RETENTION_DAYS: ['30', { auditRetentionDays: 30 }],
-  AUDIT_ADDRESSES: ['network', { auditAddresses: 'network' }],
-  WEBHOOK_URLS: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
-  WEBHOOK_SECRET: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
-  WEBHOOK_EVENTS: ['sign_in', { webhookEvents: ['sign_in'] }],
-  WEBHOOK_PRIVATE: ['false', { webhookPrivate: false }],
-  LOG_FORMAT: ['json', { logFormat: 'json', traces: true, warnings: [] }],
+  webhookUrls: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
+  webhookSecret: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
+  webhookEvents: ['sign_in', { webhookEvents: ['sign_in'] }],
 };
+
+/** Returns accepted values, if the parser is a usual one: of a whole number, a choice, text. */
+function usualValues({ parser, default: standard }: Setting<unknown>, number: number): string[] {
+  const choices = parser.accepts.split(/, (?:or )?| or /);
+  return [String(number), ...choices, 'a text'].filter((text) => text !== standard && accepts(parser, text));
+}
+
+function accepts({ parse }: Setting<unknown>['parser'], text: string): boolean {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 it('refuses two service keys with one name, which could not be told apart in the audit trail', () => {
   const [one, other] = [KEY, `${KEY}2`];
@@ -160,11 +132,15 @@ it('refuses two service keys with one name, which could not be told apart in the
 });
 
 it('reads every variable', () => {
-  const known: readonly string[] = Object.values(settingsTable).map(({ name }) => name);
-  expect(Object.keys(READ)).toEqual(expect.arrayContaining(known));
-  const env = Object.fromEntries(Object.entries(READ).map(([name, [value]]) => [name, value]));
+  const read = TABLE.map(([key, row], i) => {
+    const [text, expected] = READ[key as keyof Values] ?? [usualValues(row, i + 1)[0]];
+    if (text === undefined) throw new Error(`READ needs a value of the setting ${key}`);
+    return [row.name, text, expected ?? { [key]: row.parser.parse(text) }] as const;
+  });
+  const env = Object.fromEntries(read.map(([name, text]) => [name, text]));
   const settings = parseSettings({ ...env, PROVIDERS_MOCK_ENABLED: 'false' });
-  for (const [, expected] of Object.values(READ)) expect(settings).toMatchObject(expected);
+  for (const [, , expected] of read) expect(settings).toMatchObject(expected);
+  expect(settings).toMatchObject({ traces: true, warnings: [] });
   expect(settings.secretKey.derive('x')).toEqual(new SecretKey(Buffer.alloc(32, 0xab)).derive('x'));
 });
 

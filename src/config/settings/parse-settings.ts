@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { NOT_SHOWN, SettingErrors, quote } from './invalid-settings.js';
-import { exposureOfDataDir, keptSecret } from '../secrets/kept-secret.js';
+import { exposureOfDataDir, generatedSecret } from '../secrets/generated-secret.js';
 import { enabledProviders, HTTPS } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
@@ -16,10 +16,11 @@ export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd: string;
   /**
-   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not exist, `checked` without
-   * creating them, SECRET_KEY only if it is `existing`, or `none`, with a random SECRET_KEY.
+   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not
+   * exist, `checked` without creating them, SECRET_KEY only if it is `existing`, or `none`, with a random
+   * SECRET_KEY.
    */
-  readonly keptSecrets: 'generated' | 'checked' | 'existing' | 'none';
+  readonly generatedSecrets: 'generated' | 'checked' | 'existing' | 'none';
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   readonly errors: SettingErrors;
 }
@@ -27,17 +28,20 @@ export interface Surroundings {
 const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
-/** Parses an environment; missing and empty settings have their defaults. By default, no file is read. @throws InvalidSettings */
+/**
+ * Parses an environment; missing and empty settings have their defaults. By default, no file is read.
+ * @throws InvalidSettings
+ */
 export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
-  const { cwd = process.cwd(), keptSecrets = 'none', errors = new SettingErrors() } = surroundings;
+  const { cwd = process.cwd(), generatedSecrets = 'none', errors = new SettingErrors() } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;
   const values = readValues(env, errors);
   const production = values.nodeEnv === 'production';
-  const given = providerVariables(env, errors);
-  const providers = enabledProviders(given, { production, cwd, secretFiles }, errors);
+  const variables = providerVariables(env, errors);
+  const providers = enabledProviders(variables, { production, cwd, secretFiles }, errors);
   applyRules(values, env, errors);
   const dataDir = resolve(cwd, values.dataDir);
-  const isStart = keptSecrets === 'generated' || keptSecrets === 'checked';
+  const isStart = generatedSecrets === 'generated' || generatedSecrets === 'checked';
   const needsServiceKey = isStart && !production && !values.serviceKeys;
   const usesDataDir = !values.databaseUrl || !values.secretKey || needsServiceKey;
   const exposed = isStart && usesDataDir ? exposureOfDataDir(dataDir) : undefined;
@@ -47,11 +51,11 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
   errors.check(); // before a key is generated: a refused start leaves nothing behind
 
   const key =
-    values.secretKey || keptSecrets === 'none'
+    values.secretKey || generatedSecrets === 'none'
       ? undefined
-      : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser, keptSecrets);
+      : generatedSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser, generatedSecrets);
   const service = needsServiceKey
-    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, keptSecrets)
+    ? generatedSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, generatedSecrets)
     : undefined;
   const { nodeEnv: _, ...asRead } = values;
   return {
@@ -69,7 +73,7 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
       ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
-      ...warningsFor(env, values, given),
+      ...warningsFor(env, values, variables),
     ],
   };
 }

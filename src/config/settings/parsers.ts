@@ -5,13 +5,15 @@ import ipaddr from 'ipaddr.js';
 export interface Parser<T> {
   /** Completes "Use …" in an error. */
   readonly accepts: string;
-  /** @throws Refused */
+  /** @throws InvalidValue */
   readonly parse: (text: string) => T;
 }
 
 /** Thrown by a `Parser` with the refused part, which is not in the message: it may be a secret. */
-export class Refused extends Error {
-  /** @param problem completes the variable's name to a sentence, without the value; by default "is invalid" */
+export class InvalidValue extends Error {
+  /**
+   * @param problem completes the variable's name to a sentence, without the value; by default "is invalid"
+   */
   constructor(
     readonly part: string,
     readonly problem?: string,
@@ -24,7 +26,7 @@ export class Refused extends Error {
 export function parser<T>(accepts: string, read: (text: string) => T | undefined): Parser<T> {
   const parse = (text: string): T => {
     const value = read(text);
-    if (value === undefined) throw new Refused(text);
+    if (value === undefined) throw new InvalidValue(text);
     return value;
   };
   return { accepts, parse };
@@ -66,11 +68,11 @@ export const host = parser('an IP address without a zone, or a host name', (valu
 export function list(entries: string, accepts: (entry: string) => boolean): Parser<readonly string[]> {
   const parse = (value: string): readonly string[] => {
     const all = value.split(',').map((entry) => entry.trim());
-    const given = all.filter((entry) => entry !== '');
-    const refused = given.filter((entry) => !accepts(entry));
-    if (refused.length > 0) throw new Refused(refused.join(', '));
-    if (given.length === 0) throw new Refused(value);
-    return given;
+    const named = all.filter((entry) => entry !== '');
+    const refused = named.filter((entry) => !accepts(entry));
+    if (refused.length > 0) throw new InvalidValue(refused.join(', '));
+    if (named.length === 0) throw new InvalidValue(value);
+    return named;
   };
   return { accepts: `a comma-separated list of ${entries}`, parse };
 }
@@ -93,7 +95,10 @@ function words(yes: string, no: string): Parser<boolean> {
   return parser(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
 }
 
-/** Express refuses a prefix length of 0 and some IPv6 addresses that end in an IPv4 address (`64:ff9b::192.0.2.1`). */
+/**
+ * Express refuses a prefix length of 0 and some IPv6 addresses that end in an IPv4 address
+ * (`64:ff9b::192.0.2.1`).
+ */
 function readSubnet(entry: string): string | undefined {
   const [address = '', prefix, more] = entry.split('/');
   if (!isIP(address) || address.includes('%') || more !== undefined) return undefined;

@@ -1,5 +1,5 @@
 import { isQuoted, NOT_SHOWN, quote, type SettingErrors } from './invalid-settings.js';
-import { Refused, type Parser } from './parsers.js';
+import { InvalidValue, type Parser } from './parsers.js';
 
 /** The environment, or any plain object like it. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export function read<T>(
   try {
     return setting.parser.parse(text);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof InvalidValue)) throw error;
     const quoted =
       setting.secret && isQuoted(text) ? 'is invalid: it begins and ends with a quotation mark' : undefined;
     const problem = error.problem ?? quoted ?? 'is invalid';

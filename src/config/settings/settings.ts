@@ -15,7 +15,10 @@ type Value<Row> =
 /** The value of each row of the table; `undefined` if it is unset and has no default. */
 export type Values = { readonly [Key in keyof Table]: Value<Table[Key]> };
 
-/** The settings of the service: the rows of the table by key, some of them with another type, and the providers. */
+/**
+ * The settings of the service: the rows of the table by key, some of them with another type, and the
+ * providers.
+ */
 export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
   /** `{base_url}` as clients see it, an origin; issuer and audience of the tokens. */
@@ -38,7 +41,9 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly warnings: readonly string[];
 }
 
-/** What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts). */
+/**
+ * What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts).
+ */
 export interface SampleProviderSettings {
   /** With hashes of passwords. Unset: the demo accounts. */
   readonly accountsFile?: SecretFile;

@@ -143,6 +143,6 @@ it.each([
   ['192.0.2.7', 1],
   ['2001:db8::7', 1],
 ])('HOST=%s: whether its address, localhost without a PUBLIC_URL, leads there', (HOST, warnings) => {
-  const told = ['PUBLIC_URL is not set. The service presents itself as localhost.'];
-  expect(warningsOf({ HOST })).toEqual(told.slice(0, warnings));
+  const expected = ['PUBLIC_URL is not set. The service presents itself as localhost.'];
+  expect(warningsOf({ HOST })).toEqual(expected.slice(0, warnings));
 });

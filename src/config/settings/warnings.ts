@@ -1,11 +1,10 @@
 import { isIPv6 } from 'node:net';
-import { isQuoted } from './invalid-settings.js';
+import { isQuoted, suggestionFor } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
 import { isOpenId } from '../providers/presets.js';
 import { ADAPTERS, adapterKeys, PROVIDER_SECRETS, providerKeys } from '../providers/provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
-import { suggestionFor } from './suggestion.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
@@ -22,7 +21,10 @@ const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
 const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];
 const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts'];
 
-/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
+/**
+ * `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar
+ * names.
+ */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
 /** Returns a sentence if a variable resembles a setting and is none; without its value. */
@@ -33,15 +35,16 @@ function unknownOfService(variable: string): readonly string[] {
   return MISSPELLED_PROVIDER.test(variable) ? [sentence(variable, 'providers.<name>.<key>')] : [];
 }
 
-function unknownOfProvider(given: ProviderVariables): readonly string[] {
+function unknownOfProvider(variables: ProviderVariables): readonly string[] {
   // A custom adapter may have keys that resemble keys of the built-in adapters.
-  const isBuiltIn = ADAPTERS.has(given.get('adapter')?.text ?? providerKeys.adapter.default);
+  const isBuiltIn = ADAPTERS.has(variables.get('adapter')?.text ?? providerKeys.adapter.default);
   const known = isBuiltIn ? ADAPTER_NAMES : PROVIDER_NAMES;
-  const isProvider = [...given.keys()].some((key) => PROVIDER_NAMES.includes(key));
-  return [...given].flatMap(([key, { variable }]) => {
+  const isProvider = [...variables.keys()].some((key) => PROVIDER_NAMES.includes(key));
+  return [...variables].flatMap(([key, { variable }]) => {
     const suggestion = suggestionFor(key, known);
     if (suggestion !== undefined) return [sentence(variable, `the key ${suggestion}`)];
-    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider `my`.
+    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider
+    // `my`.
     if (isProvider || !/_client_(?:id|secret)$/.test(key)) return [];
     return [sentence(variable, 'providers.<name>.<key>, because the name has an underscore')];
   });
@@ -51,7 +54,10 @@ function sentence(variable: string, suggestion: string): string {
   return `${variable} is not a setting of the service: perhaps ${suggestion} is meant.`;
 }
 
-/** Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so without secrets. */
+/**
+ * Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so
+ * without secrets.
+ */
 export function warningsFor(env: Environment, values: Values, providers: Providers): readonly string[] {
   const warnings: string[] = [];
   if (values.redirectUris === undefined) {
@@ -66,7 +72,7 @@ export function warningsFor(env: Environment, values: Values, providers: Provide
   if (strangers?.length) {
     warnings.push(`ADMIN_PROVIDERS names a provider without settings: ${strangers.join(', ')}.`);
   }
-  for (const [name, given] of providers) warnings.push(...ofProvider(name, given));
+  for (const [name, variables] of providers) warnings.push(...ofProvider(name, variables));
   return [
     ...warnings,
     ...withAsterisk(env, providers),
@@ -79,19 +85,19 @@ export function warningsFor(env: Environment, values: Values, providers: Provide
 const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
-function ofProvider(name: string, given: ProviderVariables): readonly string[] {
+function ofProvider(name: string, variables: ProviderVariables): readonly string[] {
   const warnings: string[] = [];
   const isSample = name === SAMPLE_PROVIDER;
-  const enabling = isSample ? 'url' : defaultsToOn(given);
-  const hasKeys = KEYS.some((key) => given.has(key) && !(isSample && KEYS_OF_SAMPLE.includes(key)));
-  if (hasKeys && !given.has(enabling) && !given.has('enabled')) {
+  const enabling = isSample ? 'url' : defaultsToOn(variables);
+  const hasKeys = KEYS.some((key) => variables.has(key) && !(isSample && KEYS_OF_SAMPLE.includes(key)));
+  if (hasKeys && !variables.has(enabling) && !variables.has('enabled')) {
     const is = isSample ? 'the built-in sample provider, with credentials of its own' : 'off';
     warnings.push(`Provider ${name} has no ${enabling}: it is ${is}.`);
   }
-  const [pkce, nonce] = [given.get('pkce'), given.get('nonce')];
-  const isOff = pkce?.text === 'off' && nonce?.text === 'off' && given.get('enabled')?.text !== 'false';
+  const [pkce, nonce] = [variables.get('pkce'), variables.get('nonce')];
+  const isOff = pkce?.text === 'off' && nonce?.text === 'off' && variables.get('enabled')?.text !== 'false';
   // Without both, a stolen code signs the thief in (RFC 9700 §4.5).
-  if (isOff && isOpenId(given.get('adapter')?.text ?? '')) {
+  if (isOff && isOpenId(variables.get('adapter')?.text ?? '')) {
     warnings.push(
       `Provider ${name} has neither pkce nor nonce, so a stolen code of it signs the thief in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
     );
@@ -112,7 +118,7 @@ function quoted(env: Environment): readonly string[] {
 
 function withAsterisk(env: Environment, providers: Providers): readonly string[] {
   const { name } = settingsTable.redirectUris;
-  const own = [...providers.values()].map((given) => given.get('redirect_uris'));
+  const own = [...providers.values()].map((variables) => variables.get('redirect_uris'));
   return [{ variable: name, text: env[name] }, ...own].flatMap((list) =>
     list?.text?.includes('*')
       ? [`${list.variable} has an entry with *: entries are compared as they are, so * stands for itself.`]

@@ -1,6 +1,6 @@
 import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
 import { AUDIT_NAMES } from './audit-names.js';
-import { list, Refused, type Parser } from './parsers.js';
+import { list, InvalidValue, type Parser } from './parsers.js';
 
 /** Addresses of WEBHOOK_URLS, each once; every address has its own sender. */
 export const webhookUrls = atMost(
@@ -20,11 +20,15 @@ export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')}
 /** Refusals, which strangers cause, only on request. */
 export const DEFAULT_EVENTS: readonly string[] = AUDIT_NAMES.filter((name) => !name.endsWith('_refused'));
 
-/** Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are resolved for each connection. */
+/**
+ * Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are
+ * resolved for each connection.
+ */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);
   const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
-  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname); // URL parsing has normalized 127.1 and 0x7f.1
+  // URL parsing has normalized 127.1 and 0x7f.1
+  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname);
   return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
 }
 
@@ -33,7 +37,7 @@ function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Pa
     accepts: `${accepts}, ${most} at most`,
     parse: (value) => {
       const entries = [...new Set(parse(value))];
-      if (entries.length > most) throw new Refused(value);
+      if (entries.length > most) throw new InvalidValue(value);
       return entries;
     },
   };

@@ -1,5 +1,5 @@
 import { databaseUrl } from './database-url.js';
-import { Refused } from '../settings/parsers.js';
+import { InvalidValue } from '../settings/parsers.js';
 
 it.each([
   'postgres://db.example',
@@ -26,7 +26,7 @@ it.each([
   'postgres://u:a%2Fb@db.example/my db',
   'postgres://u:a%2Fb@db.example/x?application_name=50%-x', // … or use the password a%2Fb
 ])('%j is refused', (url) => {
-  expect(() => databaseUrl.parse(url)).toThrow(Refused);
+  expect(() => databaseUrl.parse(url)).toThrow(InvalidValue);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { type Parser, Refused } from '../settings/parsers.js';
+import { type Parser, InvalidValue } from '../settings/parsers.js';
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
 const SEVERAL = /^[^/?]*,/; // libpq tries several hosts in turn; pg takes them as one name
@@ -9,11 +9,11 @@ export const databaseUrl: Parser<string> = {
     'a URL that begins with postgres:// or postgresql:// and names one host; of several servers, the host of a proxy that leads to the primary, such as HAProxy',
   parse(value) {
     const [, rest] = value.split(SCHEME);
-    if (rest === undefined) throw new Refused(value);
-    if (namesSeveral(rest)) throw new Refused(value, 'names several hosts');
+    if (rest === undefined) throw new InvalidValue(value);
+    if (namesSeveral(rest)) throw new InvalidValue(value, 'names several hosts');
     // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
-    if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new Refused(value);
-    if (/\s/.test(value) || !isEscaped(value)) throw new Refused(value);
+    if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new InvalidValue(value);
+    if (/\s/.test(value) || !isEscaped(value)) throw new InvalidValue(value);
     return value;
   },
 };

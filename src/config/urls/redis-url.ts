@@ -48,7 +48,8 @@ function sentinelUrl(value: string): SentinelUrl | undefined {
   if (!match) return undefined;
   const [, tls, userInfo, list, name, db, query] = match;
   const sentinels = list!.split(',').map(node);
-  decodeURIComponent(query ?? ''); // URLSearchParams would put other characters for what is no text, and a blank for +
+  // URLSearchParams would put other characters for what is no text, and a blank for +
+  decodeURIComponent(query ?? '');
   const options = new URLSearchParams(query?.replaceAll('+', '%2B'));
   if ([...options.keys()].some((key) => !SENTINEL_OPTIONS.includes(key))) return undefined;
   const { username, password } = new URL(`redis://${userInfo ?? ''}@host`);

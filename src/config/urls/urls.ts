@@ -11,8 +11,8 @@ export function namesProxy(): boolean {
 }
 
 /**
- * Whether NO_PROXY names a domain above the host of a URL. As in curl and Go, `corp.test` covers `sso.corp.test`.
- * axios supports all other forms, but compares such names as a whole.
+ * Whether NO_PROXY names a domain above the host of a URL. As in curl and Go, `corp.test` covers
+ * `sso.corp.test`. axios supports all other forms, but compares such names as a whole.
  */
 export function isBelowNoProxy(url: string): boolean {
   const { hostname, port, protocol } = new URL(url);
@@ -47,7 +47,8 @@ export const baseUrl = parser(
 export const origin = parser('an origin, http:// or https:// with host and port, and no path', (value) => {
   if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
   const normalized = parseUrl(value)?.origin ?? '';
-  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON (openapi.controller.ts).
+  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON
+  // (openapi.controller.ts).
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
 
@@ -69,7 +70,10 @@ export function isHttpUri(text: string): boolean {
   return isUri(text, HTTP);
 }
 
-/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); web views of apps have other schemes than http. */
+/**
+ * Whether a text is an origin as browsers send it (RFC 6454 §6.1); web views of apps have other schemes than
+ * http.
+ */
 export function isOrigin(text: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text)) return false;
   const url = parseUrl(text);
@@ -81,14 +85,17 @@ function isUri(text: string, form: RegExp): boolean {
   return match !== null && !match[1]?.includes('@') && URL.canParse(text);
 }
 
-// All spellings (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2) as URL parsing returns them: 127.0.0.0/8, ::1, and
-// 127.0.0.0/8 mapped into IPv6.
+// All spellings (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2) as URL parsing returns them: 127.0.0.0/8, ::1,
+// and 127.0.0.0/8 mapped into IPv6.
 const ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/; // connections to it end at this machine as well
 // RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
 const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 
-/** Whether a request cannot leave this machine, so that it needs no TLS. Resolvers ask the network for `app.localhost`. */
+/**
+ * Whether a request cannot leave this machine, so that it needs no TLS. Resolvers ask the network for
+ * `app.localhost`.
+ */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || ADDRESS.test(hostname);
@@ -100,7 +107,10 @@ export function isThisMachine(url: string): boolean {
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
-/** Parses a URL. Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some thousand calls. */
+/**
+ * Parses a URL. Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some thousand
+ * calls.
+ */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -109,14 +119,16 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** Addresses that are assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too. */
+/**
+ * Addresses that are assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too.
+ */
 const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
 /** IPv4 addresses behind a translator (RFC 6052 §2.1): networks with IPv6 only reach IPv4 by them. */
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Whether a text is an address on the Internet: not private, shared (RFC 6598), loopback, link-local, multicast or reserved. An IPv4
- * address within an IPv6 address counts as the IPv4 address.
+ * Whether a text is an address on the Internet: not private, shared (RFC 6598), loopback, link-local,
+ * multicast or reserved. An IPv4 address within an IPv6 address counts as the IPv4 address.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false;

@@ -1,11 +1,13 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by that column.
+ * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by
+ * that column.
  *
  * - `access_tokens` has no foreign keys and one index, since each slows a refresh (docs/benchmark.md).
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
- * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in session.sql.ts).
+ * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
+ *   session.sql.ts).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
  * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail addresses (search-key.ts) are
  *   compared byte by byte: hence the collation.

@@ -29,7 +29,10 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
-/** Returns pg's module for TypeORM's option `driver`. @param onPool receives the pool that TypeORM makes with it */
+/**
+ * Returns pg's module for TypeORM's option `driver`.
+ * @param onPool receives the pool that TypeORM makes with it
+ */
 export function boundedPg(onPool: (pool: BoundedPool) => void): typeof pg {
   class Pool extends BoundedPool {
     constructor(config?: PoolConfig) {

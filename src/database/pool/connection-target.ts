@@ -49,8 +49,8 @@ function targetAt(
 }
 
 /**
- * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The constructor never throws,
- * because pg's pool does not catch that; it then uses the last valid URL.
+ * Returns a target that reads the URL, and the files that it names (`sslrootcert`), for each new client. The
+ * constructor never throws, because pg's pool does not catch that; it then uses the last valid URL.
  * @throws if the URL or a file is invalid now
  */
 export function targetOf(url: () => string, pooler: ConnectionTarget['pooler']): ConnectionTarget {

@@ -8,9 +8,11 @@ import { Init1700000000000 } from '../migrations/1700000000000-init.js';
 const CONNECT_TIMEOUT_MS = 900;
 const QUERY_TIMEOUT_MS = 1000;
 
-// Startup parameters. A pooler in transaction mode refuses them, since they would apply to other clients as well.
+// Startup parameters. A pooler in transaction mode refuses them, since they would apply to other clients as
+// well.
 const SESSION_LIMITS = {
-  statement_timeout: QUERY_TIMEOUT_MS - 50, // before the client's: if the server ends a statement, nothing was done
+  // before the client's: if the server ends a statement, nothing was done
+  statement_timeout: QUERY_TIMEOUT_MS - 50,
   idle_in_transaction_session_timeout: 5000,
 };
 

@@ -11,7 +11,10 @@ class StatementCanceled extends Error {
   readonly code = CANCELED;
 }
 
-/** Reported by its function, because messages are translated; Citus forwards the workers' messages under another function. */
+/**
+ * Reported by its function, because messages are translated; Citus forwards the workers' messages under
+ * another function.
+ */
 interface Notice {
   readonly routine?: string | undefined;
   readonly message?: string | undefined;
@@ -20,10 +23,10 @@ interface Notice {
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the statement
- * (`statement_timeout`, cancelWaitingCommits). A commit that did not wait for the standby fails: for PostgreSQL it is a success
- * with a warning, but one server may lose it. Emits `disk full` for that error of the server. Not for pg's Query, cursors and
- * streams.
+ * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the
+ * statement (`statement_timeout`, cancelWaitingCommits). A commit that did not wait for the standby fails:
+ * for PostgreSQL it is a success with a warning, but one server may lose it. Emits `disk full` for that error
+ * of the server. Not for pg's Query, cursors and streams.
  */
 export function limited(Base: typeof Client): typeof Client {
   return class LimitedClient extends Base {
@@ -36,14 +39,14 @@ export function limited(Base: typeof Client): typeof Client {
 
     // pg's nine signatures: (text or config, values?, callback?).
     override query(...[query, ...rest]: unknown[]): never {
-      const callback = rest.pop();
-      if (typeof callback !== 'function') {
-        return new Promise((resolve, reject) => {
-          this.query(query, callback, (error: unknown, rows: unknown) =>
-            error ? reject(error) : resolve(rows),
-          );
-        }) as never;
-      }
+      const last = rest.pop();
+      if (typeof last === 'function') return this.send(query, rest[0], last as Callback) as never;
+      const settled = (resolve: (rows: unknown) => void, reject: (error: unknown) => void): void =>
+        void this.send(query, last, (error, rows) => (error ? reject(error) : resolve(rows)));
+      return new Promise(settled) as never;
+    }
+
+    private send(query: unknown, values: unknown, callback: Callback): unknown {
       const { query_timeout: limit = 0 } = this.config;
       let isOver = false;
       let timer: NodeJS.Timeout | undefined;
@@ -65,7 +68,7 @@ export function limited(Base: typeof Client): typeof Client {
         void cancelWaitingCommits(Base, this.config, 0.9 * limit);
         settle(new StatementCanceled('Query read timeout')); // pg's words
       };
-      const returned = (super.query as (...call: unknown[]) => never).call(this, query, rest[0], settle);
+      const returned = (super.query as (...call: unknown[]) => unknown).call(this, query, values, settle);
       endSpan = beginStatement(query);
       // An answer that has arrived during a busy turn of the event loop is read before `setImmediate`.
       if (limit > 0) timer = setTimeout(() => setImmediate(onTimeout), limit);
@@ -87,7 +90,8 @@ let isCanceling = false;
 
 /**
  * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
- * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server until the standby is back.
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server
+ * until the standby is back.
  */
 async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, waitedMs: number) {
   if (isCanceling) return;
@@ -97,7 +101,7 @@ async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, w
   client.on('error', ignore);
   await client
     .connect()
-    .then(() => client.query(WAITING_COMMITS, [waitedMs]))
+    .then(() => client.query(WAITING_COMMITS, [waitedMs])) // raw: outside of the pool, which may be full
     .catch(ignore);
   client.end().catch(ignore);
   isCanceling = false;

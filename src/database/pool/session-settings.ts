@@ -2,7 +2,10 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
-/** Settings that change the meaning of a statement or the format of a result, for other applications: name, value, accepted pattern. */
+/**
+ * Settings that change the meaning of a statement or the format of a result, for other applications: name,
+ * value, accepted pattern.
+ */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
   ['session_replication_role', 'origin', '^(origin|local)$'],
@@ -10,7 +13,8 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
   ['array_nulls', 'on', '^on$'],
   ['DateStyle', 'ISO', '^ISO'],
   ['extra_float_digits', '1', '^[123]$'],
-  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // limited-client.ts needs the warning
+  // limited-client.ts needs the warning
+  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'],
 ];
 
 /** Time-outs that would end statements or connections of the service. */
@@ -18,10 +22,6 @@ const NO_LIMITS = ['lock_timeout', 'transaction_timeout', 'idle_session_timeout'
 
 const table = (rows: readonly (readonly string[])[]): string =>
   `(VALUES ${rows.map((row) => `('${row.join("', '")}')`).join(', ')}) AS relied_on (name, value, accepted)`;
-
-const DIFFERENT = `
-  SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
-  WHERE current_setting(name, true) !~ accepted`;
 
 type Connected = (error: Error, client?: Client) => void;
 
@@ -70,30 +70,37 @@ function settingStatement(config: ClientConfig): string {
     SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted`;
 }
 
-/** Checks the settings behind a pooler in transaction mode: its sessions must not be changed. */
-export async function requireSettings(dataSource: DataSource): Promise<void> {
-  const [first] = await dataSource.query<{ name: string; value: string; found: string }[]>(DIFFERENT);
-  if (!first) return;
-  const { name, value, found } = first;
-  throw new Error(
-    `the database cannot be used: behind a pooler in transaction mode ${name} is "${found}", and the service needs "${value}"; ` +
-      `reset it for the role or the database that has it (ALTER ROLE … RESET ${name}, ALTER DATABASE … RESET ${name}), ` +
-      'and let the pooler connect again',
-  );
-}
-
-// Only for the role, the database or the connection: the operator knows the server's configuration.
-const LOSES_COMMITS = `
-  SELECT setting FROM pg_settings
+// Of commits, only for the role, the database or the connection: the operator knows the server's
+// configuration.
+const FINDINGS = `
+  SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
+  WHERE current_setting(name, true) !~ accepted
+  UNION ALL
+  SELECT name, NULL, setting FROM pg_settings
   WHERE name = 'synchronous_commit' AND source IN ('database', 'user', 'database user', 'client')
     AND (setting = 'off' OR setting = 'local' AND current_setting('synchronous_standby_names') <> '')`;
 
-/** @returns a warning if PostgreSQL confirms commits that a crash or a failover may lose */
-export async function commitWarning(dataSource: DataSource): Promise<string | undefined> {
-  const [row] = await dataSource.query<{ setting: string }[]>(LOSES_COMMITS);
+/**
+ * Checks the settings of a connection.
+ * @returns a warning if PostgreSQL confirms commits that a crash or a failover may lose
+ * @throws if a setting changes results: behind a pooler in transaction mode, its sessions must not be changed
+ */
+export async function checkSettings(dataSource: DataSource): Promise<string | undefined> {
+  type Finding = { name: string; value: string | null; found: string };
+  const findings = await dataSource.query<Finding[]>(FINDINGS); // raw: of no table
+  const different = findings.find(({ value }) => value !== null);
+  if (different) {
+    const { name, value, found } = different;
+    throw new Error(
+      `the database cannot be used: behind a pooler in transaction mode ${name} is "${found}", and the service needs "${value}"; ` +
+        `reset it for the role or the database that has it (ALTER ROLE … RESET ${name}, ALTER DATABASE … RESET ${name}), ` +
+        'and let the pooler connect again',
+    );
+  }
+  const [commit] = findings;
   return (
-    row &&
-    `synchronous_commit is ${row.setting} for this role, database or URL: sign-ins, sign-outs and events may be lost if PostgreSQL ` +
+    commit &&
+    `synchronous_commit is ${commit.found} for this role, database or URL: sign-ins, sign-outs and events may be lost if PostgreSQL ` +
       'crashes or fails over. If that is not wanted: ALTER ROLE … RESET synchronous_commit'
   );
 }

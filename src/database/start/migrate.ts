@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DatabaseError, type Client } from 'pg';
+import { DatabaseError, type Client, type QueryResult } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
 import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
@@ -18,21 +18,35 @@ const POLL_MS = 100;
 /** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
 
-/** Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a session of its own. */
+/**
+ * Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a
+ * session of its own.
+ */
 export const NO_TIMEOUTS = {
   query_timeout: undefined,
   statement_timeout: undefined,
   idle_in_transaction_session_timeout: undefined,
 };
 
-/** Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is of PostgreSQL 17. */
-const LIFT_TIMEOUTS = `
-  SELECT set_config(name, '0', true) FROM unnest(ARRAY[
+/**
+ * Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is
+ * of PostgreSQL 17.
+ */
+const liftTimeouts = (lockTimeoutMs: number): string => `
+  SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '${lockTimeoutMs}' ELSE '0' END, true)
+  FROM unnest(ARRAY[
     'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) AS name
   WHERE current_setting(name, true) IS NOT NULL`;
 
+/** Takes the lock in a transaction, which is idle while the migrations run. */
+const TAKE_LOCK = `
+  BEGIN ISOLATION LEVEL READ COMMITTED;
+  ${liftTimeouts(0)};
+  SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
+
 /**
- * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
+ * Applies the missing migrations. Of several instances that start at once, one applies them and the others
+ * wait.
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
@@ -46,17 +60,18 @@ export async function migrateOnce(
   msLeft: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const lock = await connect(options.extra.Client, msLeft); // not every migration runs in a transaction that could hold it
+  // not every migration runs in a transaction that could hold it
+  const lock = await connect(options.extra.Client, msLeft);
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
-    const patient = {
+    const untimed = {
       ...options,
       extra: { ...options.extra, ...NO_TIMEOUTS },
       poolSize: 1,
       connectTimeoutMS: 10_000,
     };
-    const newer = await withMigrations(patient, async (runner, state) => {
+    const newer = await withMigrations(untimed, async (runner, state) => {
       const executor = new MigrationExecutor(runner.connection, runner);
       for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
       return state.newer;
@@ -68,14 +83,18 @@ export async function migrateOnce(
   }
 }
 
-export function checkDatabase(options: DatabaseOptions, retries: RetryOptions): Promise<MigrationState> {
+/** Checks that a start could migrate the database. @returns also the version of the server */
+export function checkDatabase(
+  options: DatabaseOptions,
+  retries: RetryOptions,
+): Promise<MigrationState & { readonly version: string }> {
   return retry(async (msLeft) => {
     const client = await connect(options.extra.Client, msLeft);
     try {
-      await requireUsable(client);
-      return await withMigrations(options, async (runner, state) => {
-        if (state.pending.length > 0) await requireCreateRight(runner);
-        return state;
+      const version = await requireUsable(client);
+      return await withMigrations(options, async (_runner, state) => {
+        if (state.pending.length > 0) requireCreateRight(state);
+        return { ...state, version };
       });
     } finally {
       await client.end();
@@ -100,20 +119,19 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
 }
 
 /**
- * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the session. It polls: a statement
- * that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of the migrating instance would wait forever.
+ * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the
+ * session. It polls: a statement that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of
+ * the migrating instance would wait forever.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-    const { rows } = await client.query<{ locked: boolean }>(
-      `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`,
-    );
-    if (rows[0]?.locked) break;
+    const results: unknown = await client.query(TAKE_LOCK);
+    // pg returns one for each statement
+    const { rows } = (results as QueryResult<{ locked: boolean }>[]).at(-1)!;
+    if (rows[0]?.locked) return;
     await client.query('ROLLBACK');
     await delay(POLL_MS, undefined, { signal });
   }
-  await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
 async function withMigrations<Result>(
@@ -131,18 +149,20 @@ async function withMigrations<Result>(
   }
 }
 
-/** Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a lock. */
+/**
+ * Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a
+ * lock.
+ */
 async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
   if (migration.instance?.transaction === false) {
-    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out: behind a pooler in
-    // transaction mode, time-outs of the role or the database apply (docs/production.md).
+    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
+    // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
     await executor.executeMigration(migration);
     return;
   }
   await runner.startTransaction();
   try {
-    await runner.query(LIFT_TIMEOUTS);
-    await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await runner.query(liftTimeouts(LOCK_TIMEOUT_MS));
     await executor.executeMigration(migration);
     await runner.commitTransaction();
   } catch (error) {

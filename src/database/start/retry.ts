@@ -17,7 +17,8 @@ export interface RetryOptions {
 /**
  * Retries work at the start while the database is unreachable, slow or read-only, or a table of a migration
  * is locked (docs/production.md#what-the-start-refuses).
- * @throws at once an error that waiting does not change; after the time-out one with the reason of the last failure
+ * @throws at once an error that waiting does not change; after the time-out one with the reason of the last
+ *   failure
  */
 export async function retry<Result>(
   work: (msLeft: number) => Promise<Result>,
@@ -61,12 +62,14 @@ const ADVICE: readonly [RegExp, string][] = [
     'its triggers and foreign keys are off for this role or database: ALTER ROLE … RESET session_replication_role, or ALTER DATABASE … RESET session_replication_role',
   ],
   [
-    /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/, // https://nodejs.org/api/tls.html#x509-certificate-error-codes
+    // https://nodejs.org/api/tls.html#x509-certificate-error-codes
+    /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/,
     'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem',
   ],
   [/^ERR_TLS_CERT_ALTNAME_INVALID/, 'its URL must name the host as the certificate does'],
   [
-    /^(42P07|42710)|^42703 column "name"/, // duplicate_table, duplicate_object; another tool's table of migrations
+    // duplicate_table, duplicate_object; another tool's table of migrations
+    /^(42P07|42710)|^42703 column "name"/,
     'that of another application stays as it is: give the service a database of its own, or a schema of its own (CREATE SCHEMA latchkey; ALTER ROLE … SET search_path = latchkey)',
   ],
   [

@@ -3,7 +3,10 @@ import type { Request, Response } from 'express';
 import { allowedMethods } from '../server/route-table.js';
 import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-error.js';
 
-/** Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones. Causes are only logged. */
+/**
+ * Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones.
+ * Causes are only logged.
+ */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);

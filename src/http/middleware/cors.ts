@@ -30,7 +30,7 @@ export function corsFor(settings: Settings): RequestHandler {
 }
 
 /** Answers OPTIONS on each existing path: a preflight, or a request for the methods. */
-export const options: RequestHandler = (request, response, next) => {
+export const answerOptions: RequestHandler = (request, response, next) => {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();
   response.setHeader('Allow', allowed.join(', '));

@@ -1,7 +1,10 @@
 const MAX_LINES = 100;
 const SECOND_MS = 1000;
 
-/** Limits log lines that requests can cause to a hundred a second and kind; the number of further ones is reported after the second. */
+/**
+ * Limits log lines that requests can cause to a hundred a second and kind; the number of further ones is
+ * reported after the second.
+ */
 export class LineLimit<Kind> {
   private readonly lines = new Map<Kind, number>();
 

@@ -18,15 +18,16 @@ declare module 'express-serve-static-core' {
 const LONGEST_PATH = 200; // more than any route's path
 
 /**
- * Gives each request an id, and logs its answer: 5xx as `error`, 4xx as `info`, the rest as `debug`. Never the query, headers
- * or body, which hold codes, states and tokens.
- * 503 is `info`: readiness answers a probe with it each second; its reason has a line of its own.
- * Emits `request.ended`, except for event streams: their duration would distort the metrics.
+ * Gives each request an id, and logs its answer: 5xx as `error`, 4xx as `info`, the rest as `debug`. Never
+ * the query, headers or body, which hold codes, states and tokens. 503 is `info`: readiness answers a probe
+ * with it each second; its reason has a line of its own. Emits `request.ended`, except for event streams:
+ * their duration would distort the metrics.
  */
 export function requestLog(logger: Logger, events: Events): RequestHandler {
   const limit = new LineLimit<'error' | 'info'>((level, left_out) => logger[level]({ left_out }, 'requests'));
   return (request, response, next) => {
-    if (request.socket.destroyed) return; // of a connection that was closed before its turn (server/unread-answers.ts)
+    // of a connection that was closed before its turn (server/unread-answers.ts)
+    if (request.socket.destroyed) return;
     const received = performance.now();
     request.id = randomUUID(); // never the client's, which could forge log lines
     response.setHeader('X-Request-Id', request.id);

@@ -50,8 +50,8 @@ export class BodyReader {
 }
 
 /**
- * Body of a request until a handler's parameter needs it: guards run before, so a request that a limit or the authentication refuses
- * costs no reading.
+ * Body of a request until a handler's parameter needs it: guards run before, so a request that a limit or the
+ * authentication refuses costs no reading.
  */
 export class UnreadBody {
   private value: Promise<object> | undefined;

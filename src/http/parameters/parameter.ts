@@ -1,8 +1,7 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
 import type { BodyLimits } from './body.js';
-import { hasInexactNumber } from './exact-numbers.js';
-import { isObject } from './parse-body.js';
+import { hasInexactNumber, isObject } from './json.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const COMPRESSED = 'latchkey:compressed';
@@ -30,7 +29,10 @@ export const MayBeCompressed = (): ClassDecorator => SetMetadata(COMPRESSED, tru
 /** Values of a body without any-JSON members. The largest DTO has 12; unknown members are ignored. */
 const MOST_VALUES = 250;
 
-/** Returns the limits of a body (docs/security.md#requests). @param rules names of the rules of its members */
+/**
+ * Returns the limits of a body (docs/security.md#requests).
+ * @param rules names of the rules of its members
+ */
 export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]): BodyLimits {
   return {
     kibibytes: speaksOAuth(dto) ? 20 : 64,
@@ -39,7 +41,10 @@ export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]):
   };
 }
 
-/** Marks the query of a search: an unknown parameter is an error, since the answer would look like what was searched for. */
+/**
+ * Marks the query of a search: an unknown parameter is an error, since the answer would look like what was
+ * searched for.
+ */
 export const KnownOnly = (): ClassDecorator => SetMetadata(KNOWN_ONLY, true);
 
 export function isKnownOnly(dto: Type): boolean {
@@ -82,7 +87,8 @@ export function RequiredBoolean(): PropertyDecorator {
 
 /** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
-  const isMade = ruleOf('object', (value) => value instanceof dto, 'a JSON object'); // the pipe has made and validated it
+  // the pipe has made and validated it
+  const isMade = ruleOf('object', (value) => value instanceof dto, 'a JSON object');
   return applyDecorators(IsOptional(), isMade, Reflect.metadata(MEMBERS, dto));
 }
 
@@ -144,7 +150,8 @@ function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boole
         (!matches || matches.pattern.test(value)),
       defaultMessage: (args) => {
         if (args?.value === undefined) return `${args?.property} is required`;
-        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : expected}`; // RFC 6749 §3.1
+        // RFC 6749 §3.1
+        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : expected}`;
       },
     },
   });

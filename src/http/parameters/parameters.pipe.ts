@@ -1,10 +1,11 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync, ValidationTypes } from 'class-validator';
-import { suggestionFor } from '../../config/settings/suggestion.js';
+import { suggestionFor } from '../../config/settings/invalid-settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { isObject } from './json.js';
 import { BodyReader, UnreadBody } from './body.js';
 import { ANY_JSON, bodyLimitsOf, isKnownOnly, membersOf, speaksOAuth } from './parameter.js';
-import { Form, isObject, neitherJsonNorForm } from './parse-body.js';
+import { Form, neitherJsonNorForm } from './parse-body.js';
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 type Dto = Readonly<Record<string, unknown>>;
@@ -22,10 +23,10 @@ interface Shape {
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored, except in the query of a
- * search (KnownOnly).
- * Nest's ValidationPipe takes several times as long (docs/benchmark.md), and class-transformer changes nested data: it drops a member
- * `__proto__`, and throws for a `constructor`.
+ * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored,
+ * except in the query of a search (KnownOnly). Nest's ValidationPipe takes several times as long
+ * (docs/benchmark.md), and class-transformer changes nested data: it drops a member `__proto__`, and throws
+ * for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -53,10 +54,10 @@ export class ParametersPipe implements PipeTransform {
     const { members, isOAuth, accepts } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const { name, isNullable, dto: own } of members) {
-      const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (given === null && !isNullable) continue;
-      if (given === '' && isOAuth) continue;
-      dto[name] = own && isObject(given) ? this.read(given, own) : given;
+      const received = Object.hasOwn(value, name) ? value[name] : undefined;
+      if (received === null && !isNullable) continue;
+      if (received === '' && isOAuth) continue;
+      dto[name] = own && isObject(received) ? this.read(received, own) : received;
     }
     if (accepts(dto)) return dto;
     const [error] = validateSync(dto, { stopAtFirstError: true });
@@ -91,8 +92,8 @@ export class ParametersPipe implements PipeTransform {
 const SHORTEST = 4;
 
 /** @throws OAuthError `invalid_request`, which does not repeat the name: it may be anything */
-function rejectUnknown(given: readonly string[], known: readonly string[]): void {
-  const unknown = given.find((name) => !known.includes(name));
+function rejectUnknown(names: readonly string[], known: readonly string[]): void {
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const suggestion = suggestionFor(unknown, known, SHORTEST);
   const didYouMean = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`;
@@ -104,7 +105,10 @@ function namesIn(members: Shape['members']): string[] {
   return members.map(({ name }) => name);
 }
 
-/** Looks up the validators of a DTO once; class-validator does so for each object. @returns whether it would accept an object */
+/**
+ * Looks up the validators of a DTO once; class-validator does so for each object.
+ * @returns whether it would accept an object
+ */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);

@@ -1,7 +1,10 @@
 import { parse } from 'node:querystring';
 import { OAuthError } from '../../errors/oauth-error.js';
 
-/** Levels of a member's value (docs/realtime.md#pushing). Encoders recurse: a deeper value could be stored, but not sent. */
+/**
+ * Levels of a member's value (docs/realtime.md#pushing). Encoders recurse: a deeper value could be stored,
+ * but not sent.
+ */
 const DEEPEST_VALUE = 100;
 const MOST_PARAMETERS = 100;
 
@@ -54,8 +57,8 @@ function parseJson(bytes: Buffer, mostValues: number): object {
 }
 
 /**
- * Bounds the levels and values of JSON before `JSON.parse`, in one pass: it takes up to 6 ms for 64 KiB of brackets
- * (docs/security.md#requests). Each value but the first follows a comma or an opening bracket.
+ * Bounds the levels and values of JSON before `JSON.parse`, in one pass: it takes up to 6 ms for 64 KiB of
+ * brackets (docs/security.md#requests). Each value but the first follows a comma or an opening bracket.
  */
 function checkStructure(bytes: Buffer, mostValues: number): void {
   let [levels, values, isInText] = [0, 0, false];
@@ -79,7 +82,10 @@ function checkStructure(bytes: Buffer, mostValues: number): void {
   }
 }
 
-/** Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could have two names. */
+/**
+ * Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could
+ * have two names.
+ */
 function parseForm(text: string): Form {
   let parameters = 1;
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
@@ -89,8 +95,4 @@ function parseForm(text: string): Form {
   }
   // Not copied: `__proto__` must stay a member like any other.
   return Object.setPrototypeOf(parse(text, '&', '=', { maxKeys: 0 }), Form.prototype) as Form;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

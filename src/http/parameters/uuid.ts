@@ -21,7 +21,10 @@ export function uuidIn(hex: string, at: number): string {
   return `${group(0, 8)}-${group(8, 12)}-${group(12, 16)}-${group(16, 20)}-${group(20, 32)}`;
 }
 
-/** Makes a UUID of version 8 (RFC 9562 §5.8) from the first 122 bits of a hash. A random UUID has another version. */
+/**
+ * Makes a UUID of version 8 (RFC 9562 §5.8) from the first 122 bits of a hash. A random UUID has another
+ * version.
+ */
 export function uuidOfHash(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version

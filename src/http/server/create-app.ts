@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring';
-import type { DynamicModule, LoggerService } from '@nestjs/common';
+import type { DynamicModule, LoggerService, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
@@ -10,28 +10,29 @@ import { currentTracer } from '../../spans.js';
 import { STORED_ADDRESSES } from '../network.js';
 import { deferBodies } from '../parameters/body.js';
 import { RateLimits } from '../rate-limit.js';
-import { corsFor, options } from '../middleware/cors.js';
+import { answerOptions, corsFor } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
+/** @param Clock provider of the clock that all instances share */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,
   log: { pino: Logger; nest: LoggerService },
+  Clock: Type<{ now(): number }>,
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(
-    module,
-    new LatchkeyExpressAdapter(createExpress(settings)),
-    { logger: log.nest, abortOnError: false, bodyParser: false },
-  );
-  const events = app.get(Events);
+  const adapter = new LatchkeyExpressAdapter(createExpress(settings));
+  const options = { logger: log.nest, abortOnError: false, bodyParser: false };
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, options);
+  const [events, clock] = [app.get(Events), app.get(Clock)];
+  adapter.useClock(clock);
   const tracer = currentTracer();
   if (tracer) app.use(tracer.request); // first, so that the others run within the request's span
   const bodies = deferBodies(app.get(RateLimits));
-  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, bodies));
-  refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
+  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), answerOptions, bodies));
+  refuseUnreadableRequests(app.getHttpServer(), clock, () => events.emit('request.unreadable'));
   return app;
 }
 
@@ -39,7 +40,8 @@ function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false); // no answer may be stored
-  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000 others.
+  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000
+  // others.
   app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
   app.set('strict routing', true); // one spelling for each path: limits, logs and the router see it alike
   app.set('case sensitive routing', true);

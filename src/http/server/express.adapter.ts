@@ -7,31 +7,12 @@ import { ignoreForeignUpgrades } from './foreign-upgrades.js';
 import { RouteTable } from './route-table.js';
 import { trackAnswer } from './unread-answers.js';
 
-let clock: { now(): number } = Date;
-let second = NaN;
-let text = '';
-
-/**
- * Sets the clock of the `Date` header of all answers: clients correct their own clocks by it
- * (docs/browser-sessions.md#proofs-without-the-sdk).
- */
-export function setAnswerClock(shared: { now(): number }): void {
-  clock = shared;
-}
-
-/** Returns the value of a `Date` header (RFC 9110 §6.6.1), formatted once a second. */
-export function answerDate(): string {
-  const present = Math.floor(clock.now() / 1000);
-  if (present !== second) {
-    second = present;
-    text = new Date(present * 1000).toUTCString();
-  }
-  return text;
-}
-
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
-/** Connections that wait to be accepted. The kernel drops further ones, and clients retry only after a second or more. */
+/**
+ * Connections that wait to be accepted. The kernel drops further ones, and clients retry only after a second
+ * or more.
+ */
 const BACKLOG = 4096; // Linux's default maximum (net.core.somaxconn); Node.js' default is 511
 
 /** A connection without traffic for this long is closed. Longer than a poll of Engine.IO waits. */
@@ -42,14 +23,15 @@ const SERVER_LIMITS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 500, // Node.js' default of 30 s lets slow clients hold many sockets
   requireHostHeader: false,
-  // Longer than proxies keep an idle connection (60 s, mostly): otherwise a request might arrive while this side closes.
+  // Longer than proxies keep an idle connection (60 s, mostly): otherwise a request might arrive while this
+  // side closes.
   keepAliveTimeout: 65_000,
 };
 
 /**
  * Nest's Express adapter, with these differences:
- * - Requests and responses are created with Express's prototypes, which Express 5 otherwise sets on each of them.
- *   That takes longer than the rest of a small answer (docs/benchmark.md).
+ * - Requests and responses are created with Express's prototypes, which Express 5 otherwise sets on each of
+ *   them. That takes longer than the rest of a small answer (docs/benchmark.md).
  * - JSON is sent in one write.
  * - Routes are listed, for 405 and `Allow`.
  * - `Date` follows the clock that all instances share.
@@ -58,10 +40,19 @@ const SERVER_LIMITS = {
 export class LatchkeyExpressAdapter extends ExpressAdapter {
   private readonly open = new Set<Socket>();
   private readonly routes = new RouteTable();
+  private clock: { now(): number } = Date;
+  private date = { second: NaN, text: '' };
 
   constructor(app: Express) {
     super(app);
     this.routes.attachTo(app);
+  }
+
+  /**
+   * Clients correct their own clocks by the `Date` header (docs/browser-sessions.md#proofs-without-the-sdk).
+   */
+  useClock(clock: { now(): number }): void {
+    this.clock = clock;
   }
 
   override get(...route: unknown[]): unknown {
@@ -91,20 +82,24 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const server = http.createServer({ ...SERVER_LIMITS, ...classesFor(app) }, app);
+    const server = http.createServer({ ...SERVER_LIMITS, ...classesFor(app, () => this.answerDate()) }, app);
     server.on('connection', (socket) => {
       if (this.open.has(socket)) return; // read again (foreign-upgrades.ts)
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
     });
-    // Node.js drops header lines beyond a number without an error, X-Forwarded-For too. The 16 KiB of a head bound them.
+    // Node.js drops header lines beyond a number without an error, X-Forwarded-For too. The 16 KiB of a head
+    // bound them.
     server.maxHeadersCount = 0;
     server.timeout = SILENCE_MS;
     ignoreForeignUpgrades(server, ({ url }) => url!.startsWith('/socket.io/'));
     this.httpServer = server;
   }
 
-  /** Sends an object as one string in one write. Express makes a Buffer of it, and reads settings that are not used here. */
+  /**
+   * Sends an object as one string in one write. Express makes a Buffer of it, and reads settings that are not
+   * used here.
+   */
   override reply(response: Response, body: unknown, statusCode?: number): void {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
       super.reply(response, body, statusCode);
@@ -137,14 +132,27 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     });
   }
 
+  /** Returns the value of a `Date` header (RFC 9110 §6.6.1), formatted once a second. */
+  private answerDate(): string {
+    const second = Math.floor(this.clock.now() / 1000);
+    if (second !== this.date.second) this.date = { second, text: new Date(second * 1000).toUTCString() };
+    return this.date.text;
+  }
+
   /** Browsers and pools open connections ahead; Node.js does not count those without a request as idle. */
   private endUnused(): void {
     for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();
   }
 }
 
-/** Creates the classes of requests and responses with Express's own methods, so that setting the prototype changes nothing. */
-function classesFor(app: Express): Pick<http.ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
+/**
+ * Creates the classes of requests and responses with Express's own methods, so that setting the prototype
+ * changes nothing.
+ */
+function classesFor(
+  app: Express,
+  answerDate: () => string,
+): Pick<http.ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
   class IncomingMessage extends http.IncomingMessage {}
   class ServerResponse<R extends http.IncomingMessage> extends http.ServerResponse<R> {
     constructor(request: R) {

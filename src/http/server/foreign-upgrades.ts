@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { exchangesOn } from './unread-answers.js';
 
 /**
- * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8), as Java's HttpClient sends by default. The request is
- * read again without the header, since Node.js does not read its body. Its option `shouldUpgradeCallback` reads the body, but loses a
- * request behind it in the same packet.
+ * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8), as Java's HttpClient sends by
+ * default. The request is read again without the header, since Node.js does not read its body. Its option
+ * `shouldUpgradeCallback` reads the body, but loses a request behind it in the same packet.
  */
 export function ignoreForeignUpgrades(
   server: Server,

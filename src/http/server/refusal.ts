@@ -1,7 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { OAuthError } from '../../errors/oauth-error.js';
 import { ANSWER_HEADERS } from '../middleware/security-headers.js';
-import { answerDate } from './express.adapter.js';
 
 /** Answers with an error if a request does not reach Express. */
 export function refuse(response: ServerResponse, refusal: OAuthError): void {
@@ -9,10 +8,13 @@ export function refuse(response: ServerResponse, refusal: OAuthError): void {
   response.writeHead(refusal.status, headers).end(body);
 }
 
-/** Returns the answer as text, for a connection without a response object; the connection ends after it. */
-export function refusalText(refusal: OAuthError): string {
+/**
+ * Returns the answer as text, for a connection without a response object; the connection ends after it.
+ * @param now milliseconds since the epoch
+ */
+export function refusalText(refusal: OAuthError, now: number): string {
   const { headers, body } = answerOf(refusal);
-  const lines = Object.entries({ Date: answerDate(), ...headers, Connection: 'close' }).map(
+  const lines = Object.entries({ Date: new Date(now).toUTCString(), ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`;

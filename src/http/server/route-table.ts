@@ -47,7 +47,8 @@ export function routeOf(request: Request): string | undefined {
   // The router sets it, unless the request is answered before: a refused body, or a preflight.
   const routed = request.route as { readonly path: string } | undefined;
   if (routed) return routed.path;
-  const method = request.method === 'HEAD' ? 'GET' : request.method; // Express answers HEAD by the route of GET
+  // Express answers HEAD by the route of GET
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
   return tableOf(request).find(method, request.path)?.path;
 }
 

@@ -18,8 +18,8 @@ export function exchangesOn(socket: Socket): Exchanges {
 }
 
 /**
- * Records the answer of a request, and closes a connection with more than MAX_PENDING: Node.js accepts about 1,500 requests in
- * 64 KiB, and keeps their answers. The request log then drops the request.
+ * Records the answer of a request, and closes a connection with more than MAX_PENDING: Node.js accepts about
+ * 1,500 requests in 64 KiB, and keeps their answers. The request log then drops the request.
  */
 export function trackAnswer(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;

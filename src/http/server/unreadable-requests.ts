@@ -15,7 +15,11 @@ const LINGER_MS = 1000;
  * Answers requests that Node.js rejects (a malformed or large head, a timeout, an unknown `Expect`) with an
  * error in the service's format. A connection without a request gets no answer.
  */
-export function refuseUnreadableRequests(server: Server, onRefusal?: () => void): void {
+export function refuseUnreadableRequests(
+  server: Server,
+  clock: Pick<DateConstructor, 'now'>,
+  onRefusal?: () => void,
+): void {
   const ending = new WeakSet<Socket>();
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
@@ -23,7 +27,7 @@ export function refuseUnreadableRequests(server: Server, onRefusal?: () => void)
     if (socket.bytesRead === 0) return endUnused(socket);
     ending.add(socket);
     onRefusal?.();
-    refuseInTurn(socket);
+    refuseAfterEarlier(socket, () => refusalText(UNREADABLE, clock.now()));
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     onRefusal?.();
@@ -31,20 +35,26 @@ export function refuseUnreadableRequests(server: Server, onRefusal?: () => void)
   });
 }
 
-/** Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be waiting to be read. */
+/**
+ * Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be
+ * waiting to be read.
+ */
 function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
 
-/** Answers after all earlier requests of the connection, so that no client takes this error for their answer. */
-function refuseInTurn(socket: Socket): void {
+/**
+ * Answers after all earlier requests of the connection, so that no client takes this error for their answer.
+ */
+function refuseAfterEarlier(socket: Socket, textOf: () => string): void {
   if (!socket.writable) return;
   const { last, pending } = exchangesOn(socket);
-  const own = last?.request.complete === false ? last.response : undefined; // else the error is of a later request
+  // else the error is of a later request
+  const own = last?.request.complete === false ? last.response : undefined;
   const earlier = pending.filter((response) => response !== own).at(-1);
-  if (!earlier) return endOn(socket, own?.headersSent ? undefined : refusalText(UNREADABLE));
+  if (!earlier) return endOn(socket, own?.headersSent ? undefined : textOf());
   if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
-  earlier.once('close', () => refuseInTurn(socket));
+  earlier.once('close', () => refuseAfterEarlier(socket, textOf));
 }
 
 /** Half-closes after an answer: a client that is still sending would lose it to a reset. */

@@ -31,7 +31,7 @@ export class MetricsServer implements OnApplicationShutdown {
     this.server = createServer(limits, (request, response) => void this.answer(request, response));
     this.server.setTimeout(TIMEOUT_MS);
     this.server.maxConnections = MAX_CONNECTIONS;
-    refuseUnreadableRequests(this.server);
+    refuseUnreadableRequests(this.server, Date);
   }
 
   /** Listens if METRICS_PORT is set. @throws the error of the listener */
@@ -40,7 +40,8 @@ export class MetricsServer implements OnApplicationShutdown {
     if (port === undefined) return;
     this.server.listen({ port, host });
     await once(this.server, 'listening'); // rejects with `error`
-    this.server.on('error', (error) => this.logger.warn({ err: error })); // a connection that could not be accepted
+    // a connection that could not be accepted
+    this.server.on('error', (error) => this.logger.warn({ err: error }));
   }
 
   onApplicationShutdown(): void {

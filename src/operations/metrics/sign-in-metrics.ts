@@ -10,7 +10,10 @@ const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 /** Label of an unknown provider, or of one that is no longer configured. */
 const NO_PROVIDER = 'none';
 
-/** Values of `reason`, a label: a client may report any error of a callback (RFC 6749 §4.1.2.1; OpenID Connect Core §3.1.2.6). */
+/**
+ * Values of `reason`, a label: a client may report any error of a callback (RFC 6749 §4.1.2.1; OpenID Connect
+ * Core §3.1.2.6).
+ */
 const REASONS = new Set<string>([
   ...Object.keys(ERROR_STATUS),
   'cancelled',
@@ -32,7 +35,8 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   const known = (name = NO_PROVIDER): string => (providers.has(name) ? name : NO_PROVIDER);
 
   const signIns = meter.counter('latchkey_sign_ins_total', 'Sign-ins, by provider.', 'provider');
-  for (const provider of providers) signIns.inc({ provider }, 0); // a rate needs a value before the first sign-in
+  // a rate needs a value before the first sign-in
+  for (const provider of providers) signIns.inc({ provider }, 0);
   const refused = meter.counter(
     'latchkey_sign_ins_refused_total',
     'Sign-ins that were refused, by provider (none: not known yet) and error.',
@@ -54,7 +58,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
     'Addresses and users that have reached a limit; each counts once a minute.',
     'limit',
   );
-  const asked = meter.histogram(
+  const calls = meter.histogram(
     'latchkey_provider_request_duration_seconds',
     'What a provider was asked for (authorize and issuer, which seldom need a request; exchange; or logout), by outcome: ok, or the error that it was mapped to.',
     BUCKETS,
@@ -82,6 +86,6 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   });
   events.on('rate_limit.exceeded', ({ limit }) => limits.inc({ limit }));
   events.on('provider.called', ({ provider, operation, error: outcome = 'ok', seconds }) =>
-    asked.observe({ provider: known(provider), operation, outcome }, seconds),
+    calls.observe({ provider: known(provider), operation, outcome }, seconds),
   );
 }

@@ -16,14 +16,15 @@ import { METHODS } from '../metrics/http-metrics.js';
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 
 /**
- * Makes spans by OpenTelemetry's API. No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message
- * of an error: they may hold secrets.
+ * Makes spans by OpenTelemetry's API. No span has a path, a query, a header except `tracestate`, an address,
+ * a parameter, or the message of an error: they may hold secrets.
  */
 export function makeTracer(): Tracer {
   const tracer = trace.getTracer('latchkey');
   return {
     request(request, response, next) {
-      const parent = propagation.extract(ROOT_CONTEXT, request.headers); // W3C `traceparent`, unless set otherwise
+      // W3C `traceparent`, unless set otherwise
+      const parent = propagation.extract(ROOT_CONTEXT, request.headers);
       const method = METHODS.has(request.method) ? request.method : 'HTTP';
       const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, parent);
       response.once('close', () => endRequest(span, method, request, response));

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { diag, DiagLogLevel, type DiagLogger } from '@opentelemetry/api';
-import { NodeSDK, resources } from '@opentelemetry/sdk-node'; // Node 20: 0.223 is the last line that runs on it
+// Node 20: 0.223 is the last line that runs on it
+import { NodeSDK, resources } from '@opentelemetry/sdk-node';
 import type { Logger } from 'pino';
 import { traceWith } from '../../spans.js';
 import { makeTracer } from './tracer.js';
@@ -9,14 +10,16 @@ const WARN_EVERY_MS = 60_000;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Starts tracing, as OpenTelemetry's own variables say. start/start.ts imports this file only if those variables ask for traces.
+ * Starts tracing, as OpenTelemetry's own variables say. start/start.ts imports this file only if those
+ * variables ask for traces.
  * @returns sends the remaining spans; to be called when the service has stopped
  */
 export function startTraces(log: Logger): () => Promise<void> {
   diag.setLogger(warnOnce(log), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
   const { defaultResource, resourceFromAttributes } = resources;
   const sdk = new NodeSDK({
-    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': 'latchkey' })), // OTEL_SERVICE_NAME wins
+    // OTEL_SERVICE_NAME wins
+    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': 'latchkey' })),
     instrumentations: [],
     metricReaders: [], // metrics and logs do not use OpenTelemetry
     logRecordProcessors: [],
@@ -46,7 +49,9 @@ function warnOnce(log: Logger): DiagLogger {
   };
 }
 
-/** OpenTelemetry reports an error as JSON with all of its properties; the log needs the code or the status. */
+/**
+ * OpenTelemetry reports an error as JSON with all of its properties; the log needs the code or the status.
+ */
 function reasonOf(message: string): string {
   try {
     const { code, name } = JSON.parse(message) as { code?: unknown; name?: unknown };

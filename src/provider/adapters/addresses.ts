@@ -37,7 +37,9 @@ export function reachable(provider: Settings, metadata: ServerMetadata): ServerM
   };
 }
 
-/** Whether secrets may be sent to an address: https, or http if the issuer or `url` with this host is http. */
+/**
+ * Whether secrets may be sent to an address: https, or http if the issuer or `url` with this host is http.
+ */
 export function isSafe(address: string, { url }: Settings, issuer: string): boolean {
   const { protocol, origin } = parseUrl(address) ?? {};
   if (protocol === 'https:') return true;

@@ -8,8 +8,8 @@ type Options = ProviderSettings['options'];
  * Parameters of every authorization request (docs/settings.md#providers); parameters of the flow override
  * them.
  */
-export function staticParams({ authorize_params: given = '' }: Options): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(given));
+export function staticParams({ authorize_params: query = '' }: Options): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(query));
 }
 
 /** Whether the service uses PKCE with the provider. @param usual without the setting */
@@ -17,7 +17,10 @@ export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';
 }
 
-/** Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the exchange. */
+/**
+ * Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the
+ * exchange.
+ */
 export function challenge(): { parameters: Record<string, string>; memory: { codeVerifier: string } } {
   const codeVerifier = randomBytes(32).toString('base64url');
   const parameters = { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' };
@@ -29,13 +32,19 @@ export function challengeOf(codeVerifier: string): string {
   return hash('sha256', codeVerifier, 'base64url');
 }
 
-/** Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge. @throws as `memorized` */
+/**
+ * Returns the parameter of the exchange (RFC 7636 §4.5), or none without a challenge.
+ * @throws as `memorized`
+ */
 export function verifierOf(memory: AdapterMemory | undefined, isRequired: boolean) {
   const code_verifier = memorized('codeVerifier', memory, isRequired);
   return code_verifier === undefined ? {} : { code_verifier };
 }
 
-/** Returns a text of the memory. @throws if it is required and absent: the settings were changed during the sign-in */
+/**
+ * Returns a text of the memory.
+ * @throws if it is required and absent: the settings were changed during the sign-in
+ */
 export function memorized(name: string, memory: AdapterMemory | undefined, isRequired: boolean) {
   const value = memory?.[name];
   if (typeof value === 'string') return value;

@@ -13,7 +13,10 @@ const ASSERTION_SECONDS = 300;
 /** https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
 const APPLE = 'https://appleid.apple.com';
 
-/** Authenticates the client (RFC 6749 §2.3) as the setting `token_endpoint_auth_method` says. @param usual without the setting */
+/**
+ * Authenticates the client (RFC 6749 §2.3) as the setting `token_endpoint_auth_method` says.
+ * @param usual without the setting
+ */
 export function clientAuthentication(provider: ProviderSettings, usual: Method): Authentication {
   const { clientSecret, options } = provider;
   if (options['team_id'] !== undefined) return appleSecret(provider, options['team_id']);
@@ -66,7 +69,10 @@ async function assertion(provider: ProviderSettings, issuer: string, audience: s
     .sign(read.key);
 }
 
-/** RFC 6749 appendix B. openid-client also encodes `-`, `_`, `.`, `*`: Glewlwyd and LemonLDAP::NG decode nothing. */
+/**
+ * RFC 6749 appendix B. openid-client also encodes `-`, `_`, `.`, `*`: Glewlwyd and LemonLDAP::NG decode
+ * nothing.
+ */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _form, headers) => {
     const credentials = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;

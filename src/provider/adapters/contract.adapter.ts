@@ -18,7 +18,10 @@ const CHECK_MS = 4000; // milliseconds for the discovery document; less than the
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
-  /** Finds a provider of OpenID Connect if the setting `adapter` is absent. @throws an Error that names the settings it needs */
+  /**
+   * Finds a provider of OpenID Connect if the setting `adapter` is absent.
+   * @throws an Error that names the settings it needs
+   */
   async check(provider: ProviderSettings): Promise<void> {
     if (!provider.isDefaultAdapter) return;
     const issuer = await this.issuerOf(provider).catch(() => undefined);

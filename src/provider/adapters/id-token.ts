@@ -1,17 +1,22 @@
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import * as client from 'openid-client';
 import type { Claims } from '../identity/claims.js';
-import { isObject } from '../identity/claims.js';
+import { isObject } from '../../http/parameters/json.js';
 
-// openid-client rejects an ID token or userinfo if an optional member has a wrong type. So it receives the claims without such
-// members, and validates all others: iss, aud, azp, exp, iat, nbf, alg. The signature is verified here, on the token as it was sent.
+// openid-client rejects an ID token or userinfo if an optional member has a wrong type. So it receives the
+// claims without such members, and validates all others: iss, aud, azp, exp, iat, nbf, alg. The signature is
+// verified here, on the token as it was sent.
 
-/** Returns claims without unusable optional members; ids that are numbers become text (OpenID Connect Core §2). */
+/**
+ * Returns claims without unusable optional members; ids that are numbers become text (OpenID Connect
+ * Core §2).
+ */
 export function usableClaims(claims: Claims, clientId?: string): Claims {
   const { azp, aud } = claims;
   const without = Object.entries(claims).filter(([name, value]) => isUsable(name, value));
   const usable = without.map(([name, value]) => [name, IDS.has(name) ? textOf(value) : value] as const);
-  // `azp` is optional, also beside several audiences (Core §3.1.3.7 with errata 2). If it is present, the library compares it.
+  // `azp` is optional, also beside several audiences (Core §3.1.3.7 with errata 2). If it is present, the
+  // library compares it.
   const isShared = Array.isArray(aud) && aud.includes(clientId) && (azp === undefined || azp === null);
   return Object.fromEntries([...usable, ...(isShared ? [['aud', clientId] as const] : [])]);
 }
@@ -30,10 +35,13 @@ function textOf(value: unknown): unknown {
   return Number.isSafeInteger(value) ? String(value) : value;
 }
 
-/** Returns an ID token with usable claims. Its signature does not fit: `verifySignature` needs the original. */
+/**
+ * Returns an ID token with usable claims. Its signature does not fit: `verifySignature` needs the original.
+ */
 export function usableIdToken(token: string, clientId: string): string {
   const [header, payload, signature, ...others] = token.split('.');
-  if (payload === undefined || signature === undefined || others.length > 0) return token; // the library rejects it
+  // the library rejects it
+  if (payload === undefined || signature === undefined || others.length > 0) return token;
   const claims = parsed(payload);
   if (!claims) return token;
   const usable = Buffer.from(JSON.stringify(usableClaims(claims, clientId))).toString('base64url');
@@ -49,7 +57,11 @@ function parsed(payload: string): Claims | undefined {
   }
 }
 
-/** Verifies an ID token with the keys of the provider, fetched for this sign-in: a withdrawn key is rejected at once. @throws an Error */
+/**
+ * Verifies an ID token with the keys of the provider, fetched for this sign-in: a withdrawn key is rejected
+ * at once.
+ * @throws an Error
+ */
 export async function verifySignature(
   library: client.Configuration,
   token: string,

@@ -155,11 +155,11 @@ describe('the adapter oauth2', () => {
     const { [key]: _, ...options } = settings().options;
     const without = { ...settings(), options };
     const request = { code: 'c', state: 's', redirectUri: REDIRECT_URI, memory: { codeVerifier: 'v' } };
-    const asked =
+    const requested =
       key === 'authorize_url'
         ? Promise.resolve().then(() => adapter.authorizationUrl(without, request))
         : adapter.exchange(without, { ...request, signal: new AbortController().signal });
-    await expect(asked).rejects.toThrow(`providers.hub.${key} is unset`);
+    await expect(requested).rejects.toThrow(`providers.hub.${key} is unset`);
   });
 
   it.each<[string, AdapterMemory | undefined]>([

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, type Claims } from '../identity/claims.js';
 import type {
@@ -37,7 +37,7 @@ export class OAuth2Adapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const accessToken = await this.requestToken(provider, request);
-    await nextTurn(); // the connection is free again: the next request needs no handshake
+    await tick(); // the connection is free again: the next request needs no handshake
     const answer = await this.http.send({
       url: option(provider, 'userinfo_url'),
       headers: { Authorization: `Bearer ${accessToken}` },
@@ -81,14 +81,18 @@ export class OAuth2Adapter implements ProviderAdapter {
   }
 }
 
-/** Returns the access token of an answer (RFC 6749 §5.1); other members are ignored. @throws as `readAnswer` */
+/**
+ * Returns the access token of an answer (RFC 6749 §5.1); other members are ignored.
+ * @throws as `readAnswer`
+ */
 function readToken(answer: ProviderResponse): string {
   const { access_token: token, token_type: type } = readAnswer(answer, PRODUCT_CODES);
   // RFC 6749 §A.12: visible characters and spaces.
   if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
     throw badAnswer('the token URL answered with no usable access_token', answer);
   }
-  // RFC 6749 §7.1: a token of another type must not be sent as a bearer token. A value that is no name is ignored.
+  // RFC 6749 §7.1: a token of another type must not be sent as a bearer token. A value that is no name is
+  // ignored.
   if (typeof type === 'string' && /^[a-z][\w-]*$/i.test(type) && type.toLowerCase() !== 'bearer') {
     throw badAnswer('the token URL answered with a token_type that is not bearer', answer);
   }

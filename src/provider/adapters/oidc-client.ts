@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { types } from 'node:util';
 import * as client from 'openid-client';
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import {
-  askedOf,
+  findCall,
   badAnswer,
   isAway,
   PRODUCT_CODES,
@@ -81,16 +81,18 @@ async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderR
   const signal = AbortSignal.timeout(DOCUMENT_MS);
   try {
     const answer = await http.send({ url, signal });
-    await nextTurn(); // the connection is free again: the next request needs no handshake
+    await tick(); // the connection is free again: the next request needs no handshake
     return answer;
   } catch (error) {
     if (!signal.aborted) throw error;
     const late = new Error(`timed out after ${DOCUMENT_MS} ms`);
-    throw Object.assign(late, { code: 'ETIMEDOUT', asked: askedOf(error) });
+    throw Object.assign(late, { code: 'ETIMEDOUT', call: findCall(error) });
   }
 }
 
-/** Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts). */
+/**
+ * Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts).
+ */
 export async function configure(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -99,8 +101,8 @@ export async function configure(
 ): Promise<client.Configuration> {
   // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it
   const authentication: client.ClientAuth = clientAuthentication(provider, usualMethod(metadata));
-  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for Microsoft's address. It
-  // is given the document, and sends nothing.
+  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for
+  // Microsoft's address. It is given the document, and sends nothing.
   const configuration = isOfTenants(provider, metadata)
     ? await client.discovery(MICROSOFT, provider.clientId, undefined, authentication, {
         [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
@@ -116,7 +118,9 @@ function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: 
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON. */
+/**
+ * Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON.
+ */
 function libraryFetch(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -132,7 +136,7 @@ function libraryFetch(
       ...(body instanceof URLSearchParams && { body: body.toString() }),
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DOCUMENT_MS),
     });
-    await nextTurn(); // as above
+    await tick(); // as above
     if (url === pushedAt) {
       const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
       return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
@@ -149,7 +153,10 @@ function libraryFetch(
   };
 }
 
-/** Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the code of a provider that is away. */
+/**
+ * Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the
+ * code of a provider that is away.
+ */
 export function withoutSecrets(error: unknown): Error {
   const texts = new Set<string>();
   let away: string | undefined;
@@ -159,10 +166,10 @@ export function withoutSecrets(error: unknown): Error {
     if (isAway({ code })) away ??= code;
     if (at.name !== 'SyntaxError') texts.add(at.message || code); // the parser quotes the text
   }
-  const asked = askedOf(error);
+  const call = findCall(error);
   return Object.assign(
     new Error([...texts].join(': ') || 'unknown error'),
     away !== undefined && { code: away },
-    asked !== undefined && { asked },
+    call !== undefined && { call },
   );
 }

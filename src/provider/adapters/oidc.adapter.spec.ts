@@ -110,7 +110,7 @@ describe('the adapter oidc', () => {
       const error = await failure(check());
       expect(error).toBeInstanceOf(Unsupported);
       expect(error.message).toContain(`another issuer (${named.replace('<url>', stub.url)})`);
-      expect(error).toMatchObject({ asked: { url: stub.url + DOCUMENT, status: 200 } });
+      expect(error).toMatchObject({ call: { url: stub.url + DOCUMENT, status: 200 } });
     });
 
     it('and reports all that makes the provider unusable, with no code that would stop the start', async () => {
@@ -152,17 +152,17 @@ describe('the adapter oidc', () => {
     ['pkce', { pkce: 'off' }, ['nonce']],
     ['nonce', { nonce: 'off' }, ['codeVerifier']],
     ['both', { pkce: 'off', nonce: 'off' }, []],
-  ])('with %s off it neither sends nor asks for them', async (_what, options, kept) => {
+  ])('with %s off it neither sends nor asks for them', async (_what, options, expected) => {
     stub.metadata = { code_challenge_methods_supported: options['pkce'] ? ['plain'] : ['S256'] };
     const [url, memory] = await begin(options);
-    expect(Object.keys(memory)).toEqual(kept);
+    expect(Object.keys(memory)).toEqual(expected);
     expect(url.searchParams.get('theirs')).toBe('1'); // the address's own query is kept
-    expect(url.searchParams.has('code_challenge')).toBe(kept.includes('codeVerifier'));
-    expect(url.searchParams.has('nonce')).toBe(kept.includes('nonce'));
+    expect(url.searchParams.has('code_challenge')).toBe(expected.includes('codeVerifier'));
+    expect(url.searchParams.has('nonce')).toBe(expected.includes('nonce'));
     stub.claims = { nonce: memory['nonce'] };
     expect(await exchange(memory, options)).toMatchObject({ provider_user_id: 'ada' });
     const form = new URLSearchParams(stub.requests.find(({ path }) => path === '/token')!.body);
-    expect(form.has('code_verifier')).toBe(kept.includes('codeVerifier'));
+    expect(form.has('code_verifier')).toBe(expected.includes('codeVerifier'));
   });
 
   it('passes the parameters of the settings and of the sign-in, which count first; those of the flow stay', async () => {
@@ -499,7 +499,7 @@ describe('the adapter oidc', () => {
       stub.said = { '/par': [400, '{"error":"invalid_request"}'] };
       expect(await failure(Promise.resolve(adapter.authorizationUrl(settings, request)))).toMatchObject({
         error: 'invalid_request',
-        asked: { url: `${stub.url}/par`, status: 400 },
+        call: { url: `${stub.url}/par`, status: 400 },
       });
     });
 
@@ -547,7 +547,7 @@ describe('the adapter oidc', () => {
         {
           error: 'invalid_grant',
           message: `the user is of the tenant ${OTHER.replace('b', 'c')}, which is not in tenants: invalid_grant`,
-          asked: { settings: ['tenants'] },
+          call: { settings: ['tenants'] },
         },
       ],
       ['an issuer of another tenant than tid', { tid: TENANT, iss: 'OTHER' }, { name: 'Error' }],
@@ -610,7 +610,7 @@ describe('the adapter oidc', () => {
       expect(error).toMatchObject({
         error: 'invalid_grant',
         message: `the provider answered with status ${status}: invalid_grant`,
-        asked: { url: `${stub.url}/token`, status, error: 'invalid_grant' },
+        call: { url: `${stub.url}/token`, status, error: 'invalid_grant' },
       });
     });
 
@@ -622,7 +622,7 @@ describe('the adapter oidc', () => {
     ])('an answer that %s, and says what was asked', async (_name, status, body) => {
       stub.said = { '/token': [status, body] };
       const error = await failure(exchange());
-      expect(error).toMatchObject({ asked: { url: `${stub.url}/token`, status } });
+      expect(error).toMatchObject({ call: { url: `${stub.url}/token`, status } });
       expect(['invalid_grant', 'invalid_client', 'invalid_request']).not.toContain(
         (error as { error?: unknown }).error,
       );
@@ -721,9 +721,9 @@ describe('the adapter oidc', () => {
     it('as it is where it is ours, wherever that lies, and with what was asked', () => {
       const refusal = new ProviderRefusal('access_denied', 'the provider answered');
       expect(withoutSecrets(new Error('a', { cause: refusal }))).toBe(refusal);
-      const asked = { url: 'https://id.example/token', status: 500 };
-      const error = new Error('a', { cause: Object.assign(new Error('b'), { asked }) });
-      expect(withoutSecrets(error)).toMatchObject({ message: 'a: b', asked });
+      const call = { url: 'https://id.example/token', status: 500 };
+      const error = new Error('a', { cause: Object.assign(new Error('b'), { call: call }) });
+      expect(withoutSecrets(error)).toMatchObject({ message: 'a: b', call: call });
     });
   });
 });

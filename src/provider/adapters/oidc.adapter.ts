@@ -36,12 +36,15 @@ const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is use
  * PKCE and nonce.
  */
 export class OidcAdapter implements ProviderAdapter {
-  private readonly kept = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
+  private readonly documents = new Map<string, { until: number; metadata: Promise<client.ServerMetadata> }>();
 
   /** @param http shared by the service's own adapters; an adapter that extends this class has its own */
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
-  /** Fetches and checks the discovery document. @throws Unsupported if no sign-in works, without a code: never prevents the start */
+  /**
+   * Fetches and checks the discovery document.
+   * @throws Unsupported if no sign-in works, without a code: never prevents the start
+   */
   async check(provider: ProviderSettings): Promise<void> {
     await this.metadata(provider);
   }
@@ -97,7 +100,10 @@ export class OidcAdapter implements ProviderAdapter {
     return { ...identity, ...names };
   }
 
-  /** Returns the identity in verified claims: those of the ID token, with those of the userinfo endpoint if it was asked. */
+  /**
+   * Returns the identity in verified claims: those of the ID token, with those of the userinfo endpoint if it
+   * was asked.
+   */
   identityOf(
     { options }: ProviderSettings,
     claims: Claims,
@@ -112,7 +118,8 @@ export class OidcAdapter implements ProviderAdapter {
   }
 
   /**
-   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has none.
+   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2), or undefined if it has
+   * none.
    * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(provider: ProviderSettings, request: LogoutRequest): Promise<URL | undefined> {
@@ -134,7 +141,8 @@ export class OidcAdapter implements ProviderAdapter {
     const { options } = provider;
     const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
-    // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud and exp.
+    // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud
+    // and exp.
     const tokens = await client.genericGrantRequest(library, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
@@ -146,7 +154,7 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     checkTenant(provider, claims);
     received?.(claims);
-    const isKept = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
+    const keepsToken = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
       subject: claims.sub,
       // parseIdentity validates them
@@ -154,7 +162,7 @@ export class OidcAdapter implements ProviderAdapter {
       auth_time: claims.auth_time as number,
       acr: claims['acr'] as string,
       amr: claims['amr'] as string[],
-      ...(isKept && { id_token: idToken }),
+      ...(keepsToken && { id_token: idToken }),
     };
     const accessToken = accessTokenIn(tokens);
     if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
@@ -170,15 +178,18 @@ export class OidcAdapter implements ProviderAdapter {
     return { claims: all, names, accessToken };
   }
 
-  /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */
+  /**
+   * Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one
+   * request.
+   */
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
-    const kept = this.kept.get(provider.name);
-    if (kept && kept.until > Date.now()) return kept.metadata;
+    const cached = this.documents.get(provider.name);
+    if (cached && cached.until > Date.now()) return cached.metadata;
     const metadata = discoverUsable(this.http, provider);
     const entry = { until: Date.now() + LIFE_MS, metadata };
-    this.kept.set(provider.name, entry);
+    this.documents.set(provider.name, entry);
     metadata.catch(() => {
-      if (this.kept.get(provider.name) === entry) this.kept.delete(provider.name);
+      if (this.documents.get(provider.name) === entry) this.documents.delete(provider.name);
     });
     return metadata;
   }
@@ -212,7 +223,10 @@ function usesNonce({ options }: ProviderSettings): boolean {
   return options['nonce'] !== 'off';
 }
 
-/** The library compared `iss` with the tenant before. @throws ProviderRefusal for a tenant that is not in the settings */
+/**
+ * The library compared `iss` with the tenant before.
+ * @throws ProviderRefusal for a tenant that is not in the settings
+ */
 function checkTenant({ url, options }: ProviderSettings, { tid }: client.IDToken): void {
   const allowed = options['tenants']?.split(',').map((id) => id.trim().toLowerCase());
   if (!allowed || (typeof tid === 'string' && allowed.includes(tid.toLowerCase()))) return;
@@ -244,7 +258,11 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
   return claims;
 }
 
-/** Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6), which openid-client does not check. @param idToken is verified */
+/**
+ * Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6), which openid-client does not
+ * check.
+ * @param idToken is verified
+ */
 export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
   const { alg } = decodeProtectedHeader(idToken);
   const size = /256|384/.exec(alg ?? '')?.[0] ?? '512'; // Ed25519 uses SHA-512

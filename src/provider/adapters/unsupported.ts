@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { askedOf } from '../transport/provider-answer.js';
+import { findCall } from '../transport/provider-answer.js';
 import { isSafe, isSafeForBrowsers } from './addresses.js';
 import { usesPkce } from './authorization-request.js';
 
@@ -65,7 +65,7 @@ export function advice(kind: keyof typeof UNSUPPORTED, seen: string): string {
 /** No sign-in works at the provider until its operator changes these settings. */
 export class Unsupported extends AggregateError {
   override readonly name = 'Unsupported';
-  readonly asked = askedOf(this.errors[0]);
+  readonly call = findCall(this.errors[0]);
 
   constructor(provider: string, errors: readonly Error[]) {
     super(errors, `provider ${provider} cannot be used: ${errors.map(({ message }) => message).join(' — ')}`);
@@ -86,7 +86,10 @@ export function usesPar({ par = 'auto' }: Options, metadata: ServerMetadata): bo
 
 type Rule = readonly [keyof typeof UNSUPPORTED, string, RegExp, isLifted?: (options: Options) => boolean];
 
-/** One value of each list must match. `response_modes_supported` is not checked: Slack lists only form_post and sends a query. */
+/**
+ * One value of each list must match. `response_modes_supported` is not checked: Slack lists only form_post
+ * and sends a query.
+ */
 const RULES: readonly Rule[] = [
   ['codeFlow', 'response_types_supported', /^code$/],
   ['codeFlow', 'grant_types_supported', /^authorization_code$/],
@@ -98,7 +101,10 @@ const RULES: readonly Rule[] = [
   ['idTokenSignature', 'id_token_signing_alg_values_supported', ASYMMETRIC],
 ];
 
-/** Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no finding. */
+/**
+ * Returns an error for each member of `usedMetadata` with which no sign-in works. Absent members are no
+ * finding.
+ */
 export function unsupportedIn(
   metadata: ServerMetadata,
   provider: Pick<ProviderSettings, 'url' | 'options'>,
@@ -114,7 +120,7 @@ export function unsupportedIn(
   const found = RULES.filter(([, name, needed, isLifted]) => {
     const isThere = members[name] !== undefined && !isLifted?.(options);
     return isThere && !valuesOf(members, name).some((value) => needed.test(value));
-  }).map(([kind, name]) => advice(kind, `${name}: ${printable(valuesOf(members, name))}`));
+  }).map(([kind, name]) => advice(kind, `${name}: ${listNames(valuesOf(members, name))}`));
   if (usesPar(options, metadata) && !isUsable('pushed_authorization_request_endpoint')) {
     found.push(advice('pushedAddress', 'pushed_authorization_request_endpoint'));
   }
@@ -127,7 +133,7 @@ function valuesOf(members: Readonly<Record<string, unknown>>, name: string): str
 }
 
 /** Values of the provider are logged only if they are names. */
-function printable(values: readonly string[]): string {
+function listNames(values: readonly string[]): string {
   const names = values.filter((value) => /^[\w -]{1,40}$/.test(value)).slice(0, 10);
   return names.join(', ') || 'no known name';
 }

@@ -1,8 +1,9 @@
 import type { ServerMetadata } from 'openid-client';
 import { usableIdToken } from './id-token.js';
 
-// openid-client rejects an answer if an unused member has a wrong type. So it receives the used
-// members only; a used member of a wrong type counts as absent. The library verifies issuer, algorithms, signatures and claims.
+// openid-client rejects an answer if an unused member has a wrong type. So it receives the used members only;
+// a used member of a wrong type counts as absent. The library verifies issuer, algorithms, signatures and
+// claims.
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -15,7 +16,10 @@ export function accessTokenIn({ access_token: token }: { access_token: string })
 /** The ID token as it was sent, beside the one that openid-client validates (id-token.ts). */
 export const ORIGINAL = 'original_id_token';
 
-/** Answer of a token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). The token is used as a bearer token only. */
+/**
+ * Answer of a token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). The token is used as a bearer
+ * token only.
+ */
 export function usedTokens(
   { access_token: accessToken, id_token: idToken }: Members,
   clientId: string,
@@ -27,7 +31,10 @@ export function usedTokens(
   };
 }
 
-/** Answer to a pushed authorization request (RFC 9126 §2.2). The library requires a lifetime, which is not used. */
+/**
+ * Answer to a pushed authorization request (RFC 9126 §2.2). The library requires a lifetime, which is not
+ * used.
+ */
 export function usedPushed({ request_uri: requestUri }: Members): object {
   return { request_uri: requestUri, expires_in: 60 };
 }
@@ -54,21 +61,24 @@ const FLAGS = [
   'require_signed_request_object',
 ];
 
-/** Discovery document (OpenID Connect Discovery §3). A list without a text counts as absent, a single text as a list. */
+/**
+ * Discovery document (OpenID Connect Discovery §3). A list without a text counts as absent, a single text as
+ * a list.
+ */
 export function usedMetadata(document: Members): ServerMetadata {
-  const kept = (names: readonly string[], valueOf: (value: unknown) => unknown): object =>
+  const usable = (names: readonly string[], valueOf: (value: unknown) => unknown): object =>
     Object.fromEntries(
       names.map((name) => [name, valueOf(document[name])]).filter(([, value]) => value !== undefined),
     ) as object;
   const { issuer } = document;
   return {
     issuer: isText(issuer) ? issuer : '',
-    ...kept(ADDRESSES, (value) => (isText(value) ? value : undefined)),
-    ...kept(LISTS, (value) => {
+    ...usable(ADDRESSES, (value) => (isText(value) ? value : undefined)),
+    ...usable(LISTS, (value) => {
       const texts = [value].flat().filter(isText);
       return texts.length > 0 ? texts : undefined;
     }),
-    ...kept(FLAGS, (value) => (value === true ? true : undefined)),
+    ...usable(FLAGS, (value) => (value === true ? true : undefined)),
   };
 }
 

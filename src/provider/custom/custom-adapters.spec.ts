@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { providerSettings } from '../../../test/support/stub-provider.js';
 import type { InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
+import { ADAPTER_ACCEPTS as ACCEPTED } from '../../config/providers/provider-keys.js';
 import { checkAdapters, loadAdapter } from './custom-adapters.js';
 
 const METHODS = 'authorizationUrl() {}, exchange() {}';
-const ACCEPTED =
-  'contract, oidc, oauth2, github, discord, google, microsoft, okta, auth0, keycloak, gitlab, apple, linkedin, slack, facebook, a file that begins with ./ or /, or the name of an installed package';
 
 /** Adapters of integrators, before the service starts. */
 describe('custom adapters', () => {

@@ -4,7 +4,7 @@ import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.
 import { siblingVariable } from '../../config/providers/provider-variables.js';
 import { errorLine, InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
-import { oneLine } from '../log-line.js';
+import { oneLine } from '../errors/log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 import { within } from '../transport/provider-http.js';
 
@@ -16,7 +16,8 @@ const MAX_LINES = 20;
  * Loads and checks the adapters of integrators, concurrently, before anything is started
  * (docs/provider-adapter.md#write-an-adapter).
  * @param warn receives a line for each provider that could not be checked
- * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
+ * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an
+ *   adapter rejects
  */
 export async function checkAdapters(
   { providers }: Pick<Settings, 'providers'>,
@@ -64,7 +65,10 @@ interface AdapterFinding {
   readonly setting: string | undefined;
 }
 
-/** Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError` contains several. Never throws. */
+/**
+ * Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError`
+ * contains several. Never throws.
+ */
 export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,

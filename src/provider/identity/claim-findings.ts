@@ -2,7 +2,7 @@ import { claimPaths } from '../../config/providers/claim-paths.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { emailDoubt, isPartOf, mappedClaims, sourcesOf, type Claims } from './claims.js';
 import { parseIdentity, type Identity } from './identity.js';
-import { claimMaps, keepClaims } from './kept-claims.js';
+import { claimMaps, selectClaims } from './select-claims.js';
 
 /** Claim that a provider sent, or that the settings expect. */
 export interface ClaimFinding {
@@ -10,7 +10,7 @@ export interface ClaimFinding {
   /** Absent: the provider did not send it. */
   readonly value?: unknown;
   /** Fields of the identity and names of claims that have the value. */
-  readonly kept: readonly string[];
+  readonly usedAs: readonly string[];
   /** Why it is not kept; null if it is. */
   readonly dropped: string | null;
 }
@@ -43,9 +43,9 @@ export function findingsOf(
   found: Identity | null,
 ): ClaimFinding[] {
   const identity = found ?? NOBODY;
-  const kept = new Map<string, string[]>();
+  const uses = new Map<string, string[]>();
   const reasons = new Map<string, string>();
-  const keep = (name: string, as: string): unknown => kept.set(name, [...(kept.get(name) ?? []), as]);
+  const keep = (name: string, as: string): unknown => uses.set(name, [...(uses.get(name) ?? []), as]);
 
   for (const [option, name, field, rule] of FIELDS) {
     const sources = adapter === 'contract' ? [name] : sourcesOf(received, options, option);
@@ -56,7 +56,7 @@ export function findingsOf(
     }
   }
   const mapped = mappedClaims(received, options);
-  const { dropped, noted, cuts } = keepClaims(mapped, claimMaps(options));
+  const { dropped, noted, cuts } = selectClaims(mapped, claimMaps(options));
   for (const [name, path] of claimPaths(options['claims'])) {
     const source = Object.keys(received).find((one) => isPartOf(path, one)) ?? path;
     const why = [...dropped, ...noted].find((one) => one.name === name)?.why;
@@ -78,10 +78,10 @@ export function findingsOf(
   const missing = [...reasons.keys()].filter((name) => !Object.hasOwn(received, name));
   return [
     ...Object.entries(received).map(([name, value]) => {
-      const as = kept.get(name) ?? [];
+      const as = uses.get(name) ?? [];
       const usual = OF_PROTOCOL.has(name) ? 'of the protocol: validated, not kept' : 'no setting names it';
-      return { name, value, kept: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
+      return { name, value, usedAs: as, dropped: as.length > 0 ? null : (reasons.get(name) ?? usual) };
     }),
-    ...missing.map((name) => ({ name, kept: [], dropped: 'the provider did not send it' })),
+    ...missing.map((name) => ({ name, usedAs: [], dropped: 'the provider did not send it' })),
   ];
 }

@@ -128,8 +128,8 @@ describe('identityOf', () => {
       'https://x.example/mail',
       false,
     ],
-  ])('knows the address for unverified, by the word %s', (_name, told, path, verified) => {
-    const identity = identityOf({ sub: '1', ...told }, { claim_email: path });
+  ])('knows the address for unverified, by the word %s', (_name, word, path, verified) => {
+    const identity = identityOf({ sub: '1', ...word }, { claim_email: path });
     expect(identity.email).toEqual(expect.stringContaining('@'));
     expect(identity.email_verified).toBe(verified ? undefined : false);
   });
@@ -152,8 +152,8 @@ describe('identityOf', () => {
       { login: 'ada', contact: 'a@x' },
     ],
     ['nothing', {}, { login: 'ada', contact: 'a@x', email: 'b@x' }],
-  ])('has no claim with an address that is unverified by the word of %s', (_what, told, expected) => {
-    const answer = { sub: '1', email: 'a@x', user: { email: 'b@x' }, login: 'ada', ...told };
+  ])('has no claim with an address that is unverified by the word of %s', (_what, word, expected) => {
+    const answer = { sub: '1', email: 'a@x', user: { email: 'b@x' }, login: 'ada', ...word };
     const setting = 'login=login,contact=email,email=user.email';
     expect(mappedClaims(answer, { claims: setting })).toEqual(expected);
   });

@@ -1,5 +1,6 @@
 import { claimPaths, splitAt, stepsOf, unescaped } from '../../config/providers/claim-paths.js';
 import { TENANTS_DECIDE } from '../../config/providers/presets.js';
+import { isObject } from '../../http/parameters/json.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 
 type Options = Readonly<Record<string, string>>;
@@ -12,7 +13,10 @@ const DEFAULTS: Options = {
   claim_avatar_url: 'picture',
 };
 
-/** Kind of a field with a template: a URL is percent-encoded, a name may lack parts, an id must stay unambiguous. */
+/**
+ * Kind of a field with a template: a URL is percent-encoded, a name may lack parts, an id must stay
+ * unambiguous.
+ */
 type Kind = 'id' | 'name' | 'text' | 'url';
 
 /** Returns the identity in some claims, without the absent fields. `parseIdentity` validates it. */
@@ -31,10 +35,16 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
   );
 }
 
-/** Value of a claim that the provider names, but does not send (OpenID Connect Core §5.6.2; Entra ID beyond 200 groups). */
+/**
+ * Value of a claim that the provider names, but does not send (OpenID Connect Core §5.6.2; Entra ID beyond
+ * 200 groups).
+ */
 export const ELSEWHERE = Object.freeze({ elsewhere: true });
 
-/** Returns the claims that the setting `claims` names; undefined without the setting. An e-mail address in doubt is left out. */
+/**
+ * Returns the claims that the setting `claims` names; undefined without the setting. An e-mail address in
+ * doubt is left out.
+ */
 export function mappedClaims(claims: Claims, options: Options): Claims | undefined {
   const setting = options['claims'];
   if (setting === undefined) return undefined;
@@ -97,8 +107,8 @@ export function isComplete(claims: Claims, options: Options): boolean {
 }
 
 /**
- * Returns why an address is not proven; undefined if nothing says so. Checks the whole answer and the object that contains the
- * address (`emails.0.verified` beside `emails.0.value`).
+ * Returns why an address is not proven; undefined if nothing says so. Checks the whole answer and the object
+ * that contains the address (`emails.0.verified` beside `emails.0.value`).
  */
 export function emailDoubt(claims: Claims, paths: string, options: Options): string | undefined {
   const path = pathsOf(paths).find((one) => textOf(claims, one, 'text'));
@@ -110,7 +120,10 @@ export function emailDoubt(claims: Claims, paths: string, options: Options): str
     : undefined;
 }
 
-/** Entra ID: a tenant sets the addresses of its users as it likes (nOAuth), unless it is the only one that may sign in. */
+/**
+ * Entra ID: a tenant sets the addresses of its users as it likes (nOAuth), unless it is the only one that may
+ * sign in.
+ */
 function mayBeOfAnyTenant({ tenants, [TENANTS_DECIDE]: decide }: Options): boolean {
   return (decide !== undefined || tenants !== undefined) && tenants?.split(',').length !== 1;
 }
@@ -120,7 +133,8 @@ const PROVEN: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
 /** Returns the text at the first of several paths or templates (`claim_user_id`) that has a value. */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   const all = pathsOf(paths);
-  // The start refuses such a setting of a built-in adapter: a user without the first claim could choose the id.
+  // The start refuses such a setting of a built-in adapter: a user without the first claim could choose the
+  // id.
   if (kind === 'id' && all.length > 1) throw new Error('claim_user_id has several paths');
   for (const path of all) {
     const text = textOf(claims, path, kind);
@@ -159,8 +173,8 @@ function filled(claims: Claims, template: string, kind: Kind): string | undefine
 }
 
 /**
- * Whether the joined text could be that of other values: the text after a value must begin nowhere earlier. `a:` and `b` of
- * `{org}::{id}` make the text of `a` and `:b`.
+ * Whether the joined text could be that of other values: the text after a value must begin nowhere earlier.
+ * `a:` and `b` of `{org}::{id}` make the text of `a` and `:b`.
  */
 function isAmbiguous(texts: readonly string[]): boolean {
   return texts.slice(0, -2).some((text, i) => {
@@ -193,13 +207,12 @@ function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown 
   return valueIn((value as Claims)[step], others);
 }
 
-export function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
+/**
+ * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1),
+ * `verified` (Discord).
+ */
 export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
   return [claims['email_verified'], claims['verified']].some(
     (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),

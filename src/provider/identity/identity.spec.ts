@@ -99,7 +99,7 @@ describe('parseIdentity (spec §2.5)', () => {
     ['null', { email_verified: null, verified: null }, true],
     ['nothing', {}, true],
     ['something else', { email_verified: 'yes', verified: { by: 'false' } }, true],
-  ])('an e-mail address of which is said: %s', (_name, said, kept) => {
+  ])('an e-mail address of which is said: %s', (_name, said, expected) => {
     const email = 'ada@x.example';
     const { username, ...identity } = parseIdentity({
       provider_user_id: '1',
@@ -108,8 +108,9 @@ describe('parseIdentity (spec §2.5)', () => {
       claims: { email, plan: 'gold' },
       ...said,
     });
-    expect([username, identity.email]).toEqual(['Ada', kept ? email : null]);
-    expect(identity.claims).toEqual({ plan: 'gold', ...(kept && { email }) }); // APIs read it as they read the field
+    expect([username, identity.email]).toEqual(['Ada', expected ? email : null]);
+    // APIs read it as they read the field
+    expect(identity.claims).toEqual({ plan: 'gold', ...(expected && { email }) });
   });
 
   it('drops a claim beyond the limits with a warning that has no value', () => {

@@ -1,9 +1,10 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
 import type { ClaimMap } from '../../config/providers/claim-map.js';
+import { isObject } from '../../http/parameters/json.js';
 import { describeCuts } from '../../identity/claim-limits.js';
-import { isObject, isUnverified, type Claims } from './claims.js';
-import { describeClaims, keepClaims } from './kept-claims.js';
+import { isUnverified, type Claims } from './claims.js';
+import { describeClaims, selectClaims } from './select-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
@@ -14,7 +15,9 @@ export interface Identity {
   /** Names of user and session in the provider's logout tokens. */
   readonly subject: string | null;
   readonly session: string | null;
-  /** When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported. */
+  /**
+   * When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported.
+   */
   readonly authTime: number | null;
   /** Class and methods of the authentication (OpenID Connect Core §2: `acr`, `amr`); null: not reported. */
   readonly acr: string | null;
@@ -51,11 +54,11 @@ export function parseIdentity(
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
-  const claims = keepClaims(fields['claims'], rules.maps);
+  const claims = selectClaims(fields['claims'], rules.maps);
   for (const line of describeClaims(claims)) warn?.(line, providerUserId);
   if (claims.cuts.length > 0) warn?.(describeCuts(claims.cuts, rules.settingOf), providerUserId);
   const isDoubtful = isUnverified(fields);
-  const { email: emailClaim, ...others } = claims.kept;
+  const { email: emailClaim, ...others } = claims.accepted;
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
@@ -68,7 +71,7 @@ export function parseIdentity(
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
     // APIs read the claim `email` of the token as they read the field.
-    claims: isDoubtful && emailClaim !== undefined ? others : claims.kept,
+    claims: isDoubtful && emailClaim !== undefined ? others : claims.accepted,
   };
 }
 
@@ -83,14 +86,20 @@ export function isHttpUrl(value: unknown): value is string {
 
 const LATEST = 253_402_300_799; // the end of the year 9999
 
-/** Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176, URIs. */
+/**
+ * Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176,
+ * URIs.
+ */
 function isPlain(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength && /^[ !#-[\]-~]+$/.test(value);
 }
 
 const isMethod = (value: unknown): value is string => isPlain(value, MAX_METHOD);
 
-/** Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not UTF-16 units. */
+/**
+ * Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not
+ * UTF-16 units.
+ */
 function isText(value: unknown, maxLength: number): value is string {
   return (
     typeof value === 'string' &&

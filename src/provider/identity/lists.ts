@@ -1,4 +1,4 @@
-import { isObject } from './claims.js';
+import { isObject } from '../../http/parameters/json.js';
 
 /** List of roles or groups in a provider's answer: its texts, and why others are not taken. */
 export interface TextList {
@@ -6,14 +6,18 @@ export interface TextList {
   readonly why?: string;
 }
 
-/** Members of an entry that only describe it. Another member may restrict it: a role in one tenant only, or not active. */
+/**
+ * Members of an entry that only describe it. Another member may restrict it: a role in one tenant only, or
+ * not active.
+ */
 const DESCRIBING: ReadonlySet<string> = new Set(
   'id value name display displayName display_name description type primary $ref'.split(' '),
 );
 
 /**
- * Returns the texts in the shapes in which products send lists: one text or number, a list of texts, numbers or objects (SCIM, RFC
- * 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys (ZITADEL, WordPress), a list of PHP as an object.
+ * Returns the texts in the shapes in which products send lists: one text or number, a list of texts, numbers
+ * or objects (SCIM, RFC 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys
+ * (ZITADEL, WordPress), a list of PHP as an object.
  */
 export function textsIn(value: unknown): TextList {
   if (typeof value === 'string' && /[,;\s]/.test(value)) {
@@ -44,7 +48,10 @@ function textsInObject(value: Readonly<Record<string, unknown>>): TextList {
   return { texts: [], why: 'is no list of texts, but an object: let its path name the member' };
 }
 
-/** Whether a key with this value is a name in a list, or explicitly none. ZITADEL: the organizations that gave the role. */
+/**
+ * Whether a key with this value is a name in a list, or explicitly none. ZITADEL: the organizations that gave
+ * the role.
+ */
 function isMark(value: unknown): boolean {
   const isOfTexts = isObject(value) && Object.values(value).every((one) => typeof one === 'string');
   return isOfTexts || typeof value === 'boolean' || value === null;

@@ -21,7 +21,10 @@ interface Required {
 
 const MEMBER = 'latchkey:required'; // member of the state's memory that has them, beside the adapter's own
 
-/** Adds the requirements of an authorization request, and of the setting `authorize_params`, to the memory of its state. */
+/**
+ * Adds the requirements of an authorization request, and of the setting `authorize_params`, to the memory of
+ * its state.
+ */
 export function withRequired(
   memory: AdapterMemory | undefined,
   params: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-import { askedOf, isAway, ProviderRefusal, readAnswer, readObject } from './provider-answer.js';
+import { findCall, isAway, ProviderRefusal, readAnswer, readObject } from './provider-answer.js';
 
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const url = 'https://id.example/token';
@@ -38,7 +38,7 @@ describe('a provider’s answer', () => {
 
   it('says what was asked, with the words of the provider, and those words are not in the message', () => {
     const said = { error: 'bad_code', error_description: 's3cret' };
-    for (const [work, asked] of [
+    for (const [work, call] of [
       [
         () => readAnswer(answer(400, said), new Map([['bad_code', 'x']])),
         { error: 'bad_code', description: 's3cret' },
@@ -52,14 +52,14 @@ describe('a provider’s answer', () => {
       } catch (error) {
         thrown = error;
       }
-      expect(askedOf(new Error('outer', { cause: thrown }))).toEqual({
+      expect(findCall(new Error('outer', { cause: thrown }))).toEqual({
         url,
         status: expect.any(Number),
-        ...asked,
+        ...call,
       });
       expect((thrown as Error).message).not.toContain('s3cret');
     }
-    expect(askedOf(new Error('of none'))).toBeUndefined();
+    expect(findCall(new Error('of none'))).toBeUndefined();
   });
 
   it('has its own words for errors', () => {

@@ -1,10 +1,11 @@
+import { isObject } from '../../http/parameters/json.js';
 import type { ProviderResponse } from './provider-http.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 type Response = Pick<ProviderResponse, 'url' | 'status' | 'body'>;
 
 /** Request to a provider, as the log describes it. */
-export interface Asked {
+export interface ProviderCall {
   /** Without user info, query and fragment. */
   readonly url: string;
   readonly status?: number;
@@ -15,7 +16,10 @@ export interface Asked {
   readonly settings?: readonly string[];
 }
 
-/** Error codes of products, instead of the codes of RFC 6749 §5.2; GitHub and Slack send them with status 200, Facebook as numbers. */
+/**
+ * Error codes of products, instead of the codes of RFC 6749 §5.2; GitHub and Slack send them with status 200,
+ * Facebook as numbers.
+ */
 export const PRODUCT_CODES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['bad_verification_code', 'invalid_grant'], // GitHub
   ['redirect_uri_mismatch', 'invalid_grant'],
@@ -40,16 +44,19 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
   const { error } = answer;
   const status = `the provider answered with status ${response.status}`;
   const code = isObject(error) ? error['code'] : error;
-  if (error) throw new ProviderRefusal(codes.get(code) ?? error, status, askedIn(response));
+  if (error) throw new ProviderRefusal(codes.get(code) ?? error, status, toCall(response));
   if (response.status !== 200) throw badAnswer(`${status} and no error code`, response);
   return answer;
 }
 
-/** Returns the JSON object of an answer. @throws an error that does not quote the answer, which may contain tokens */
+/**
+ * Returns the JSON object of an answer.
+ * @throws an error that does not quote the answer, which may contain tokens
+ */
 export function readObject(response: Response): Answer {
   const value = parseJson(response.body);
   if (value === undefined) throw badAnswer('the provider answered with something that is not JSON', response);
-  if (!isObject(value) || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw badAnswer('the provider answered with JSON that is not an object', response);
   }
   return value;
@@ -72,7 +79,7 @@ export class ProviderRefusal extends Error {
   constructor(
     readonly error: unknown,
     message: string,
-    readonly asked?: Asked,
+    readonly call?: ProviderCall,
   ) {
     const isCode = typeof error === 'string' && /^[a-z_]{1,64}$/.test(error);
     super(`${message}: ${isCode ? error : 'an unknown error'}`);
@@ -81,12 +88,12 @@ export class ProviderRefusal extends Error {
 
 /** Error for an answer that is unusable and no refusal. */
 export function badAnswer(message: string, response: Response): Error {
-  return Object.assign(new Error(message), { asked: askedIn(response) });
+  return Object.assign(new Error(message), { call: toCall(response) });
 }
 
 /** Returns the request that an error, or one of its causes, is about. */
-export function askedOf(error: unknown): Asked | undefined {
-  return chain(error).find(({ asked }) => asked !== undefined)?.asked;
+export function findCall(error: unknown): ProviderCall | undefined {
+  return chain(error).find(({ call }) => call !== undefined)?.call;
 }
 
 /** Codes of Node.js, axios and openid-client. */
@@ -99,7 +106,7 @@ export function isAway(error: unknown): boolean {
 }
 
 interface Link {
-  readonly asked?: Asked;
+  readonly call?: ProviderCall;
   readonly code?: unknown;
   readonly cause?: unknown;
 }
@@ -113,11 +120,7 @@ function chain(error: unknown): Link[] {
   return links;
 }
 
-function isObject(value: unknown): value is Answer {
-  return typeof value === 'object' && value !== null;
-}
-
-function askedIn({ url, status, body }: Response): Asked {
+function toCall({ url, status, body }: Response): ProviderCall {
   const answer = (parseJson(body) ?? {}) as Answer;
   const { error, error_description: description } = isObject(answer['error'])
     ? { error: answer['error']['type'], error_description: answer['error']['message'] } // Facebook

@@ -39,26 +39,28 @@ export class ProviderHttp implements OnApplicationShutdown {
   private usual?: ReturnType<typeof axiosOverUndici>;
 
   /**
-   * Sends a request. @returns the answer, of any status
-   * @throws an error with `asked` (provider-answer.ts) if there is no answer, or if it is too large or compressed
+   * Sends a request.
+   * @returns the answer, of any status
+   * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or
+   *   compressed
    */
   async send({ url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);
     const { origin, pathname } = new URL(url);
-    const asked = origin + pathname;
+    const address = origin + pathname;
     const [method, usual] = body === undefined ? ['GET', USUAL_HEADERS] : ['POST', FORM_HEADERS];
     const request = { method, url, signal, data: body, headers: { ...usual, ...headers, ...OWN_HEADERS } };
     const response = await http.request<Buffer>(request).catch((error: unknown) => {
-      throw Object.assign(error as Error, { asked: { url: asked } });
+      throw Object.assign(error as Error, { call: { url: address } });
     });
     const { status, data } = response;
     const encoding = response.headers['content-encoding'] as unknown;
     if (encoding !== undefined && encoding !== 'identity' && data.length > 0) {
       const message = 'the provider compressed its answer, although the request excludes it';
-      throw Object.assign(new Error(message), { asked: { url: asked, status } });
+      throw Object.assign(new Error(message), { call: { url: address, status } });
     }
     const [type] = [response.headers['content-type'] as unknown].flat();
-    return { url: asked, status, contentType: typeof type === 'string' ? type : undefined, body: data };
+    return { url: address, status, contentType: typeof type === 'string' ? type : undefined, body: data };
   }
 
   /** Exchanges may be in flight until the last request has been answered. */

@@ -5,7 +5,10 @@ import { axiosOverUndici } from './undici-adapter.js';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 
-/** What axios is over undici, beside what test/provider/provider-http.spec.ts and test/provider/provider-connections.spec.ts see of it. */
+/**
+ * What axios is over undici, beside what test/provider/provider-http.spec.ts and
+ * test/provider/provider-connections.spec.ts see of it.
+ */
 describe('axios over undici', () => {
   let provider: RawProvider;
   let way: ReturnType<typeof axiosOverUndici>;

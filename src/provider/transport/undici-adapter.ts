@@ -2,14 +2,18 @@ import { createRequire } from 'node:module';
 import { Axios, AxiosError, CanceledError, type AxiosAdapter, type InternalAxiosRequestConfig } from 'axios';
 import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the last that supports it
 
-/** Loaded on first use, to start faster. Not `import()`: if that fails once (EMFILE), it fails until the process ends. */
+/**
+ * Loaded on first use, to start faster. Not `import()`: if that fails once (EMFILE), it fails until the
+ * process ends.
+ */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
 
 /**
- * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter (docs/benchmark.md). Every status is an
- * answer; redirects are not followed, and no request is sent twice.
+ * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter
+ * (docs/benchmark.md). Every status is an answer; redirects are not followed, and no request is sent twice.
  *
- * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close` ends all connections
+ * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close`
+ *   ends all connections
  * @throws if undici cannot be loaded; a later call may succeed
  */
 export function axiosOverUndici(maxBytes: number): { http: Axios; close: () => Promise<void> } {
@@ -22,12 +26,14 @@ export function axiosOverUndici(maxBytes: number): { http: Axios; close: () => P
       const request = { origin, path: pathname + search, method: method.toUpperCase(), headers, body };
       agent.dispatch(request, new Call(config, maxBytes, resolve, reject));
     });
-  return { http: new Axios({ adapter }), close: () => agent.destroy() }; // axios.create would merge unused defaults per call
+  // axios.create would merge unused defaults per call
+  return { http: new Axios({ adapter }), close: () => agent.destroy() };
 }
 
 /**
- * A connection serves one request at a time, so that a request that hangs delays no other. Idle connections are closed before a
- * usual server closes them (5 s) or by its `Keep-Alive`; a code must not be sent into a closing connection.
+ * A connection serves one request at a time, so that a request that hangs delays no other. Idle connections
+ * are closed before a usual server closes them (5 s) or by its `Keep-Alive`; a code must not be sent into a
+ * closing connection.
  */
 const CONNECTIONS: Agent.Options = {
   keepAliveTimeout: 4000,

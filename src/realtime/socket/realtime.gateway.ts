@@ -4,6 +4,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
+import { Clock } from '../../database/clock.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
@@ -30,6 +31,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     private readonly admission: Admission,
     private readonly http: HttpAdapterHost,
     private readonly events: Events,
+    private readonly clock: Clock,
   ) {}
 
   afterInit(server: Server): void {
@@ -70,7 +72,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     } catch (error) {
       const refusal = this.toRefusal(error);
       if (!isUpgrade) return refuse(response, refusal);
-      socket.write(refusalText(refusal));
+      socket.write(refusalText(refusal, this.clock.now()));
       return socket.destroySoon();
     }
     if (socket.destroyed) return; // the client is gone

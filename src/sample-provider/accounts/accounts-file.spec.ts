@@ -11,7 +11,8 @@ describe('the accounts file', () => {
     expect(parseAccounts(JSON.stringify([full, grace]), VARIABLE)).toEqual([full, grace]);
   });
 
-  // Node 20: `URL.canParse` forgets about letters like ä once it was asked so often (src/config/urls/urls.ts).
+  // Node 20: `URL.canParse` forgets about letters like ä once it was asked so often
+  // (src/config/urls/urls.ts).
   it('holds thousands of accounts, whose pictures are at hosts with any letters', () => {
     const avatar_url = 'https://exämple.org/a';
     const one = (i: number): object => ({ ...ada, provider_user_id: `${i}`, login: `${i}`, avatar_url });

@@ -4,7 +4,7 @@ import type { SecretFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
 import { decodeText } from '../../config/secrets/secret-files.js';
-import { isObject } from '../../provider/identity/claims.js';
+import { isObject } from '../../http/parameters/json.js';
 import { isHttpUrl, isName } from '../../provider/identity/identity.js';
 
 interface FieldRule {

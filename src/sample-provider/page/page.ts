@@ -16,7 +16,10 @@ export function layout(title: string, content: Html): Html {
   return page({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
 }
 
-/** Sends a page that any site may frame (spec §4.5.1). A policy with `form-action` would block the redirect after the form. */
+/**
+ * Sends a page that any site may frame (spec §4.5.1). A policy with `form-action` would block the redirect
+ * after the form.
+ */
 export function sendPage(response: Response, status: number, content: Html): void {
   setPageHeaders(response, `script-src ${hashes.join(' ')}`);
   response.status(status).send(content.text);
@@ -35,7 +38,10 @@ export const PAGE_ERROR_FILTER = new OAuthErrorFilter(ERROR_STATUS, (error, _req
   return true;
 });
 
-/** Page for a request that must not be redirected (RFC 6749 §4.1.2.1). @param reason fixed text, for developers */
+/**
+ * Page for a request that must not be redirected (RFC 6749 §4.1.2.1).
+ * @param reason fixed text, for developers
+ */
 function invalidRequestPage(reason: string): Html {
   return layout(
     'Sign-in is not possible',

@@ -40,7 +40,10 @@ export const formScript = `
 })();
 `;
 
-/** Notifies the page around the frame (docs/frontend.md) of Escape, and of the height of the content, against scroll bars. */
+/**
+ * Notifies the page around the frame (docs/frontend.md) of Escape, and of the height of the content, against
+ * scroll bars.
+ */
 export const frameScript = `
 (() => {
   const asked = new URLSearchParams(location.search).get('redirect_uri') ?? '';

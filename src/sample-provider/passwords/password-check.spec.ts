@@ -6,7 +6,10 @@ const SALT = 'A'.repeat(22);
 const HASH = 'Mt8LFPQ7uNoloOA5RozApncx_jmFGcO00E7EQymS--g';
 const ada = { provider_user_id: '1', login: 'ada', password_hash: `scrypt$2$1$1$${SALT}$${HASH}` };
 
-/** Makes concurrent attempts from several networks. @returns how many were accepted, and how many must wait */
+/**
+ * Makes concurrent attempts from several networks.
+ * @returns how many were accepted, and how many must wait
+ */
 async function attempts(check: PasswordCheck, networks: number, each: number): Promise<[number, number]> {
   const results = await Promise.all(
     Array.from({ length: networks * each }, (_, index) =>

@@ -10,14 +10,20 @@ export interface Attempt {
   readonly network: string;
 }
 
-/** Failed passwords per minute (docs/security.md). A stranger cannot lock the owner of a login out; hashing is expensive. */
+/**
+ * Failed passwords per minute (docs/security.md). A stranger cannot lock the owner of a login out; hashing is
+ * expensive.
+ */
 const LIMITS = [
   { most: 10, keyOf: ({ network, login }: Attempt) => `${network} ${login}` },
   { most: 30, keyOf: ({ network }: Attempt) => network },
   { most: 100, keyOf: ({ login }: Attempt) => login },
 ];
 
-/** Counts failed passwords in this instance, independent of RATE_LIMIT. Only a password that is hashed adds keys, which bounds them. */
+/**
+ * Counts failed passwords in this instance, independent of RATE_LIMIT. Only a password that is hashed adds
+ * keys, which bounds them.
+ */
 export class FailedPasswords {
   private readonly counts = LIMITS.map((limit) => ({
     ...limit,
@@ -91,7 +97,8 @@ export class PasswordCheck {
   }
 
   private async tryPassword(attempt: Attempt, password: string): Promise<PasswordResult> {
-    const seconds = await this.failures.begin(attempt); // other attempts may have failed while this one waited
+    // other attempts may have failed while this one waited
+    const seconds = await this.failures.begin(attempt);
     if (seconds > 0) return { kind: 'wait', seconds };
     const matches = await verifyPassword(password, this.accounts.hashOf(attempt.login));
     if (!matches) return { kind: 'refused' };

@@ -101,7 +101,7 @@ inChromium('step-up', () => {
       else createRoot(document.getElementById('root')).render(<StrictMode><LatchkeyProvider client={latchkey}><Limits /></LatchkeyProvider></StrictMode>);`;
     const script = await bundle({ 'main.jsx': source });
     for (const path of ['/', '/callback']) react.put(path, script);
-    await until(() => verifier.isTold);
+    await until(() => verifier.isNotified);
   });
   afterAll(async () => {
     verifier?.close();

@@ -101,8 +101,8 @@ export const redirectQuery: Rule = {
     if (!arrival || !odd?.arrival) return skip('not tried');
     if (queryOf(arrival) === undefined) return skip('not even a plain redirect URI is kept');
     if (!odd.query) return skip('such a redirect URI is refused, which is allowed');
-    const isKept = queryOf(odd.arrival) !== undefined && parametersOf(odd.arrival).has('code');
-    return isKept
+    const hasQuery = queryOf(odd.arrival) !== undefined && parametersOf(odd.arrival).has('code');
+    return hasQuery
       ? pass('kept')
       : fail('lost or damaged', 'append with & where the redirect_uri has a ? already');
   },

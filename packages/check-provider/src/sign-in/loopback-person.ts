@@ -10,7 +10,7 @@ import { invitation, type Person, type Return } from './person.js';
 export class LoopbackPerson implements Person {
   private address: URL | undefined;
   private arrived: ((back: Return) => void) | undefined;
-  private held: ServerResponse | undefined;
+  private open: ServerResponse | undefined;
   private readonly seen = new Set<string>();
   private signIns = 0;
 
@@ -46,8 +46,8 @@ export class LoopbackPerson implements Person {
     if (++this.signIns === 1) this.say(`${invitation(this.planned)}\nOpen in a browser: ${this.origin}/`);
     else this.say(`Sign-in ${this.signIns}: your browser goes on by itself.`);
     const back = new Promise<Return>((resolve) => (this.arrived = resolve));
-    if (this.held) redirect(this.held, address);
-    this.held = undefined;
+    if (this.open) redirect(this.open, address);
+    this.open = undefined;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       const nobody = new CannotRun(`nobody came back from the login page within ${this.wait} s`);
@@ -57,7 +57,7 @@ export class LoopbackPerson implements Person {
   }
 
   async leave(): Promise<void> {
-    if (this.held) page(this.held, 'Done. You can close this page: the report is in the terminal.');
+    if (this.open) page(this.open, 'Done. You can close this page: the report is in the terminal.');
     this.server.closeIdleConnections();
     const closed = new Promise((resolve) => this.server.close(resolve));
     setTimeout(() => this.server.closeAllConnections(), 500).unref(); // a client may never read the last page
@@ -75,7 +75,7 @@ export class LoopbackPerson implements Person {
       response.writeHead(404).end();
     } else {
       this.seen.add(url);
-      this.held = response;
+      this.open = response;
       this.arrived({ url: this.origin + url, method });
       this.arrived = undefined;
     }

@@ -50,8 +50,8 @@ async function open(offset?: number, id?: string) {
     ended.push(reason);
     channel.close();
   };
-  const given = [[after, backoff, onWake], makeEvents()] as const;
-  const channel = openChannel(given, 'https://id.example', FakeSocket, offset, id, refresher, endSession);
+  const parts = [[after, backoff, onWake], makeEvents()] as const;
+  const channel = openChannel(parts, 'https://id.example', FakeSocket, offset, id, refresher, endSession);
   const closed: unknown[] = [];
   channel.on('disconnect', (info) => closed.push(info));
   await seconds(0);

@@ -15,7 +15,7 @@ const PROBE_DELAY = 0.5;
 const PROBE_TIMEOUT = 3.5;
 
 /** What the main file passes. This file, which `connect()` loads, imports nothing: shared code would become a third file. */
-type Given = readonly [
+type Parts = readonly [
   timers: readonly [after: typeof after, backoff: typeof backoff, onWake: typeof onWake],
   events: Events,
 ];
@@ -27,7 +27,7 @@ type Given = readonly [
  * @param id of that event
  */
 export function openChannel(
-  [[after, backoff, onWake], { on, emit }]: Given,
+  [[after, backoff, onWake], { on, emit }]: Parts,
   url: string,
   { io }: SocketIo,
   offset: number | undefined,

@@ -91,11 +91,11 @@ describe('connecting', () => {
     expect(heard).toEqual([]);
     seconds(0.1);
     expect(heard).toEqual([['connect_error', 'timeout', undefined]]);
-    const patient = start();
+    const opened = start();
     seconds(19.9);
-    patient.receive(OPEN);
+    opened.receive(OPEN);
     seconds(44.9); // the service validates the token
-    patient.receive(CONNECTED, '42["note"]');
+    opened.receive(CONNECTED, '42["note"]');
     expect(heard).toEqual([['note', undefined, undefined]]);
   });
 });

@@ -7,7 +7,7 @@ import type { Call } from '../service/service.js';
 import type { DevicePages, Kit } from './kit.js';
 
 /** What the client passes, as parameters rather than members: their names would be part of the main file. */
-type Given = [
+type Parts = [
   client: Latchkey,
   /** Calls the service with the token. */
   api: Call,
@@ -21,12 +21,12 @@ type Given = [
 ];
 
 /** Implements `showDevices`. */
-export const showDevices = (...given: [...Given, options?: DevicesOptions]): Promise<() => void> =>
-  show(import('./devices.js'), ...given);
+export const showDevices = (...parts: [...Parts, options?: DevicesOptions]): Promise<() => void> =>
+  show(import('./devices.js'), ...parts);
 
 /** Implements `showUser`. */
-export const showUser = (...given: [...Given, options?: UserOptions]): Promise<() => void> =>
-  show(import('./user.js'), ...given);
+export const showUser = (...parts: [...Parts, options?: UserOptions]): Promise<() => void> =>
+  show(import('./user.js'), ...parts);
 
 /** Separate files: each user loads at most one. */
 const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
@@ -52,7 +52,7 @@ const LOADERS: typeof LANGUAGES =
 
 async function show<Options extends object>(
   loading: Promise<{ show: (kit: Kit, place: Element, options: Options) => () => void }>,
-  ...[client, api, texts, orNetworkError, claimed, place, options]: [...Given, options?: Options]
+  ...[client, api, texts, orNetworkError, claimed, place, options]: [...Parts, options?: Options]
 ): Promise<() => void> {
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);

@@ -5,7 +5,7 @@ import { namesOf } from './device-names.js';
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
 const ago = (seconds: number): string => new Date(NOW - seconds * 1000).toISOString();
-const device = (given: Partial<Device> = {}): Device => ({
+const device = (members: Partial<Device> = {}): Device => ({
   device_id: 'd',
   device_name: null,
   user_agent: null,
@@ -17,7 +17,7 @@ const device = (given: Partial<Device> = {}): Device => ({
   current: false,
   signed_in: true,
   online: false,
-  ...given,
+  ...members,
 });
 const labels = (...devices: Device[]): string[] => namesOf(devices, texts, NOW).map(({ label }) => label);
 
@@ -30,8 +30,8 @@ it.each<[Partial<Device>, string, string]>([
   [{ os: null }, 'Chrome 156', ''],
   [{ browser: null, os: null }, 'Unknown device', ''],
   [{ device_name: '{when} on {x}' }, '{when} on {x}', 'Chrome 156 on Windows 11'],
-])('%j has the title "%s" and the browser "%s"', (given, title, agent) => {
-  expect(namesOf([device(given)], texts, NOW)).toMatchObject([{ title, agent }]);
+])('%j has the title "%s" and the browser "%s"', (members, title, agent) => {
+  expect(namesOf([device(members)], texts, NOW)).toMatchObject([{ title, agent }]);
 });
 
 it.each([

@@ -7,14 +7,14 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 /** A client that cannot open its channel. */
-function failing(code: string): { client: Latchkey; asked: () => number } {
-  let asked = 0;
+function failing(code: string): { client: Latchkey; requests: () => number } {
+  let requests = 0;
   const connect = async (): Promise<never> => {
-    asked++;
+    requests++;
     throw new LatchkeyError(code);
   };
   const client = { session: {}, on: () => () => undefined, connect } as unknown as Latchkey;
-  return { client, asked: () => asked };
+  return { client, requests: () => requests };
 }
 
 it.each([
@@ -22,18 +22,18 @@ it.each([
   ['missing_peer', 1],
   ['signed_out', 1],
 ])('after %s, opens the channel %d times in 16 s', async (code, times) => {
-  const { client, asked } = failing(code);
+  const { client, requests } = failing(code);
   sharedChannel(client).listen('note', () => undefined);
   await jest.advanceTimersByTimeAsync(16_000);
-  expect(asked()).toBe(times);
+  expect(requests()).toBe(times);
 });
 
 it('does not retry without listeners', async () => {
-  const { client, asked } = failing('network');
+  const { client, requests } = failing('network');
   const stop = sharedChannel(client).listen('note', () => undefined);
   stop();
   await jest.advanceTimersByTimeAsync(6000);
-  const before = asked();
+  const before = requests();
   await jest.advanceTimersByTimeAsync(60_000);
-  expect(asked()).toBe(before);
+  expect(requests()).toBe(before);
 });

@@ -109,7 +109,7 @@ it('does not repeat a request for a 401 after a redirect: it says nothing about 
   const fetch = open([{ access_token: 'second', expires_in: 3600 }], withdrawn);
   expect((await fetch('/order', { method: 'POST', body: 'one' })).status).toBe(401);
   expect(heard[0]).toHaveLength(1);
-  expect(opened!.asked()).toBe(0);
+  expect(opened!.requests()).toBe(0);
 });
 
 it('sends nothing when the token has expired and no other can be had', async () => {
@@ -130,7 +130,7 @@ it('repeats a refused request once, body and all, with another token', async () 
   ]);
   answer = () => ({ status: 401 });
   expect((await fetch('/')).status).toBe(401); // the token is new: another one would not help
-  expect(opened!.asked()).toBe(1);
+  expect(opened!.requests()).toBe(1);
 });
 
 it('repeats it with the token that another request got, however young', async () => {
@@ -146,7 +146,7 @@ it('repeats it with the token that another request got, however young', async ()
   expect((await ask('/')).status).toBe(200);
   late[0]!();
   expect((await slow).status).toBe(200);
-  expect(opened!.asked()).toBe(1);
+  expect(opened!.requests()).toBe(1);
 });
 
 it('repeats it with a token that is good: the tab may have been frozen since there was another one', async () => {
@@ -204,13 +204,13 @@ it('does not repeat it for another user who has signed in', async () => {
 
 it('rejects with `signed_out` only, if a sign-out comes between any two steps', async () => {
   for (let steps = 0; steps < 12; steps++) {
-    const asked = open()('/').then(
+    const outcome = open()('/').then(
       ({ status }) => status,
       (error: LatchkeyError) => error.code,
     );
     for (let step = 0; step < steps; step++) await Promise.resolve();
     opened!.keeper.end('user');
-    expect([200, 'signed_out']).toContain(await asked);
+    expect([200, 'signed_out']).toContain(await outcome);
     opened!.refresher.stop();
   }
 });
@@ -243,7 +243,7 @@ describe('an API that asks for a newer sign-in', () => {
   const token = (claims: object, id = 'new'): string => tokenOf({ iat: now(), ...claims }, id);
 
   /** What the user was asked, and how each dialog ends. */
-  let asked: object[];
+  let requested: object[];
   let outcome: () => Promise<void>;
   let start: SignIn['start'];
   let fetch: ReturnType<typeof bearerFetch>;
@@ -254,11 +254,11 @@ describe('an API that asks for a newer sign-in', () => {
   };
 
   beforeEach(() => {
-    asked = [];
+    requested = [];
     outcome = () => signIn(token({ auth_time: now(), acr: 'gold' }));
     opened = openSession({ access_token: token({}, 'old'), provider: 'corp' });
-    start = async (options, isAsked) => {
-      asked.push({ ...options, isAsked });
+    start = async (options, isRequested) => {
+      requested.push({ ...options, isRequested });
       await new Promise((resolve) => setTimeout(resolve, 20));
       return outcome();
     };
@@ -276,7 +276,7 @@ describe('an API that asks for a newer sign-in', () => {
     };
   });
 
-  const usual = { provider: 'corp', user: 'ada', isAsked: true };
+  const usual = { provider: 'corp', user: 'ada', isRequested: true };
   it.each<[string, object]>([
     ['/age', { maxAge: 300 }],
     ['/class', { acrValues: 'gold platinum' }],
@@ -293,14 +293,14 @@ describe('an API that asks for a newer sign-in', () => {
     });
     const answered = await fetch(path, { method: 'POST', body, duplex: 'half' } as RequestInit);
     expect(answered.status).toBe(200);
-    expect(asked).toEqual([{ ...usual, ...needed }]);
+    expect(requested).toEqual([{ ...usual, ...needed }]);
     expect(heard[0]!.map((one) => one.body)).toEqual(['once more', 'once more']);
   });
 
   it('gets each request once more at most, and its own answer is returned then', async () => {
     answer = () => ({ status: 401, headers: challenge(', max_age="300"') });
     const answered = await fetch('/age');
-    expect([answered.status, heard[0]!.length, asked.length]).toEqual([401, 2, 1]);
+    expect([answered.status, heard[0]!.length, requested.length]).toEqual([401, 2, 1]);
     expect(answered.headers.get('WWW-Authenticate')).toContain('max_age="300"');
   });
 
@@ -319,29 +319,29 @@ describe('an API that asks for a newer sign-in', () => {
     expect(
       await Promise.all(['/age', '/age', '/age'].map(async (path) => (await fetch(path)).status)),
     ).toEqual([200, 200, 200]);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     await signIn(token({}, 'old'));
     outcome = () => Promise.reject(new LatchkeyError('cancelled'));
     expect(await Promise.all(['/age', '/age'].map(async (path) => (await fetch(path)).status))).toEqual([
       401, 401,
     ]);
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 
   it('for something else waits for its turn, and needs no dialog if the new session does', async () => {
     const [one, other] = await Promise.all([fetch('/age'), fetch('/class')]);
-    expect([one.status, other.status, asked.length]).toEqual([200, 200, 1]);
+    expect([one.status, other.status, requested.length]).toEqual([200, 200, 1]);
     await signIn(token({}, 'old'));
     outcome = () => signIn(token({ auth_time: now(), acr: 'silver' }));
     await Promise.all([fetch('/age'), fetch('/class')]);
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 
   it('late, after another tab has replaced the session, costs none', async () => {
     const fresh = token({ auth_time: now() });
     servers[0]!.prependOnceListener('request', () => void signIn(fresh));
     expect((await fetch('/age')).status).toBe(200);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     expect(heard[0]!.map(({ authorization }) => authorization)).toEqual([
       expect.any(String),
       `Bearer ${fresh}`,
@@ -357,7 +357,7 @@ describe('an API that asks for a newer sign-in', () => {
       opened!.keeper.reload();
     });
     expect((await fetch('/age')).status).toBe(200);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   it('causes nothing from an origin that is not listed, after a redirect, or if the application asks itself', async () => {
@@ -372,7 +372,7 @@ describe('an API that asks for a newer sign-in', () => {
     expect((await fetch('/age', { headers: { Authorization: 'Bearer own' } })).status).toBe(401);
     const silent = fetchOf(opened!.keeper, opened!.refresher, start, false);
     expect((await silent('/age')).status).toBe(401);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     expect(heard[1]!.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);
   });
 

@@ -92,8 +92,8 @@ it.each([
   ['a proof refused twice', [REFUSED, REFUSED], 'invalid_dpop_proof', 2],
   ['another refusal', [{ status: 401, body: { error: 'invalid_grant' } }], 'invalid_grant', 1],
   ['a service in trouble', [{ status: 503, body: {} }], 'unexpected_answer', 1],
-])('%s is an error, after one more proof at most', async (_name, given, code, times) => {
-  answers = given;
+])('%s is an error, after one more proof at most', async (_name, answer, code, times) => {
+  answers = answer;
   await expect(refresh(BINDING)).rejects.toMatchObject({ code });
   expect(proofs).toHaveLength(times);
 });

@@ -46,12 +46,12 @@ it.each([
   ['/sign-out', true], // the page may be left right after it
   ['/oauth2/refresh', false], // another tab gets the lock, and would refresh concurrently
 ])('sends a request that outlives the page or not: %s, %p', async (path, outlives) => {
-  let kept: boolean | undefined;
+  let keepsAlive: boolean | undefined;
   await call('POST', path, {}, async ({ keepalive }) => {
-    kept = keepalive;
+    keepsAlive = keepalive;
     return new Response(null, { status: 204 });
   });
-  expect(kept).toBe(outlives);
+  expect(keepsAlive).toBe(outlives);
 });
 
 it('reports the time of each answer, of refusals too', async () => {

@@ -34,7 +34,7 @@ export function makeCall(
     send: (request: Request) => Promise<Response> = (request) => fetch(request),
   ) => {
     const begun = performance.now();
-    const asked = Date.now();
+    const sentAt = Date.now();
     const timeout = new AbortController();
     const cancel = after(TIMEOUT, () => timeout.abort());
     let status: number | undefined;
@@ -50,7 +50,7 @@ export function makeCall(
         }),
       );
       ({ status } = response);
-      onDate(response.headers.get('Date'), Date.now() - asked);
+      onDate(response.headers.get('Date'), Date.now() - sentAt);
       return await read<Answer>(response);
     } catch (error) {
       throw error instanceof LatchkeyError ? error : noAnswer(error);

@@ -13,7 +13,7 @@ export type CallbackQuery = {
 };
 
 /** Options of a sign-in. */
-export interface Asked extends SignInOptions {
+export interface RequestedSignIn extends SignInOptions {
   /** Id of the only user that may sign in. */
   readonly user?: string;
 }
@@ -27,7 +27,7 @@ export interface PendingSignIn {
   issuer?: string | undefined;
   mode: SignInMode;
   /** For a retry. */
-  options: Asked;
+  options: RequestedSignIn;
   /** Address of the page that began, for a redirect. */
   returnTo: string;
 }

@@ -9,7 +9,7 @@ const HANDOVER_TIMEOUT = 2;
 const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
 
 /** What the main file passes. This file, which `handleCallback()` loads, imports nothing of it: shared code would become a third file. */
-type Given = readonly [
+type Parts = readonly [
   Failure: typeof LatchkeyError,
   /** `type` of the message to the page that began. */
   message: string,
@@ -26,7 +26,7 @@ type Given = readonly [
  * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state
  */
 export async function handOn(
-  [Failure, message, openBroadcast, reportError, after]: Given,
+  [Failure, message, openBroadcast, reportError, after]: Parts,
   href: string,
   { begun, arrived, line }: SignInMemory,
   report: Report,

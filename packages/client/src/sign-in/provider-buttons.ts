@@ -108,8 +108,8 @@ export async function showButtons(
 ): Promise<void> {
   const list = await providers().catch(() => []);
   const onChoose = (provider?: string): void => {
-    const { onError, ...asked } = options;
-    signIn({ ...asked, provider }).catch((error: LatchkeyError) => {
+    const { onError, ...signInOptions } = options;
+    signIn({ ...signInOptions, provider }).catch((error: LatchkeyError) => {
       if (error.code !== 'cancelled') onError?.(error);
     });
   };

@@ -7,11 +7,11 @@ import type { Call } from '../service/service.js';
 import type { Keys } from '../tokens/keys.js';
 import type { stored } from '../tokens/storage.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
-import type { Asked, CallbackQuery, PendingSignIn, Report } from './callback.js';
+import type { RequestedSignIn, CallbackQuery, PendingSignIn, Report } from './callback.js';
 import { deviceId, deviceName } from './device.js';
 
 /** What the main file passes. This file, which is loaded with the dialog, imports nothing of it: shared code would become a third file. */
-type Given = readonly [
+type Parts = readonly [
   Failure: typeof LatchkeyError,
   encode: typeof base64url,
   store: typeof stored,
@@ -24,7 +24,7 @@ export type SignInRequests = ReturnType<typeof makeRequests>;
 
 /** The requests of a sign-in to the service. */
 export function makeRequests(
-  [Failure, encode, store, loadStepUp, advise]: Given,
+  [Failure, encode, store, loadStepUp, advise]: Parts,
   { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
@@ -44,7 +44,9 @@ export function makeRequests(
      * Step 1 of spec §1: asks for the address of the provider's page.
      * @throws LatchkeyError `insecure_context`, or the service's error
      */
-    authorize: async (options: Asked): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
+    authorize: async (
+      options: RequestedSignIn,
+    ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
       const { provider = '', loginHint, prompt, maxAge, acrValues, params } = options;
       const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
@@ -89,8 +91,8 @@ export function makeRequests(
         const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
         const { provider, user } = sent.options;
         const own = { device_id, provider, received_at, signed_in_at: received_at };
-        const kept = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
-        keeper.put({ ...tokens, ...bound, ...own, ...kept });
+        const current = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
+        keeper.put({ ...tokens, ...bound, ...own, ...current });
       } catch (error) {
         if (key) keys.remove(key);
         throw error;

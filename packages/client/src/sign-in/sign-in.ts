@@ -8,7 +8,7 @@ import {
   isBareError,
   MESSAGE,
   reportError,
-  type Asked,
+  type RequestedSignIn,
   type CallbackQuery,
   type PendingSignIn,
   type Report,
@@ -51,7 +51,7 @@ export function makeSignIn(
   /** The error that the dialog shows. */
   let failure: LatchkeyError | undefined;
   /** Options of the latest attempt. */
-  let options: Asked = defaults;
+  let options: RequestedSignIn = defaults;
   let mode = defaults.mode;
   let dialog: SignInDialog | undefined;
 
@@ -104,9 +104,9 @@ export function makeSignIn(
 
   /** Asks the user for a provider; not if there is only one. */
   const choose = async (): Promise<void> => {
-    const asked = options;
+    const requested = options;
     const mine = attempt;
-    const withProvider = (provider?: string): void => void begin({ ...asked, provider });
+    const withProvider = (provider?: string): void => void begin({ ...requested, provider });
     inDialog((open) => open.wait(false)).catch(() => undefined);
     try {
       const list = await providers();
@@ -121,11 +121,11 @@ export function makeSignIn(
   };
 
   /** Steps 1 and 2: asks for the provider's page, and shows it. */
-  const begin = async (asked: Asked): Promise<void> => {
+  const begin = async (requested: RequestedSignIn): Promise<void> => {
     leave();
     failure = undefined;
-    const { provider = onlyProvider(), mode: wanted = knownMode(provider) } = asked;
-    options = { ...asked, provider };
+    const { provider = onlyProvider(), mode: wanted = knownMode(provider) } = requested;
+    options = { ...requested, provider };
     mode = wanted; // also for a retry
     if (!provider) return choose();
     if (wanted === 'popup') openPopup(); // before anything is awaited
@@ -228,13 +228,13 @@ export function makeSignIn(
 
   /**
    * Opens the dialog, or joins the sign-in in progress.
-   * @param isAsked whether the dialog asks for a click first: browsers open windows only then
+   * @param isRequested whether the dialog asks for a click first: browsers open windows only then
    */
-  const start = (asked: Asked, isAsked?: boolean): Promise<void> => {
-    const { provider = defaults.provider, mode: wanted = defaults.mode } = asked;
-    const enter = (): void => void begin({ ...asked, provider, mode: wanted });
+  const start = (requested: RequestedSignIn, isRequested?: boolean): Promise<void> => {
+    const { provider = defaults.provider, mode: wanted = defaults.mode } = requested;
+    const enter = (): void => void begin({ ...requested, provider, mode: wanted });
     if (!outcome) {
-      if (isAsked) {
+      if (isRequested) {
         providers().catch(() => undefined); // the click then knows the mode
         inDialog((open) => open.say('status', texts.stepUp, [texts.signIn, enter])).catch(settle);
       } else enter();

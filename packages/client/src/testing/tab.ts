@@ -50,7 +50,7 @@ export interface Tab {
   /** Paths and bodies of the requests to the service. */
   readonly sent: [string, object][];
   /** Their number. */
-  readonly asked: () => number;
+  readonly requests: () => number;
 }
 
 /** The parts of a client that keep its session, with a fake service. */
@@ -80,7 +80,7 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
     (token) => void lost.push(token),
   );
   const refresher = keepFresh('key', keeper, post, life);
-  return { keeper, refresher, emitted, dropped, notified, lost, sent, asked: () => count };
+  return { keeper, refresher, emitted, dropped, notified, lost, sent, requests: () => count };
 }
 
 /** A tab with a session. @param changes in its tokens */

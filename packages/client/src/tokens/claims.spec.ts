@@ -60,7 +60,7 @@ it('are replaced at once by one refresh of one tab; no request if the token has 
   one!.refresher.expectClaims(news); // repeated after a reconnection
   await seconds(1);
   expect([rolesOf(one!), rolesOf(other!)]).toEqual([['reader'], ['reader']]);
-  expect([one!.asked(), other!.asked()]).toEqual([1, 0]);
+  expect([one!.requests(), other!.requests()]).toEqual([1, 0]);
   for (const { emitted } of [one!, other!])
     expect(emitted).toMatchObject([['change', { claims: { roles: ['reader'] } }]]);
 });
@@ -78,7 +78,7 @@ it('are asked for again if the refresh had begun before the change, and no third
   arrive(fresh(ADMIN, 'late'));
   await seconds(60);
   expect(rolesOf(tab!)).toEqual(['reader']);
-  expect(tab!.asked()).toBe(2);
+  expect(tab!.requests()).toBe(2);
 });
 
 it('that change all the time cost a few refreshes a second, and the last ones are got', async () => {
@@ -93,7 +93,7 @@ it('that change all the time cost a few refreshes a second, and the last ones ar
   }
   await seconds(1);
   expect(tab!.keeper.session()!.claims).toEqual({ n: 199 });
-  expect(tab!.asked()).toBeLessThan(12);
+  expect(tab!.requests()).toBeLessThan(12);
 });
 
 it('are asked for with back-off while the service is away; the token stays valid meanwhile', async () => {
@@ -111,5 +111,5 @@ it('of a signed-out user are not asked for', async () => {
   tab!.keeper.end('user');
   for (const news of [{ roles: [] }, undefined, null, 7]) tab!.refresher.expectClaims(news);
   await seconds(1);
-  expect(tab!.asked()).toBe(0);
+  expect(tab!.requests()).toBe(0);
 });

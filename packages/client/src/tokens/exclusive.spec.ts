@@ -89,11 +89,11 @@ function lockManager(): typeof request {
   return async (name, { signal, ifAvailable }, work) => {
     const before = lines.get(name);
     if (before && ifAvailable) return work(null);
-    const givenUp = new Promise((_resolve, reject) => {
+    const aborted = new Promise((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(new Error('aborted')));
     });
-    const turn = before ? Promise.race([before, givenUp]) : Promise.resolve();
-    const worked = turn.then(() => work(LOCK));
+    const acquired = before ? Promise.race([before, aborted]) : Promise.resolve();
+    const worked = acquired.then(() => work(LOCK));
     lines.set(
       name,
       worked.catch(() => before),

@@ -30,20 +30,20 @@ describe('when it refreshes', () => {
     ['all of it', 1, 3270],
   ])('5 minutes before the end, with %s', async (_name, chance, due) => {
     jest.spyOn(Math, 'random').mockReturnValue(chance);
-    const { asked, keeper } = tab([FRESH]);
+    const { requests, keeper } = tab([FRESH]);
     await seconds(due - 2);
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     await seconds(2 + 60); // the timer runs at least once a minute
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     expect(keeper.get()).toMatchObject({ access_token: 'second', refresh_token: 'lkr_1' });
   });
 
   it('at half of the life of a token that lives for less than ten minutes', async () => {
-    const { asked } = tab([FRESH], { expires_in: 60 });
+    const { requests } = tab([FRESH], { expires_in: 60 });
     await seconds(25);
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     await seconds(10);
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
   });
 
   it('counts from the request: its answer may wait for as long as the device sleeps', async () => {
@@ -58,7 +58,7 @@ describe('when it refreshes', () => {
 
   it('once more, when the answer came before the device slept, and is looked at afterwards', async () => {
     let arrive!: (answer: object) => void;
-    const { refresher, asked } = tab([
+    const { refresher, requests } = tab([
       new Promise<object>((resolve) => (arrive = resolve)),
       { ...FRESH, access_token: 'third' },
     ]);
@@ -67,15 +67,15 @@ describe('when it refreshes', () => {
     jest.setSystemTime(Date.now() + 7_200_000); // timers and the monotonic clock stop during a sleep
     arrive(FRESH);
     expect(await refreshed).toBe('third');
-    expect(asked()).toBe(2);
+    expect(requests()).toBe(2);
   });
 
   it('after a sleep, in which the monotonic clock stopped, before which the clock of the device was set back', async () => {
-    const { asked, refresher } = tab([FRESH]);
+    const { requests, refresher } = tab([FRESH]);
     jest.setSystemTime(Date.now() - 7_200_000);
     await seconds(60); // the timer runs
     jest.setSystemTime(Date.now() + 3_600_000);
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     expect(await refresher.fresh()).toBe('second');
   });
 
@@ -91,9 +91,9 @@ describe('when it refreshes', () => {
   });
 
   it('at once in a page that finds a token from the future: its age is unknown', async () => {
-    const { asked, refresher } = tab([FRESH], { received_at: Date.now() + 60_000 });
+    const { requests, refresher } = tab([FRESH], { received_at: Date.now() + 60_000 });
     expect(await refresher.fresh()).toBe('second');
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
   });
 
   it('rejects if a clock that was set back makes it read the storage, and another tab has signed out', async () => {
@@ -107,7 +107,7 @@ describe('when it refreshes', () => {
     const made = openTab(makeArea());
     open.push(made);
     await seconds(2 * DAY);
-    expect(made.asked()).toBe(0);
+    expect(made.requests()).toBe(0);
     await expect(made.refresher.fresh()).rejects.toMatchObject({ code: 'signed_out' });
   });
 });
@@ -140,11 +140,11 @@ describe('what an answer means', () => {
     ['a key that cannot be read', new LatchkeyError('key_unavailable')],
     ['200 without a token', {}],
   ])('%s is an attempt: the session stays, and the next one succeeds', async (_name, answer) => {
-    const { refresher, emitted, keeper, asked } = tab([answer, FRESH], expired);
+    const { refresher, emitted, keeper, requests } = tab([answer, FRESH], expired);
     await expect(refresher.fresh()).rejects.not.toMatchObject({ code: 'signed_out' });
     expect(keeper.get()).toBeDefined();
     await seconds(3); // at most 2 of backoff
-    expect(asked()).toBe(2);
+    expect(requests()).toBe(2);
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
     expect(keeper.get()).toMatchObject({ access_token: 'second' });
   });
@@ -185,26 +185,26 @@ describe('what an answer means', () => {
 
   it('waits longer each time, up to a minute, varied at random', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(0); // no jitter, the longest wait
-    const { asked, refresher } = tab([], expired);
+    const { requests, refresher } = tab([], expired);
     await refresher.fresh().catch(() => undefined);
     const counts: number[] = [];
     for (const wait of [2, 4, 8, 16, 32, 60, 60]) {
       await seconds(wait - 0.5);
-      counts.push(asked());
+      counts.push(requests());
       await seconds(0.5);
-      counts.push(asked());
+      counts.push(requests());
     }
     expect(counts).toEqual([1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8]);
   });
 
   it('Retry-After is kept, by requests of the application too', async () => {
-    const { refresher, asked } = tab([error(503, 90), FRESH], expired);
+    const { refresher, requests } = tab([error(503, 90), FRESH], expired);
     await expect(refresher.fresh()).rejects.toMatchObject({ retryAfter: 90 });
     await seconds(80);
     await expect(refresher.fresh()).rejects.toMatchObject({ retryAfter: 90 });
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     await seconds(71);
-    expect(asked()).toBe(2);
+    expect(requests()).toBe(2);
     expect(await refresher.fresh()).toBe('second');
   });
 
@@ -259,28 +259,28 @@ describe('what an answer means', () => {
 
 it('asks no more once it is stopped, though an answer was still to come', async () => {
   const late = new Promise<object>((resolve) => setTimeout(resolve, 1000, FRESH));
-  const { refresher, asked } = tab([late], { received_at: 0 });
+  const { refresher, requests } = tab([late], { received_at: 0 });
   const refreshed = refresher.refresh();
   refresher.stop();
   await seconds(1);
   expect(await refreshed).toBe('second');
   await seconds(3 * 3600);
-  expect(asked()).toBe(1);
+  expect(requests()).toBe(1);
 });
 
 describe('one flight', () => {
   it('for a hundred requests of a client', async () => {
-    const { refresher, asked } = tab([FRESH], { received_at: 0 });
+    const { refresher, requests } = tab([FRESH], { received_at: 0 });
     const all = await Promise.all(Array.from({ length: 100 }, () => refresher.fresh()));
     expect(new Set(all)).toEqual(new Set(['second']));
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
   });
 
   it('takes over what another tab has, without asking', async () => {
-    const { area, refresher, asked, emitted } = tab();
+    const { area, refresher, requests, emitted } = tab();
     put(area, tokensNow({ access_token: 'second' }));
     expect(await refresher.refresh('first')).toBe('second');
-    expect(asked()).toBe(0);
+    expect(requests()).toBe(0);
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
 
@@ -291,13 +291,13 @@ describe('one flight', () => {
     };
     Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { locks } });
     try {
-      const { area, refresher, asked } = tab([], { received_at: Date.now() - 3_500_000 });
+      const { area, refresher, requests } = tab([], { received_at: Date.now() - 3_500_000 });
       const refreshed = refresher.refresh();
       await seconds(0.1);
       put(area, tokensNow({ access_token: 'second' }));
       await seconds(0.2);
       expect(await refreshed).toBe('second');
-      expect(asked()).toBe(0);
+      expect(requests()).toBe(0);
     } finally {
       Reflect.deleteProperty(globalThis, 'navigator');
     }

@@ -80,9 +80,9 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     if (waited && keeper.reload()?.access_token === stale) {
       await sleep(STORAGE_DELAY);
     }
-    const held = keeper.reload();
-    if (!held) throw signedOut();
-    const { access_token, refresh_token, binding } = held;
+    const saved = keeper.reload();
+    if (!saved) throw signedOut();
+    const { access_token, refresh_token, binding } = saved;
     if (access_token !== stale && secondsUntilDue() > 0) return access_token;
     if (performance.now() < pausedUntil) throw lastError;
     let answer: Tokens | undefined;
@@ -111,17 +111,17 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
 
   /** Replaces the token if it has older claims than those that the service has reported, unless another tab has done so. */
   const renewClaims = async (): Promise<void> => {
-    const held = keeper.reload();
-    if (--tries < 0 || !held || textOfClaims(keeper.session()!.claims) === newest) return void (tries = -1);
-    outdated = held.access_token;
+    const saved = keeper.reload();
+    if (--tries < 0 || !saved || textOfClaims(keeper.session()!.claims) === newest) return void (tries = -1);
+    outdated = saved.access_token;
     await refresh().catch(() => undefined); // tried again with back-off
     await sleep(CLAIMS_DELAY);
     return renewClaims(); // the refresh may have begun before the change
   };
 
   /** Ends the session, or delays the next attempt. */
-  const handleFailure = ({ code, status, retryAfter }: LatchkeyError, held: Tokens): void => {
-    const { signed_in_at, refresh_token: token } = held;
+  const handleFailure = ({ code, status, retryAfter }: LatchkeyError, saved: Tokens): void => {
+    const { signed_in_at, refresh_token: token } = saved;
     if (code === 'key_lost') {
       keeper.end('key_lost');
       // No browser can use this session, or the tokens were copied from the one that can: then it ends there as well.
@@ -166,9 +166,9 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
           if (keeper.age() >= (keeper.get()?.expires_in ?? 0)) throw error;
         }
       }
-      const held = keeper.get();
-      if (held?.user_id !== user_id) throw signedOut();
-      return held.access_token;
+      const saved = keeper.get();
+      if (saved?.user_id !== user_id) throw signedOut();
+      return saved.access_token;
     },
     refresh,
     renewed,

@@ -27,12 +27,12 @@ export function makeLeave(
   notifyTabs: () => void,
 ): Leave {
   return async <Answer>(method: string, path: string, isOurs: boolean, body?: object) => {
-    const held = keeper.get();
+    const saved = keeper.get();
     // The page may be left at once: a refresh that is due but not needed is not waited for.
-    const isGood = held && held.expires_in - keeper.age() > ENOUGH;
-    const token = isGood ? Promise.resolve(held.access_token) : fresh();
+    const isGood = saved && saved.expires_in - keeper.age() > ENOUGH;
+    const token = isGood ? Promise.resolve(saved.access_token) : fresh();
     await token.catch(() => undefined);
-    if (!held || keeper.get()?.user_id !== held.user_id) return undefined;
+    if (!saved || keeper.get()?.user_id !== saved.user_id) return undefined;
     // Before the call: otherwise other tabs would report a sign-out by the service.
     if (isOurs) keeper.end('user');
     const bearer = await token;

@@ -17,11 +17,11 @@ export function stored<Value>(choice: StorageChoice, key: string): Stored<Value>
   const area = (): Area =>
     typeof choice === 'object' ? choice : (globalThis as unknown as Record<string, Storage>)[choice]!;
   /** A value that the storage rejected. The storage is tried again each time: the end of a session needs less room. */
-  let kept: string | undefined;
+  let rejected: string | undefined;
   return {
     get() {
       try {
-        return (JSON.parse((kept ?? area().getItem(key))!) as Value | null) ?? undefined;
+        return (JSON.parse((rejected ?? area().getItem(key))!) as Value | null) ?? undefined;
       } catch {
         return undefined;
       }
@@ -31,10 +31,10 @@ export function stored<Value>(choice: StorageChoice, key: string): Stored<Value>
       try {
         if (text) area().setItem(key, text);
         else area().removeItem(key);
-        kept = undefined;
+        rejected = undefined;
         return true;
       } catch {
-        kept = text ?? 'null';
+        rejected = text ?? 'null';
         return false;
       }
     },

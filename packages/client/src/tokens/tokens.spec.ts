@@ -130,9 +130,9 @@ it.each<[string, string | object]>([
   ['a life that is a text', { expires_in: '3600' }],
   ['a number for a user', { user_id: 7 }],
   ['a binding without a key', { binding: { issuer: 'https://id.example' } }],
-])('takes %s in the storage for no session', (_name, held) => {
+])('takes %s in the storage for no session', (_name, content) => {
   const area = makeArea();
-  area.setItem('key', typeof held === 'string' ? held : JSON.stringify({ ...tokensNow(), ...held }));
+  area.setItem('key', typeof content === 'string' ? content : JSON.stringify({ ...tokensNow(), ...content }));
   expect(openTab(area).keeper.session()).toBeUndefined();
 });
 

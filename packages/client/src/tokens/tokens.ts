@@ -55,7 +55,7 @@ export function keepTokens(
   dropKey: (key: string) => void,
   dropLost: (refreshToken: string) => void,
 ) {
-  let held: Tokens | undefined;
+  let saved: Tokens | undefined;
   /** Age of the access token at the last reading of the two clocks, and the readings; milliseconds. */
   let reading: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
   const readClocks = (age: number): void => void (reading = [age, Date.now(), performance.now()]);
@@ -72,7 +72,7 @@ export function keepTokens(
   /** Replaced only if they change, not by each refresh. */
   let claims: UserClaims = {};
   const take = (tokens: Tokens | undefined): void => {
-    const isSame = held?.access_token === tokens?.access_token;
+    const isSame = saved?.access_token === tokens?.access_token;
     let age = tokens ? Date.now() - tokens.received_at : 0;
     if (tokens && !isSame && age < -JUMP) {
       // From the future: the device's clock was set back, so the age is unknown. Stored as expired for frozen tabs: their clocks
@@ -80,7 +80,7 @@ export function keepTokens(
       age = tokens.expires_in * 1000;
       storage.put((tokens = { ...tokens, received_at: Date.now() - age }));
     }
-    held = tokens;
+    saved = tokens;
     if (tokens && !isSame) {
       const others = readClaims(tokens.access_token);
       if (textOfClaims(others) !== textOfClaims(claims)) claims = others;
@@ -109,7 +109,7 @@ export function keepTokens(
   const reload = (): Tokens | undefined => {
     const value = storage.get();
     const tokens = readTokens(value);
-    const before = held;
+    const before = saved;
     if (!before && over && tokens?.refresh_token === over) {
       // A slow tab stored the session again before it saw the end. Only an end is restored, which is final: tabs that disagree
       // about the newer of two sessions would never stop.
@@ -127,7 +127,7 @@ export function keepTokens(
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
     }
-    return held;
+    return saved;
   };
   /** Stores new tokens, and notifies the other tabs. */
   const put = (tokens: Tokens): void => {
@@ -138,7 +138,7 @@ export function keepTokens(
   take(readTokens(storage.get()));
 
   return {
-    get: () => held,
+    get: () => saved,
     /** Returns an object that is replaced only when something in it changes. */
     session: () => session,
     /** Returns seconds since the access token was requested. */
@@ -148,7 +148,7 @@ export function keepTokens(
       if (Math.abs(setBack) > JUMP) {
         readClocks(ageNow());
         // Set back: a new page would compute too low an age.
-        const { access_token } = held ?? {};
+        const { access_token } = saved ?? {};
         const current = setBack > 0 && reload();
         if (current && current.access_token === access_token) {
           storage.put({ ...current, received_at: Date.now() - ageNow() });

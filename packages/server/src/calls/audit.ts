@@ -65,8 +65,8 @@ export class Audit {
   find(query: AuditQuery = {}): Pages<AuditPage, AuditEvent> {
     checkNames('audit.find()', query, QUERY);
     const { userId, since, until, ...others } = query;
-    const asked = { ...others, user_id: userId, since: timeOf(since), until: timeOf(until) };
-    return pagesOf(this.calls, '/audit', 'read', asked, ({ events }: AuditPage) => events);
+    const conditions = { ...others, user_id: userId, since: timeOf(since), until: timeOf(until) };
+    return pagesOf(this.calls, '/audit', 'read', conditions, ({ events }: AuditPage) => events);
   }
 
   /**

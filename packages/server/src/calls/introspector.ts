@@ -1,6 +1,6 @@
 import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
 import type { UserClaims } from '../token/user-claims.js';
-import { InTurn } from './in-turn.js';
+import { CallQueue } from './call-queue.js';
 import type { ServiceCalls } from './service-calls.js';
 
 /** Lifetime of an answer, from the request. */
@@ -32,7 +32,7 @@ export interface Introspection extends UserClaims {
 }
 
 interface Question {
-  readonly askedAt: number;
+  readonly sentAt: number;
   readonly answer: Promise<Introspection>;
 }
 
@@ -40,7 +40,7 @@ interface Question {
 export class Introspector {
   /** By token, oldest first. */
   private readonly questions = new Map<string, Question>();
-  private readonly turns = new InTurn();
+  private readonly queue = new CallQueue();
 
   constructor(private readonly calls: ServiceCalls) {}
 
@@ -50,10 +50,10 @@ export class Introspector {
    */
   ask(token: string): Promise<Introspection> {
     const now = performance.now();
-    const asked = this.questions.get(token);
-    if (asked && now - asked.askedAt < COUNTS_MS) return asked.answer;
+    const earlier = this.questions.get(token);
+    if (earlier && now - earlier.sentAt < COUNTS_MS) return earlier.answer;
     this.removeOld(now);
-    const question = { askedAt: now, answer: this.turns.run(() => this.call(token, now + TIMEOUT_MS)) };
+    const question = { sentAt: now, answer: this.queue.run(() => this.call(token, now + TIMEOUT_MS)) };
     this.questions.delete(token); // so that the new one is the last
     this.questions.set(token, question);
     // A failure is not an answer: the next call asks again.
@@ -75,8 +75,8 @@ export class Introspector {
   }
 
   private removeOld(now: number): void {
-    for (const [token, { askedAt }] of this.questions) {
-      if (now - askedAt < COUNTS_MS && this.questions.size < MOST_ANSWERS) return;
+    for (const [token, { sentAt }] of this.questions) {
+      if (now - sentAt < COUNTS_MS && this.questions.size < MOST_ANSWERS) return;
       this.questions.delete(token);
     }
   }

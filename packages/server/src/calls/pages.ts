@@ -50,9 +50,9 @@ export function pagesOf<Page extends { readonly next_cursor?: string }, Entry>(
 ): Pages<Page, Entry> {
   const { cursor, ...conditions } = query;
   const load = async (at: string | undefined): Promise<Page> => {
-    const given = Object.entries({ ...conditions, cursor: at }).filter(([, value]) => value !== undefined);
+    const defined = Object.entries({ ...conditions, cursor: at }).filter(([, value]) => value !== undefined);
     const text = new URLSearchParams(
-      given.map(([name, value]) => [name, String(value)] as [string, string]),
+      defined.map(([name, value]) => [name, String(value)] as [string, string]),
     ).toString();
     const page = await calls.send<Page>(path + (text && `?${text}`), {
       method: 'GET',

@@ -66,8 +66,8 @@ export class Users {
   find(query: UserQuery = {}): Pages<UsersPage, User> {
     checkNames('users.find()', query, QUERY);
     const { providerUserId, ...others } = query;
-    const asked = { ...others, provider_user_id: providerUserId };
-    return pagesOf(this.calls, '/users', 'support', asked, ({ users }: UsersPage) => users);
+    const conditions = { ...others, provider_user_id: providerUserId };
+    return pagesOf(this.calls, '/users', 'support', conditions, ({ users }: UsersPage) => users);
   }
 
   /**

@@ -9,8 +9,8 @@ const LONGEST_RETRY_AFTER_S = 30;
  */
 export function pauseAfter(failures: number, retryAfter = 0): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS);
-  const asked = Math.min(retryAfter, LONGEST_RETRY_AFTER_S) * 1000;
-  return Math.max(longest, asked || 0) * (0.5 + Math.random() / 2);
+  const requested = Math.min(retryAfter, LONGEST_RETRY_AFTER_S) * 1000;
+  return Math.max(longest, requested || 0) * (0.5 + Math.random() / 2);
 }
 
 /** Returns the reason of a failed connection, for a warning. */

@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LatchkeyError, invalidToken, temporarilyUnavailable } from '../latchkey-error.js';
 import type { Claims } from '../token/token-signature.js';
-import { AccessTokens, type HeldSession } from './access-tokens.js';
+import { AccessTokens, type CookieSession } from './access-tokens.js';
 import { ProofKey } from './proof-key.js';
 import type { TokenAnswer } from './token-calls.js';
 
 const proofs = new ProofKey('a secret');
-const session = (refreshToken = 'r'): HeldSession => ({ refreshToken, proofs });
+const session = (refreshToken = 'r'): CookieSession => ({ refreshToken, proofs });
 const settled = () => delay(0);
 
 describe('access tokens', () => {
   let time: number;
-  let asked: number;
+  let requests: number;
   /** Tokens that are refused, although they have not expired here. */
   let invalid: Set<string>;
   let answer: () => Promise<TokenAnswer>;
   let tokens: AccessTokens;
 
   beforeEach(() => {
-    [time, asked, invalid] = [0, 0, new Set()];
-    answer = () => Promise.resolve({ access_token: `token ${asked}`, expires_in: 3600 });
+    [time, requests, invalid] = [0, 0, new Set()];
+    answer = () => Promise.resolve({ access_token: `token ${requests}`, expires_in: 3600 });
     const claimsOf = async (token: string): Promise<Claims> => {
       await settled();
       if (invalid.has(token)) throw invalidToken('x');
@@ -30,7 +30,7 @@ describe('access tokens', () => {
       return () => claimsOf(token);
     };
     const token = () => {
-      asked++;
+      requests++;
       return answer();
     };
     tokens = new AccessTokens({ follow }, { token }, () => time);
@@ -50,14 +50,14 @@ describe('access tokens', () => {
     expect(await current()).toBe('token 1');
     invalid.add('token 1');
     expect(await Promise.all([current(), current(), current()])).toEqual(['token 2', 'token 2', 'token 2']);
-    expect(asked).toBe(2);
+    expect(requests).toBe(2);
   });
 
   it('signs nobody out because of clocks: a new token that is invalid here is 503', async () => {
     invalid.add('token 1');
     invalid.add('token 2');
     expect(await current()).toBe('temporarily_unavailable');
-    expect(asked).toBe(2);
+    expect(requests).toBe(2);
   });
 
   it.each(['slow_down', 'invalid_request', 'invalid_token', 'temporarily_unavailable'])(
@@ -73,7 +73,7 @@ describe('access tokens', () => {
   it('asks no more about a session that has ended', async () => {
     answer = fails(new LatchkeyError('invalid_grant', 401, 'x'));
     expect([await current(), await current()]).toEqual(['ended', 'ended']);
-    expect(asked).toBe(1);
+    expect(requests).toBe(1);
   });
 
   it('keeps a session signed out that was being refreshed', async () => {
@@ -90,19 +90,19 @@ describe('access tokens', () => {
     await current();
     time = 56 * 60_000;
     answer = fails(temporarilyUnavailable());
-    for (let turn = 0; turn < 10; turn++) expect(await current()).toBe('token 1');
-    expect(asked).toBe(2);
+    for (let i = 0; i < 10; i++) expect(await current()).toBe('token 1');
+    expect(requests).toBe(2);
     time += 5000;
     expect(await current()).toBe('token 1');
-    expect(asked).toBe(3);
+    expect(requests).toBe(3);
   });
 
   it('refreshes a short-lived token at half of its life', async () => {
-    answer = () => Promise.resolve({ access_token: `token ${asked}`, expires_in: 60 });
+    answer = () => Promise.resolve({ access_token: `token ${requests}`, expires_in: 60 });
     await current();
     time = 29_999;
     await current();
-    expect(asked).toBe(1);
+    expect(requests).toBe(1);
     time = 30_000;
     expect(await current()).toBe('token 1');
     await settled();
@@ -114,12 +114,12 @@ describe('access tokens', () => {
     answer = () => Promise.resolve({ access_token: token, expires_in: 3600 });
     for (let one = 0; one < 99; one++) await current(session(`r${one}`));
     await current(session('r0'));
-    expect(asked).toBe(99);
+    expect(requests).toBe(99);
     for (let one = 99; one < 120; one++) await current(session(`r${one}`));
-    expect(asked).toBe(120);
+    expect(requests).toBe(120);
     await current(session('r0'));
-    expect(asked).toBe(120);
+    expect(requests).toBe(120);
     await current(session('r1'));
-    expect(asked).toBe(121);
+    expect(requests).toBe(121);
   });
 });

@@ -14,7 +14,7 @@ const MOST_BYTES = 100_000_000;
 const OVERHEAD = 1000;
 
 /** Content of a session's cookie. */
-export interface HeldSession {
+export interface CookieSession {
   readonly refreshToken: string;
   readonly proofs: ProofKey;
   /** Of the user whose request needs the session: for the service's limits. */
@@ -22,7 +22,7 @@ export interface HeldSession {
 }
 
 /** An access token in use. Times are milliseconds of `now`. */
-interface Held {
+interface Cached {
   readonly token: string;
   readonly claims: () => Promise<Claims>;
   readonly until: number;
@@ -40,7 +40,7 @@ export interface Current {
 
 /** A session that has ended does not begin again. */
 const ENDED = 'ended';
-type Entry = Held | typeof ENDED;
+type Entry = Cached | typeof ENDED;
 
 /**
  * The access tokens of this process's sessions, in memory alone. A session's cookie never changes, since a refresh token is not replaced
@@ -65,14 +65,14 @@ export class AccessTokens {
    * @returns undefined if the session has ended
    * @throws LatchkeyError `temporarily_unavailable` (503), `service_key_refused` (500)
    */
-  async current(session: HeldSession, isFresh = false): Promise<Current | undefined> {
-    const held = await this.heldBy(session, isFresh);
-    if (held === ENDED) return undefined;
-    const current = await this.check(held);
+  async current(session: CookieSession, isFresh = false): Promise<Current | undefined> {
+    const entry = await this.entryOf(session, isFresh);
+    if (entry === ENDED) return undefined;
+    const current = await this.check(entry);
     if (current) return current;
     // The session has ended, or the token's key was revoked: the service decides.
     const known = this.entries.get(session.refreshToken);
-    const next = known && known !== held ? known : await this.refresh(session);
+    const next = known && known !== entry ? known : await this.refresh(session);
     if (next === ENDED) return undefined;
     const checked = await this.check(next);
     if (checked) return checked;
@@ -80,11 +80,11 @@ export class AccessTokens {
   }
 
   /** Takes the answer to a sign-in. @throws LatchkeyError if its token is not valid here */
-  async add(refreshToken: string, answer: TokenAnswer, askedAt: number): Promise<Entry> {
+  async add(refreshToken: string, answer: TokenAnswer, sentAt: number): Promise<Entry> {
     const { access_token: token, expires_in: seconds } = answer;
     const claims = await this.verifier.follow(token);
     const life = seconds * 1000;
-    const until = askedAt + life;
+    const until = sentAt + life;
     return this.set(refreshToken, { token, claims, until, staleAt: until - Math.min(LEAD_MS, life / 2) });
   }
 
@@ -93,7 +93,7 @@ export class AccessTokens {
     this.set(refreshToken, ENDED);
   }
 
-  private async heldBy(session: HeldSession, isFresh: boolean): Promise<Entry> {
+  private async entryOf(session: CookieSession, isFresh: boolean): Promise<Entry> {
     const known = this.entries.get(session.refreshToken);
     if (known === undefined) return this.refresh(session);
     this.set(session.refreshToken, known); // the most recently used
@@ -106,7 +106,7 @@ export class AccessTokens {
   }
 
   /** @returns undefined for an invalid token */
-  private async check({ token, claims, until }: Held): Promise<Current | undefined> {
+  private async check({ token, claims, until }: Cached): Promise<Current | undefined> {
     try {
       const expiresIn = Math.max(0, Math.floor((until - this.now()) / 1000));
       return { token, claims: await claims(), expiresIn };
@@ -117,7 +117,7 @@ export class AccessTokens {
   }
 
   /** Concurrent calls for a session share a refresh. */
-  private refresh(session: HeldSession): Promise<Entry> {
+  private refresh(session: CookieSession): Promise<Entry> {
     const { refreshToken } = session;
     let refresh = this.refreshing.get(refreshToken);
     if (!refresh) {
@@ -127,12 +127,12 @@ export class AccessTokens {
     return refresh;
   }
 
-  private async refreshOnce(session: HeldSession): Promise<Entry> {
+  private async refreshOnce(session: CookieSession): Promise<Entry> {
     const { refreshToken } = session;
-    const askedAt = this.now();
+    const sentAt = this.now();
     try {
       const answer = await this.calls.token('/oauth2/refresh', { refresh_token: refreshToken }, session);
-      return await this.add(refreshToken, answer, askedAt);
+      return await this.add(refreshToken, answer, sentAt);
     } catch (error) {
       if (!(error instanceof LatchkeyError)) throw error;
       if (error.code !== 'invalid_grant') throw error.status < 500 ? temporarilyUnavailable(error) : error;

@@ -33,8 +33,8 @@ export function addressOf(request: WithHeaders, name: string | undefined): strin
     .split(',')
     .slice(-MOST_ADDRESSES);
   const addresses = last.map((one) => one.replaceAll(/^[ \t]+|[ \t]+$/g, ''));
-  const kept = addresses.slice(addresses.findLastIndex((one) => !ADDRESS.test(one)) + 1);
-  return kept.length > 0 ? kept.join(', ') : undefined;
+  const trusted = addresses.slice(addresses.findLastIndex((one) => !ADDRESS.test(one)) + 1);
+  return trusted.length > 0 ? trusted.join(', ') : undefined;
 }
 
 /**

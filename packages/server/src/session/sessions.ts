@@ -1,7 +1,7 @@
 import { invalidToken, LatchkeyError } from '../latchkey-error.js';
 import type { Claims } from '../token/token-signature.js';
 import { Verifier } from '../verifier.js';
-import { AccessTokens, type Current, type HeldSession } from './access-tokens.js';
+import { AccessTokens, type Current, type CookieSession } from './access-tokens.js';
 import { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, removeCookie } from './cookies.js';
 import { Finished } from './finished.js';
@@ -126,7 +126,7 @@ export class Sessions {
   /** `GET <prefix>/callback`: sets the cookie, and sends the browser to `returnTo`. */
   readonly callback: Handler = (request) =>
     this.signIns.finish(request, urlOf(request, this.settings.clientUrl).searchParams, {
-      held: this.heldBy(request),
+      session: this.sessionOf(request),
       isLive: () => this.currentOf(request).then(Boolean, () => false),
     });
 
@@ -134,10 +134,10 @@ export class Sessions {
   readonly signOut: Handler = async (request) => {
     const { clientUrl, prefix, basePath, cookieName } = this.settings;
     if (!isFromOrigin(request, clientUrl)) return FOREIGN.toResponse();
-    const held = this.heldBy(request);
+    const session = this.sessionOf(request);
     const cookies = [removeCookie(cookieName)];
     try {
-      const page = held && (await this.end(held));
+      const page = session && (await this.end(session));
       const path = urlOf(request, clientUrl).searchParams.get('returnTo');
       return redirect(page ?? returnAddress(path, clientUrl, prefix, basePath), cookies);
     } catch {
@@ -166,33 +166,33 @@ export class Sessions {
   }
 
   /** Concurrent and repeated sign-outs of a session are one. */
-  private end(held: HeldSession): Promise<string | undefined> {
-    const { refreshToken } = held;
+  private end(session: CookieSession): Promise<string | undefined> {
+    const { refreshToken } = session;
     if (this.signedOut.get(refreshToken)) return Promise.resolve(undefined);
     let ending = this.endings.get(refreshToken);
     if (!ending) {
-      ending = this.endOnce(held).finally(() => this.endings.delete(refreshToken));
+      ending = this.endOnce(session).finally(() => this.endings.delete(refreshToken));
       this.endings.set(refreshToken, ending);
     }
     return ending;
   }
 
   /** @returns the provider's logout page. @throws LatchkeyError if the session goes on */
-  private async endOnce(held: HeldSession): Promise<string | undefined> {
-    const page = await this.endAtService(held);
-    this.signedOut.add(held.refreshToken, true);
+  private async endOnce(session: CookieSession): Promise<string | undefined> {
+    const page = await this.endAtService(session);
+    this.signedOut.add(session.refreshToken, true);
     return page;
   }
 
-  private async endAtService(held: HeldSession): Promise<string | undefined> {
+  private async endAtService(session: CookieSession): Promise<string | undefined> {
     const { settings, tokens, calls } = this;
-    const { refreshToken, address } = held;
+    const { refreshToken, address } = session;
     const current = settings.providerLogout
-      ? await tokens.current(held, true).finally(() => tokens.end(refreshToken))
+      ? await tokens.current(session, true).finally(() => tokens.end(refreshToken))
       : undefined;
     tokens.end(refreshToken);
     if (!current) {
-      await calls.revoke(refreshToken, 'user', held);
+      await calls.revoke(refreshToken, 'user', session);
       return undefined;
     }
     const call = calls.signOut(`${settings.clientUrl}${settings.basePath}/`, {
@@ -206,12 +206,12 @@ export class Sessions {
   }
 
   private async currentOf(request: PageRequest, isFresh = false): Promise<Current | undefined> {
-    const held = this.heldBy(request);
-    if (!held || isForged(request, this.settings.clientUrl)) return undefined;
-    return this.tokens.current(held, isFresh);
+    const session = this.sessionOf(request);
+    if (!session || isForged(request, this.settings.clientUrl)) return undefined;
+    return this.tokens.current(session, isFresh);
   }
 
-  private heldBy(request: PageRequest): HeldSession | undefined {
+  private sessionOf(request: PageRequest): CookieSession | undefined {
     const { cookieName: name } = this.settings;
     const value = cookiesOf(request, name).get(name);
     const opened = value === undefined ? undefined : this.seal.open(name, value);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LatchkeyError } from '../latchkey-error.js';
-import type { AccessTokens, HeldSession } from './access-tokens.js';
+import type { AccessTokens, CookieSession } from './access-tokens.js';
 import { answer, failurePage, redirect } from './answers.js';
 import { Attempts, challengeOf, type Attempt } from './attempts.js';
 import type { CookieSeal } from './cookie-seal.js';
@@ -34,7 +34,7 @@ type Outcome = { readonly refreshToken: string; readonly returnTo: string } | { 
 /** What a request says about the browser's session. */
 export interface Before {
   /** The session of the cookie, which may have ended. */
-  readonly held: HeldSession | undefined;
+  readonly session: CookieSession | undefined;
   /** Whether it is live. */
   readonly isLive: () => Promise<boolean>;
 }
@@ -97,7 +97,7 @@ export class SignIns {
     const error = checked(query, this.settings.issuer);
     if (error !== undefined) return this.failed(error, attempt, cookies);
     try {
-      const result = await this.redeemOnce(request, query.get('code')!, attempt, before.held);
+      const result = await this.redeemOnce(request, query.get('code')!, attempt, before.session);
       return redirect(attempt.returnTo, [...cookies, ...this.cookiesFor(result)]);
     } catch (failure) {
       if (!(failure instanceof LatchkeyError)) throw failure;
@@ -110,11 +110,11 @@ export class SignIns {
     attempt: Attempt | undefined,
     outcome: Outcome | undefined,
     cookies: readonly string[],
-    { held, isLive }: Before,
+    { session, isLive }: Before,
   ): Promise<Response> {
     if (outcome && 'error' in outcome) return this.failed(outcome.error, attempt, cookies);
     if (!(await isLive())) return this.failed(attempt ? 'invalid_grant' : 'invalid_state', attempt, cookies);
-    const isOwn = outcome && outcome.refreshToken === held?.refreshToken;
+    const isOwn = outcome && outcome.refreshToken === session?.refreshToken;
     return redirect(isOwn ? outcome.returnTo : this.home, cookies);
   }
 
@@ -136,7 +136,7 @@ export class SignIns {
     request: PageRequest,
     code: string,
     attempt: Attempt,
-    replaced: HeldSession | undefined,
+    replaced: CookieSession | undefined,
   ): Promise<SignedIn> {
     const { state, returnTo } = attempt;
     const running = this.redeeming.get(state);
@@ -182,18 +182,18 @@ export class SignIns {
       device_id: device,
       ...(userAgent && { user_agent: userAgent }),
     };
-    const askedAt = this.now();
+    const sentAt = this.now();
     const tokens = await this.calls.token('/oauth2/token', body, {
       proofs: this.seal.proofs,
       address: addressOf(request, this.settings.addressHeader),
     });
     const refreshToken = tokens.refresh_token ?? '';
-    await this.tokens.add(refreshToken, tokens, askedAt);
+    await this.tokens.add(refreshToken, tokens, sentAt);
     return refreshToken;
   }
 
   /** A browser has one session. If the service cannot be reached now, the old one stays until it expires, without a cookie. */
-  private async replace(session: HeldSession): Promise<void> {
+  private async replace(session: CookieSession): Promise<void> {
     this.tokens.end(session.refreshToken);
     await this.calls.revoke(session.refreshToken, 'replaced', session).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-import { InTurn } from '../calls/in-turn.js';
+import { CallQueue } from '../calls/call-queue.js';
 import { readAnswer, readText } from '../calls/service-calls.js';
 import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
 import type { ProofKey } from './proof-key.js';
@@ -25,7 +25,7 @@ interface Headers {
 
 /** Redeems, refreshes and revokes tokens, with proofs of possession (RFC 9449 §5). */
 export class TokenCalls {
-  private readonly turns = new InTurn();
+  private readonly queue = new CallQueue();
   /** Milliseconds by which the service's clock is ahead of this machine's. */
   private clockOffset = 0;
 
@@ -94,7 +94,7 @@ export class TokenCalls {
       this.readClock(response);
       return readAnswer(response, text);
     };
-    return this.turns
+    return this.queue
       .run(() =>
         once().catch((error: LatchkeyError) => {
           // An idle connection may be closed just when it is used; a proof may be of a wrong clock. Each call has a new proof.

@@ -46,10 +46,10 @@ export class KeySet {
    */
   async find(kid: string): Promise<CryptoKey | undefined> {
     if (this.waiting >= MOST_WAITING) throw temporarilyUnavailable();
-    const askedAt = performance.now();
+    const sentAt = performance.now();
     this.waiting++;
     try {
-      while (this.begunAt < askedAt) {
+      while (this.begunAt < sentAt) {
         await this.fetch();
         const key = this.keys.get(kid);
         if (key) return key;

@@ -17,7 +17,7 @@ function withJose(): Verify {
 function withLatchkey(): Verify {
   const verifier = createVerifier({ issuer, serviceKey });
   setInterval(() => {
-    if (!verifier.isTold) throw new Error('the feed is unavailable: nothing to compare');
+    if (!verifier.isNotified) throw new Error('the feed is unavailable: nothing to compare');
   }, 5000).unref();
   return (token) => verifier.verify(token);
 }

@@ -8,7 +8,7 @@ import { FakeService, SERVICE_KEY } from '../support/fake-service.js';
 import { sessionChecks } from './sessions.js';
 
 /** `npm run bench -w packages/server`: what verifying costs an API, beside `jose` alone; the memory of ended sessions; session checks. */
-const [ROUNDS, TURN_MS, CONNECTIONS, TOKENS] = [10, 2000, 32, 200];
+const [ROUNDS, ROUND_MS, CONNECTIONS, TOKENS] = [10, 2000, 32, 200];
 
 interface Target {
   readonly name: string;
@@ -30,7 +30,7 @@ async function cpuOf({ child }: Target): Promise<number> {
 }
 
 /** Requests a second, and µs of CPU for each. */
-async function turn(target: Target, tokens: readonly string[]): Promise<{ rate: number; cpu: number }> {
+async function measure(target: Target, tokens: readonly string[]): Promise<{ rate: number; cpu: number }> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const cpuBefore = await cpuOf(target);
   const began = performance.now();
@@ -44,7 +44,7 @@ async function turn(target: Target, tokens: readonly string[]): Promise<{ rate: 
     if (response.statusCode !== 200) throw new Error(`${target.name} answered with ${response.statusCode}`);
   };
   const connection = async (): Promise<void> => {
-    while (performance.now() - began < TURN_MS) await one();
+    while (performance.now() - began < ROUND_MS) await one();
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
   const seconds = (performance.now() - began) / 1000;
@@ -59,12 +59,12 @@ async function compare(): Promise<void> {
   const service = await FakeService.start();
   const tokens = await Promise.all(Array.from({ length: TOKENS }, () => service.token()));
   const [jose, latchkey] = [await start('jose', service), await start('latchkey', service)];
-  for (const target of [jose, latchkey]) await turn(target, tokens); // warm
+  for (const target of [jose, latchkey]) await measure(target, tokens); // warm
   const [rates, costs]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 === 0 ? [jose, latchkey] : [latchkey, jose];
     const seen = new Map<Target, { rate: number; cpu: number }>();
-    for (const target of order) seen.set(target, await turn(target, tokens));
+    for (const target of order) seen.set(target, await measure(target, tokens));
     const [theirs, ours] = [seen.get(jose)!, seen.get(latchkey)!];
     rates.push(ours.rate / theirs.rate);
     costs.push(ours.cpu / theirs.cpu);

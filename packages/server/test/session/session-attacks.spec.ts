@@ -1,10 +1,10 @@
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { StockClient } from '../../../test/support/stock-client.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { CookieSeal } from '../src/session/cookie-seal.js';
-import { returnAddress } from '../src/session/return-to.js';
-import { createSessions, type Sessions } from '../src/session.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { StockClient } from '../../../../test/support/stock-client.js';
+import { StubProvider } from '../../../../test/support/stub-provider.js';
+import { CookieSeal } from '../../src/session/cookie-seal.js';
+import { returnAddress } from '../../src/session/return-to.js';
+import { createSessions, type Sessions } from '../../src/session.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';

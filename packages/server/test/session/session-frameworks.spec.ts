@@ -3,12 +3,12 @@ import { createServer, request as call, type IncomingMessage, type RequestListen
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { Hono } from 'hono';
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { sessionRoutes } from '../src/express.js';
-import { createSessions, type SessionOptions, type Sessions } from '../src/session.js';
-import { serve, type Api } from './support/apis.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { StubProvider } from '../../../../test/support/stub-provider.js';
+import { sessionRoutes } from '../../src/express.js';
+import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
+import { serve, type Api } from '../support/apis.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
 
 /** An application in each framework: `/` answers with the user's id, or sends the browser to sign in. */
 const APPLICATIONS: Record<string, (sessions: Sessions) => RequestListener> = {
@@ -80,9 +80,9 @@ const APPLICATIONS: Record<string, (sessions: Sessions) => RequestListener> = {
 
 function forWeb(handle: (request: Request) => Response | Promise<Response>): RequestListener {
   return ({ method, url, headers }, response) => {
-    const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     void Promise.resolve(
-      handle(new Request(`http://localhost${url}`, { method: method!, headers: given })),
+      handle(new Request(`http://localhost${url}`, { method: method!, headers: pairs })),
     ).then(async (answer) => {
       response.statusCode = answer.status;
       response.setHeaders(answer.headers);

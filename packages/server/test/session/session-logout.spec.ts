@@ -1,11 +1,11 @@
-import { makeLogoutToken } from '../../../test/support/forged-tokens.js';
-import { OpenIdStub } from '../../../test/support/openid-stub.js';
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { until } from '../../../test/support/waiting.js';
-import { requireRecentAuth } from '../src/requirements.js';
-import { createSessions, type Sessions } from '../src/session.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
-import { SERVICE_KEY } from './support/fake-service.js';
+import { makeLogoutToken } from '../../../../test/support/forged-tokens.js';
+import { OpenIdStub } from '../../../../test/support/openid-stub.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { until } from '../../../../test/support/waiting.js';
+import { requireRecentAuth } from '../../src/requirements.js';
+import { createSessions, type Sessions } from '../../src/session.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { SERVICE_KEY } from '../support/fake-service.js';
 
 /**
  * Sign-out of pages and of an OpenID provider: each ends the other's session
@@ -35,7 +35,7 @@ describe('sign-out and the provider', () => {
       serviceKey: SERVICE_KEY,
       providerLogout: true,
     });
-    await until(() => sessions.verifier.isTold);
+    await until(() => sessions.verifier.isNotified);
   });
   afterAll(async () => {
     sessions?.close();

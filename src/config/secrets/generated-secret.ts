@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import fs, { constants, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorLine, fileErrorCode, InvalidSettings } from '../settings/invalid-settings.js';
-import { Refused, type Parser } from '../settings/parsers.js';
+import { InvalidValue, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-export interface KeptSecret<T> {
+export interface GeneratedSecret<T> {
   /** Unset: no file exists, and a start would create it (`checked`). */
   readonly value?: T;
   /** A sentence for the log, if this call created the file, or other accounts can read or replace it. */
@@ -19,16 +19,17 @@ const FILES = {
 } as const;
 
 /**
- * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret, since the file appears at
- * once, and never replaces another one (`link`).
- * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its content
+ * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret,
+ * since the file appears at once, and never replaces another one (`link`).
+ * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its
+ *   content
  */
-export function keptSecret<T>(
+export function generatedSecret<T>(
   dataDir: string,
   setting: keyof typeof FILES,
   parser: Parser<T>,
   access: 'generated' | 'existing' | 'checked',
-): KeptSecret<T> {
+): GeneratedSecret<T> {
   const [name, key, advice] = FILES[setting];
   const file = join(dataDir, name);
   const generates = access === 'generated';
@@ -54,12 +55,15 @@ function requireWritable(directory: string): void {
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof Refused) return error.problem ?? 'holds no key';
+  if (error instanceof InvalidValue) return error.problem ?? 'holds no key';
   const code = fileErrorCode(error);
   return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
 
-/** Returns why other accounts can replace files in `DATA_DIR`, in words that follow its name; undefined if they cannot, and on Windows. */
+/**
+ * Returns why other accounts can replace files in `DATA_DIR`, in words that follow its name; undefined if
+ * they cannot, and on Windows.
+ */
 export function exposureOfDataDir(dataDir: string): string | undefined {
   try {
     const link = fs.lstatSync(dataDir);
@@ -77,11 +81,14 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
   return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
 }
 
-/** Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited for. */
-function readSecret<T>(file: string, parser: Parser<T>): KeptSecret<T> {
+/**
+ * Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited
+ * for.
+ */
+function readSecret<T>(file: string, parser: Parser<T>): GeneratedSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {
-    if (!found.isFile()) throw new Refused('', 'is not a regular file');
+    if (!found.isFile()) throw new InvalidValue('', 'is not a regular file');
     exposed = exposure(found, 0o077);
   };
   const value = parser.parse(readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check).trim());

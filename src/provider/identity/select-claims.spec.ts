@@ -1,17 +1,17 @@
 import { ELSEWHERE } from './claims.js';
-import { claimMaps, describeClaims, keepClaims, validClaims } from './kept-claims.js';
+import { claimMaps, describeClaims, selectClaims, validClaims } from './select-claims.js';
 
 it('keeps any JSON, lists for roles, groups and entitlements, and the names of prototypes as mere names', () => {
-  const given = JSON.parse(
+  const input = JSON.parse(
     '{"roles":"admin","groups":["a","b"],"plan":{"__proto__":{"x":1},"seats":[1,null]},"constructor":true}',
   ) as unknown;
-  const { kept, dropped } = keepClaims(given);
-  expect(JSON.stringify(kept)).toBe(
+  const { accepted, dropped } = selectClaims(input);
+  expect(JSON.stringify(accepted)).toBe(
     '{"roles":["admin"],"groups":["a","b"],"plan":{"__proto__":{"x":1},"seats":[1,null]},"constructor":true}',
   );
-  expect([dropped, Object.getPrototypeOf(kept)]).toEqual([[], Object.prototype]);
+  expect([dropped, Object.getPrototypeOf(accepted)]).toEqual([[], Object.prototype]);
   expect(validClaims({ team: null, level: undefined })).toEqual({
-    kept: {},
+    accepted: {},
     dropped: [],
   });
 });
@@ -37,21 +37,21 @@ it.each<[string, unknown, string]>([
     [name, value],
     ['team', 'a'],
   ]);
-  const { kept, dropped } = keepClaims(claims);
-  expect(kept).toEqual({ team: 'a' });
+  const { accepted, dropped } = selectClaims(claims);
+  expect(accepted).toEqual({ team: 'a' });
   expect(dropped).toEqual([{ name, why: expect.stringContaining(why) as string }]);
 });
 
 it('keeps texts that only look like escapes', () => {
   const claims = { path: String.raw`C:\u0000 \ud800`, key: '🔑' };
-  expect(keepClaims(claims).kept).toEqual(claims);
+  expect(selectClaims(claims).accepted).toEqual(claims);
 });
 
 it.each<[unknown]>([[['admin', 7]], [{ admin: true }], [[['a']]], [7]])(
   'refuses roles of the application: %j',
   (roles) =>
     expect(validClaims({ roles })).toEqual({
-      kept: {},
+      accepted: {},
       dropped: [{ name: 'roles', why: 'is not a list of texts' }],
     }),
 );
@@ -59,30 +59,33 @@ it.each<[unknown]>([[['admin', 7]], [{ admin: true }], [[['a']]], [7]])(
 it.each([[2 ** 53 - 1], [-(2 ** 53 - 1)], [0.1], [1.5e-9], [-0], [123456789.125], ['9007199254740993']])(
   'keeps what no reader changes: %j',
   (value) =>
-    expect(validClaims({ value: { in: [value] } }).kept).toEqual({
+    expect(validClaims({ value: { in: [value] } }).accepted).toEqual({
       value: { in: [Object.is(value, -0) ? 0 : value] },
     }),
 );
 
 it.each([['text'], [[]], [7]])('drops claims that are no object: %j', (claims) => {
-  expect(validClaims(claims)).toEqual({ kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] });
+  expect(validClaims(claims)).toEqual({
+    accepted: {},
+    dropped: [{ name: 'claims', why: 'is not an object' }],
+  });
 });
 
 it('describes them without values, and at most ten', () => {
-  expect(describeClaims(keepClaims({ a: 1 }))).toEqual([]);
-  expect(describeClaims(keepClaims({ roles: [{ s3cret: 1 }], a: '\0' }))).toEqual([
+  expect(describeClaims(selectClaims({ a: 1 }))).toEqual([]);
+  expect(describeClaims(selectClaims({ roles: [{ s3cret: 1 }], a: '\0' }))).toEqual([
     'dropped claims: a (has a NUL or a lone surrogate)',
     'claims to look at: roles (is no list of texts: let its path name the member (roles.name))',
   ]);
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`n${i}`, 's3cret\0']));
-  expect(describeClaims(keepClaims(many))).toEqual([
+  expect(describeClaims(selectClaims(many))).toEqual([
     expect.stringMatching(/^dropped claims: n0 \([^)]+\), .*n9 \([^)]+\), and 2 others$/),
   ]);
 });
 
 describe('map_<claim>', () => {
   const keep = (map: string, groups: unknown, claims = 'groups=g,plan=p') =>
-    keepClaims({ groups, plan: groups }, claimMaps({ claims, map_groups: map }));
+    selectClaims({ groups, plan: groups }, claimMaps({ claims, map_groups: map }));
   it.each<[string, unknown, unknown]>([
     ['1=admins,2=staff', ['2', '1', '3'], ['staff', 'admins']],
     ['1=admins,2=admins', ['1', '2'], ['admins']],
@@ -94,18 +97,18 @@ describe('map_<claim>', () => {
     ['admin=boss', { admin: { 1: 'x' }, other: { 1: 'x' } }, ['boss']],
     ['1=a', ['2'], []],
     ['__proto__=a,constructor=b', ['__proto__', 'constructor', 'toString'], ['a', 'b']],
-  ])('%s of %j', (map, groups, expected) => expect(keep(map, groups).kept['groups']).toEqual(expected));
+  ])('%s of %j', (map, groups, expected) => expect(keep(map, groups).accepted['groups']).toEqual(expected));
 
   it('is silent about a text with separators that it names, and leaves other claims', () => {
     expect(keep('Domain%20Users=users', 'Domain Users')).toMatchObject({
       noted: [],
-      kept: { plan: 'Domain Users' },
+      accepted: { plan: 'Domain Users' },
     });
     expect(keep('x=users,*', 'Domain Users').noted).toHaveLength(1);
   });
 });
 
 it('names what the provider only refers to', () => {
-  const { kept, noted } = keepClaims({ groups: ELSEWHERE, address: ELSEWHERE, plan: 'x' });
-  expect([kept, noted.map(({ name }) => name)]).toEqual([{ plan: 'x' }, ['groups', 'address']]);
+  const { accepted, noted } = selectClaims({ groups: ELSEWHERE, address: ELSEWHERE, plan: 'x' });
+  expect([accepted, noted.map(({ name }) => name)]).toEqual([{ plan: 'x' }, ['groups', 'address']]);
 });

@@ -1,10 +1,10 @@
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { TcpProxy } from '../../../test/support/tcp-proxy.js';
-import { until } from '../../../test/support/waiting.js';
-import { Sessions } from '../src/session/sessions.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
-import { SERVICE_KEY } from './support/fake-service.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { StubProvider } from '../../../../test/support/stub-provider.js';
+import { TcpProxy } from '../../../../test/support/tcp-proxy.js';
+import { until } from '../../../../test/support/waiting.js';
+import { Sessions } from '../../src/session/sessions.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { SERVICE_KEY } from '../support/fake-service.js';
 
 const RENDERS = 50;
 const MINUTE = 60_000;

@@ -4,7 +4,7 @@ const CALLS_AT_A_TIME = 100;
 const MOST_WAITING = 10_000;
 
 /** Limits the number of concurrent calls to the service. */
-export class InTurn {
+export class CallQueue {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 

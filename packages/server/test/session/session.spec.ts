@@ -1,10 +1,10 @@
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { signIn } from '../../../test/support/sign-in.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { until } from '../../../test/support/waiting.js';
-import { createSessions, type SessionOptions, type Sessions } from '../src/session.js';
-import { APP, CookieBrowser } from './support/cookie-browser.js';
-import { SERVICE_KEY } from './support/fake-service.js';
+import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { signIn } from '../../../../test/support/sign-in.js';
+import { StubProvider } from '../../../../test/support/stub-provider.js';
+import { until } from '../../../../test/support/waiting.js';
+import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
+import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { SERVICE_KEY } from '../support/fake-service.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
@@ -36,7 +36,7 @@ describe('sessions', () => {
       TRUST_PROXY: 'loopback',
     });
     sessions = create();
-    await until(() => sessions.verifier.isTold);
+    await until(() => sessions.verifier.isNotified);
   });
   afterAll(async () => {
     for (const one of opened) one.close();
@@ -84,7 +84,7 @@ describe('sessions', () => {
     const browser = await signedIn();
     const [other, expected] = [create(), await sessionOf(browser)];
     const before = refreshes();
-    for (let turn = 0; turn < 3; turn++)
+    for (let i = 0; i < 3; i++)
       expect(await sessionOf(browser, other)).toMatchObject({ id: expected!.id, userId: expected!.userId });
     expect(refreshes()).toBe(before + 1);
   });
@@ -111,7 +111,7 @@ describe('sessions', () => {
 
   it('signs out: for all processes within a second, also for a copy of the cookie', async () => {
     const other = create();
-    await until(() => other.verifier.isTold);
+    await until(() => other.verifier.isNotified);
     const browser = await signedIn();
     expect(await sessionOf(browser, other)).not.toBeNull();
     const copy = browser.request('/');
@@ -138,7 +138,7 @@ describe('sessions', () => {
     await sessions.verifier.users.signOut(userId);
     const before = refreshes();
     await until(async () => (await sessionOf(browser)) === null);
-    for (let turn = 0; turn < 5; turn++) expect(await sessionOf(browser)).toBeNull();
+    for (let i = 0; i < 5; i++) expect(await sessionOf(browser)).toBeNull();
     expect(refreshes()).toBe(before + 1);
   });
 
@@ -287,7 +287,7 @@ describe('sessions', () => {
     expect(unbound).toMatch(/^lkr_/);
     const browser = await signedIn();
     // With the secret alone, the cookie can be opened: its content is no use without the key.
-    const { CookieSeal } = await import('../src/session/cookie-seal.js');
+    const { CookieSeal } = await import('../../src/session/cookie-seal.js');
     const { text } = new CookieSeal([SECRET]).open(SESSION, browser.cookies.get(SESSION)!)!;
     const answer = await fetch(`${service.url}/oauth2/refresh`, {
       method: 'POST',

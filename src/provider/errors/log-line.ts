@@ -1,55 +1,71 @@
-import { ADAPTERS } from '../config/providers/provider-keys.js';
-import { siblingVariable } from '../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../config/settings/settings.js';
-import { usesPkce } from './adapters/authorization-request.js';
+import { ADAPTERS } from '../../config/providers/provider-keys.js';
+import { siblingVariable } from '../../config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { printable } from '../../errors/printable.js';
+import { usesPkce } from '../adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
-import { askedOf, type Asked } from './transport/provider-answer.js';
+import { findCall, type ProviderCall } from '../transport/provider-answer.js';
 
 /** Characters of an error message; of a text of the provider. */
 const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
-/** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
+const MAX_READ = 10_000;
+/**
+ * Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b***
+ * load***d".
+ */
 const MIN_MASKED_ANYWHERE = 8;
 
 const CREDENTIALS = new Set<unknown>(['invalid_client', 'unauthorized_client']);
 
-/** Describes an error that a provider caused. @param secrets values that the provider may repeat: code, verifier */
+/**
+ * Describes an error that a provider caused.
+ * @param secrets values that the provider may repeat: code, verifier
+ */
 export function refusalLine(
   error: unknown,
   provider: ProviderSettings,
   secrets: readonly string[] = [],
 ): string {
-  const asked = askedOf(error);
+  const call = findCall(error);
   const { error: code } = (error ?? {}) as { error?: unknown };
-  const from = asked ? ` from ${asked.url}` : '';
-  const keys = asked?.settings ?? settingsFor(code ?? asked?.error, asked, provider);
+  const from = call ? ` from ${call.url}` : '';
+  const keys = call?.settings ?? settingsFor(code ?? call?.error, call, provider);
   const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
   const look = variables.length > 0 ? `; look at ${variables.join(', ')}` : '';
-  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? asked?.error, provider);
+  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? call?.error, provider);
 }
 
-/** LinkedIn refuses a `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider). */
+/**
+ * LinkedIn refuses a `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider).
+ */
 function pkceAdvice(code: unknown, { adapter, options, variables }: ProviderSettings): string {
   const isUsed = ADAPTERS.has(adapter) && usesPkce(options, adapter === 'contract' ? 'off' : 'on');
   if (!isUsed || !CREDENTIALS.has(code)) return '';
   return `; a provider that refuses code_verifier needs pkce=off (${siblingVariable(variables.adapter, 'pkce')})`;
 }
 
-/** Returns the provider's own words, or the failure, and the HTTP status. @param secrets as for `refusalLine` */
+/**
+ * Returns the provider's own words, or the failure, and the HTTP status.
+ * @param secrets as for `refusalLine`
+ */
 export function ownWords(
   error: unknown,
   provider: Pick<ProviderSettings, 'clientSecret'>,
   secrets: readonly string[],
 ): string {
-  const asked = askedOf(error);
-  const words = wordsOf(asked?.error, asked?.description, [provider.clientSecret, ...secrets]);
+  const call = findCall(error);
+  const words = wordsOf(call?.error, call?.description, [provider.clientSecret, ...secrets]);
   const reason = words || oneLine(error, provider);
-  return asked?.status === undefined ? reason : `${reason}, HTTP ${asked.status}`;
+  return call?.status === undefined ? reason : `${reason}, HTTP ${call.status}`;
 }
 
-/** Returns a provider's `error` with its `error_description`; an empty text without an error. @param secrets as for `refusalLine` */
+/**
+ * Returns a provider's `error` with its `error_description`; an empty text without an error.
+ * @param secrets as for `refusalLine`
+ */
 export function wordsOf(error: unknown, description: unknown, secrets: readonly string[]): string {
-  const [word, explanation] = [error, description].map((text) => printable(text, secrets, MAX_TEXT));
+  const [word, explanation] = [error, description].map((text) => maskedText(text, secrets, MAX_TEXT));
   return word ? word + (explanation && ` (${explanation})`) : '';
 }
 
@@ -57,11 +73,11 @@ export function wordsOf(error: unknown, description: unknown, secrets: readonly 
 export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings, 'clientSecret'>): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const [line] = (typeof message === 'string' ? message : 'unknown error').split('\n', 1);
-  return printable(line, [clientSecret], MAX_MESSAGE);
+  return maskedText(line, [clientSecret], MAX_MESSAGE);
 }
 
 /** Settings that may be wrong, by the code of the error or by the URL that was asked. */
-function settingsFor(code: unknown, asked: Asked | undefined, provider: ProviderSettings): string[] {
+function settingsFor(code: unknown, call: ProviderCall | undefined, provider: ProviderSettings): string[] {
   const { adapter, clientKey, options } = provider;
   if (isProviderCode(code)) return [];
   switch (code) {
@@ -81,21 +97,17 @@ function settingsFor(code: unknown, asked: Asked | undefined, provider: Provider
       return ['redirect_uris', 'pkce'];
     default: {
       const urls = ['token_url', 'userinfo_url', 'authorize_url'];
-      return [urls.find((key) => asked && options[key]?.split('?')[0] === asked.url) ?? 'url'];
+      return [urls.find((key) => call && options[key]?.split('?')[0] === call.url) ?? 'url'];
     }
   }
 }
 
-/** Masks secrets, and replaces what could change a terminal. Returns an empty text for no value. */
-export function printable(text: unknown, secrets: readonly string[], max: number): string {
-  if (typeof text !== 'string') return text === undefined || text === null ? '' : 'an error that is not text';
-  return secrets
-    .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())])
-    .reduce(masked, text.slice(0, 10_000))
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, max)
-    .toWellFormed();
+/** Masks secrets in a text of a provider, and makes it printable. Returns an empty text for no value. */
+export function maskedText(value: unknown, secrets: readonly string[], max: number): string {
+  if (typeof value !== 'string')
+    return value === undefined || value === null ? '' : 'an error that is not text';
+  const spellings = secrets.flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())]);
+  return printable(spellings.reduce(masked, value.slice(0, MAX_READ)), max);
 }
 
 function masked(line: string, secret: string): string {

@@ -1,8 +1,9 @@
 import { claimMap, type ClaimMap } from '../../config/providers/claim-map.js';
 import { claimPaths, isClaimName } from '../../config/providers/claim-paths.js';
-import { hasInexactNumber } from '../../http/parameters/exact-numbers.js';
+import { printable } from '../../errors/printable.js';
+import { hasInexactNumber, isObject } from '../../http/parameters/json.js';
 import { fitClaims, type Cut } from '../../identity/claim-limits.js';
-import { ELSEWHERE, isObject, type Claims } from './claims.js';
+import { ELSEWHERE, type Claims } from './claims.js';
 import { textsIn } from './lists.js';
 
 interface Reason {
@@ -12,12 +13,12 @@ interface Reason {
 
 /** Claims of a user, and why others are not kept. */
 export interface ValidClaims {
-  readonly kept: Claims;
+  readonly accepted: Claims;
   readonly dropped: readonly Reason[];
 }
 
 /** Claims of a provider (docs/guides/roles.md#limits). */
-export interface KeptClaims extends ValidClaims {
+export interface SelectedClaims extends ValidClaims {
   /** Claims of which a part was not understood. */
   readonly noted: readonly Reason[];
   /** Claims of which a part is beyond the limits. */
@@ -43,8 +44,14 @@ export function claimMaps(options: Readonly<Record<string, string>>): ReadonlyMa
   return new Map(maps);
 }
 
-/** Reads the claims of a provider: lists in any shape, the names of `map_<claim>`, and what fits into the limits. */
-export function keepClaims(claims: unknown, maps: ReadonlyMap<string, ClaimMap> = new Map()): KeptClaims {
+/**
+ * Reads the claims of a provider: lists in any shape, the names of `map_<claim>`, and what fits into the
+ * limits.
+ */
+export function selectClaims(
+  claims: unknown,
+  maps: ReadonlyMap<string, ClaimMap> = new Map(),
+): SelectedClaims {
   const noted: Reason[] = [];
   const read = (name: string, value: unknown): unknown => {
     const map = maps.get(name);
@@ -60,41 +67,44 @@ export function keepClaims(claims: unknown, maps: ReadonlyMap<string, ClaimMap> 
     if (texts.length === 0 && !Array.isArray(value)) return undefined;
     return LISTS.has(name) || typeof value === 'object' ? named : named[0];
   };
-  const { kept, dropped } = validClaims(claims, read);
-  const { claims: fitting, cuts } = fitClaims(kept);
-  return { kept: fitting, dropped, noted, cuts };
+  const { accepted, dropped } = validClaims(claims, read);
+  const { claims: fitting, cuts } = fitClaims(accepted);
+  return { accepted: fitting, dropped, noted, cuts };
 }
 
 function nameIn({ names, keepsOthers }: ClaimMap, value: string): readonly string[] {
   return names.has(value) ? [names.get(value)!] : keepsOthers ? [value] : [];
 }
 
-/** Sorts claims by the rules for each of them. A single text counts as a list of one. @param read returns the value to keep */
+/**
+ * Sorts claims by the rules for each of them. A single text counts as a list of one.
+ * @param read returns the value to keep
+ */
 export function validClaims(
   claims: unknown,
-  read: (name: string, value: unknown) => unknown = asGiven,
+  read: (name: string, value: unknown) => unknown = unchanged,
 ): ValidClaims {
-  if (claims === undefined || claims === null) return { kept: {}, dropped: [] };
-  if (!isObject(claims)) return { kept: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };
-  const kept = new Map<string, unknown>();
+  if (claims === undefined || claims === null) return { accepted: {}, dropped: [] };
+  if (!isObject(claims)) return { accepted: {}, dropped: [{ name: 'claims', why: 'is not an object' }] };
+  const accepted = new Map<string, unknown>();
   const dropped: Reason[] = [];
-  for (const [name, given] of Object.entries(claims)) {
-    const value = read(name, given);
+  for (const [name, received] of Object.entries(claims)) {
+    const value = read(name, received);
     if (value === undefined || value === null) continue;
-    const json = jsonOf(value);
+    const json = stringify(value);
     const why = reasonAgainst(name, value, json);
-    if (why === undefined) kept.set(name, JSON.parse(json!));
+    if (why === undefined) accepted.set(name, JSON.parse(json!));
     else dropped.push({ name, why });
   }
-  return { kept: Object.fromEntries(kept), dropped };
+  return { accepted: Object.fromEntries(accepted), dropped };
 }
 
-function asGiven(name: string, value: unknown): unknown {
+function unchanged(name: string, value: unknown): unknown {
   return LISTS.has(name) && typeof value === 'string' ? [value] : value;
 }
 
 /** Describes dropped claims and claims to look at, for the log, without their values: a line each. */
-export function describeClaims({ dropped, noted }: Pick<KeptClaims, 'dropped' | 'noted'>): string[] {
+export function describeClaims({ dropped, noted }: Pick<SelectedClaims, 'dropped' | 'noted'>): string[] {
   const lines = Object.entries({ 'dropped claims': dropped, 'claims to look at': noted });
   return lines
     .filter(([, reasons]) => reasons.length > 0)
@@ -102,7 +112,9 @@ export function describeClaims({ dropped, noted }: Pick<KeptClaims, 'dropped' | 
 }
 
 function list(reasons: readonly Reason[]): string {
-  const named = reasons.slice(0, MAX_NAMED).map(({ name, why }) => `${printable(name)} (${why})`);
+  const named = reasons
+    .slice(0, MAX_NAMED)
+    .map(({ name, why }) => `${printable(name, 64) || 'without a name'} (${why})`);
   const others = reasons.length > MAX_NAMED ? `, and ${reasons.length - MAX_NAMED} others` : '';
   return `${named.join(', ')}${others}`;
 }
@@ -119,7 +131,7 @@ function reasonAgainst(name: string, value: unknown, json: string | undefined): 
 }
 
 /** Values of an integrator's adapter may be anything: functions, big integers, circles. */
-function jsonOf(value: unknown): string | undefined {
+function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -129,8 +141,4 @@ function jsonOf(value: unknown): string | undefined {
 
 function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-function printable(name: string): string {
-  return name.slice(0, 64).replaceAll(/\p{C}/gu, '?') || 'without a name';
 }

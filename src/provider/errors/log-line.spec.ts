@@ -1,4 +1,4 @@
-import { providerSettings } from '../../test/support/stub-provider.js';
+import { providerSettings } from '../../../test/support/stub-provider.js';
 import { oneLine, refusalLine } from './log-line.js';
 
 describe('a log line', () => {
@@ -17,8 +17,8 @@ describe('a log line', () => {
   });
 
   it('names the settings that the error names', () => {
-    const asked = { url: 'https://acme.example', settings: ['tenants'] };
-    const error = Object.assign(new Error('refused'), { error: 'invalid_grant', asked });
+    const call = { url: 'https://acme.example', settings: ['tenants'] };
+    const error = Object.assign(new Error('refused'), { error: 'invalid_grant', call: call });
     expect(refusalLine(error, providerSettings('acme', { adapter: 'oidc' }))).toBe(
       'refused from https://acme.example; look at providers.acme.tenants',
     );
@@ -40,7 +40,7 @@ describe('a log line', () => {
     ['invalid_client', 'contract', { pkce: 'on' }, true],
     ['invalid_client', 'contract', {}, false],
     ['invalid_client', 'oidc', { pkce: 'off' }, false],
-    ['invalid_client', './own.mjs', {}, false],
+    ['invalid_client', '../own.mjs', {}, false],
     ['invalid_scope', 'oidc', {}, false],
   ])('of %s at %s with %j has the advice about pkce: %s', (error, adapter, options, expected) => {
     const line = refusalLine({ error, message: 'refused' }, providerSettings('acme', { adapter, options }));
@@ -52,9 +52,9 @@ describe('a log line', () => {
   it.each(['access_denied', 'interaction_required', 'temporarily_unavailable'])(
     'blames no setting for %s',
     (error) => {
-      const asked = { url: 'https://acme.example/token', status: 400, error };
+      const call = { url: 'https://acme.example/token', status: 400, error };
       const line = refusalLine(
-        Object.assign(new Error('refused'), { error, asked }),
+        Object.assign(new Error('refused'), { error, call: call }),
         providerSettings('acme'),
       );
       expect(line).toBe(`${error}, HTTP 400 from https://acme.example/token`);
