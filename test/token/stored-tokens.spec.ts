@@ -257,6 +257,8 @@ describe('stored access tokens', () => {
       const { token } = await issued(refresh);
       await dataSource.query(`UPDATE access_tokens SET token = token || 'x'`);
       expect(await verifier().find(token)).toBeUndefined();
+      const judge = verifier();
+      expect(await Promise.all([judge.find(token), judge.find(token)])).toEqual([undefined, undefined]);
     });
 
     it('independently of each other, though one has more behind its signature', async () => {
