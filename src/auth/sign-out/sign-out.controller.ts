@@ -40,6 +40,7 @@ export class SignOutDto {
   provider_logout?: ProviderLogoutDto;
 }
 
+// SignOutService is in device/: a sign-out announces devices, and auth/ is above that module.
 @Controller()
 export class SignOutController {
   constructor(
