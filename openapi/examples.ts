@@ -18,6 +18,7 @@ export const EXAMPLE = {
   sessionId: '5a2f7c1e-93b4-4d68-8f07-1b2c3d4e5f60',
   deviceId: '7d444840-9dc0-41d1-b245-5ffdce74fad2',
   cursor: '1735732800000000-7d444840-9dc0-41d1-b245-5ffdce74fad2',
+  searchCursor: 'WyJlbWFpbCIsImFkYUBleGFtcGxlLmNvbSIsIjBmM2MxYTUyLTZiN2QtOGU5Zi1hMGIxLWMyZDNlNGY1YTZiNyJd',
   eventId: '9b2d7e64-1c3f-4a5b-8d6e-7f8091a2b3c4',
   providerUserId: 'u-1815',
   idempotencyKey: 'order-1815-paid',

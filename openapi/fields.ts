@@ -6,7 +6,7 @@ const url = (example: string): Json => ({ format: 'uri', examples: [example] });
 const seconds = { type: 'integer', minimum: 0 };
 const second = { type: 'integer', examples: [1773480413] };
 
-/** What a member of that name is in every answer and body, beyond its type in TypeScript. */
+/** What a member of that name, or of a class, is in every answer and body, beyond its type in TypeScript. */
 export const FIELDS: Readonly<Record<string, Json>> = {
   access_token: { examples: [EXAMPLE.accessToken] },
   refresh_token: { examples: [EXAMPLE.refreshToken] },
@@ -17,6 +17,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   code_challenge: { examples: [EXAMPLE.codeChallenge] },
   code_challenge_method: { examples: ['S256'] },
   cursor: { examples: [EXAMPLE.cursor] },
+  'UsersDto.cursor': { examples: [EXAMPLE.searchCursor] },
   provider: { examples: [EXAMPLE.provider] },
   redirect_uri: { examples: [EXAMPLE.redirectUri] },
   redirect_url: url('https://login.example/oauth2/authorize?state=…'),

@@ -25,7 +25,10 @@ export function completeSchema(schema: ObjectSchema, type: Type | undefined): Ob
     members.map(([name, member]) => [
       name,
       isBody
-        ? completeMember(member, rules.get(name) === ANY ? ANY : { ...examplesOf(name), ...rules.get(name) })
+        ? completeMember(
+            member,
+            rules.get(name) === ANY ? ANY : { ...examplesOf(name, type), ...rules.get(name) },
+          )
         : completeMember(member, FIELDS[name] ?? {}),
     ]),
   );
@@ -61,8 +64,8 @@ function completeMember(member: Json, known: Json): Json {
   return merged;
 }
 
-function examplesOf(name: string): Json {
-  const { examples } = FIELDS[name] ?? {};
+function examplesOf(name: string, type: Type | undefined): Json {
+  const { examples } = FIELDS[`${type?.name}.${name}`] ?? FIELDS[name] ?? {};
   return examples === undefined ? {} : { examples };
 }
 

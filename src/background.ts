@@ -2,7 +2,10 @@ import { Global, Injectable, Logger, Module, type OnApplicationShutdown } from '
 
 interface Work {
   readonly everyMs: number;
-  /** Share by which the interval of an instance varies: instances that were started together do not always compete. */
+  /**
+   * Share by which the interval of an instance varies: instances that were started together do not always
+   * compete.
+   */
   readonly jitter?: number;
   /** Logged with the error, at level `debug` or this one. The next run follows after the interval. */
   readonly failure: string;
@@ -49,7 +52,9 @@ export const BACKGROUND_WORK = {
 
 type WorkName = keyof typeof BACKGROUND_WORK;
 
-/** Repeats the work of BACKGROUND_WORK: a run is skipped while the last one continues, and no error leaves it. */
+/**
+ * Repeats the work of BACKGROUND_WORK: a run is skipped while the last one continues, and no error leaves it.
+ */
 @Injectable()
 export class Background implements OnApplicationShutdown {
   private readonly logger = new Logger(Background.name);
@@ -72,7 +77,10 @@ export class Background implements OnApplicationShutdown {
     if (atStart) tick();
   }
 
-  /** Stops the work, at the latest when the connections of the service are closed. @returns resolves after the present run */
+  /**
+   * Stops the work, at the latest when the connections of the service are closed.
+   * @returns resolves after the present run
+   */
   async stop(name: WorkName): Promise<void> {
     clearInterval(this.timers.get(name));
     await this.running.get(name);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal without a handler.
+// Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal
+// without a handler.
 import { createRequire } from 'node:module';
 
 interface Command {
@@ -27,7 +28,8 @@ Settings are environment variables, or lines of a file .env in the working direc
   'check-provider': {
     about: 'checks an identity provider: a configured one, or one by its URL',
     async run(argv) {
-      const { runCommand } = await import('#check-provider'); // the rules of the contract need nothing of the service
+      // the rules of the contract need nothing of the service
+      const { runCommand } = await import('#check-provider');
       return runCommand('latchkey check-provider', argv, {
         named: async (options) => (await import('./check/check-provider.js')).checkNamed(options),
         issuer: async (options) => (await import('./check/check-provider.js')).checkIssuer(options),
@@ -73,7 +75,10 @@ latchkey <command> --help describes a command; latchkey --version prints the ver
 Settings are environment variables, or lines of a file .env in the working directory.
 `;
 
-/** Runs `latchkey <command> …`. @returns the exit code; 2 for an unknown command, or arguments that it does not take */
+/**
+ * Runs `latchkey <command> …`.
+ * @returns the exit code; 2 for an unknown command, or arguments that it does not take
+ */
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   if (Object.hasOwn(COMMANDS, name)) {
     const command = COMMANDS[name]!;
@@ -89,15 +94,21 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   return help(USAGE, name, `latchkey: ${error}\n\n`);
 }
 
-/** Prints the usage, which was asked for or else is part of an error; without the argument, which may be a password. */
+/**
+ * Prints the usage, which was asked for or else is part of an error; without the argument, which may be a
+ * password.
+ */
 function help(usage: string, argument: string, error = ''): number {
-  const isAsked = argument === '--help' || argument === '-h';
-  if (isAsked) process.stdout.write(usage);
+  const isHelp = argument === '--help' || argument === '-h';
+  if (isHelp) process.stdout.write(usage);
   else process.stderr.write(error + usage);
-  return isAsked ? 0 : 2;
+  return isHelp ? 0 : 2;
 }
 
-/** Runs the service until a signal arrives, also during the start (docs/production.md). A second signal changes nothing. */
+/**
+ * Runs the service until a signal arrives, also during the start (docs/production.md). A second signal
+ * changes nothing.
+ */
 async function serve(): Promise<number> {
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);

@@ -6,8 +6,8 @@ import { filesToServe, sendFile } from '../http/static-files.js';
 import { Public } from '../token/guard/access.js';
 
 const COMMON = "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'";
-// The frame of the sign-in may show any page: a provider may redirect to other hosts. Pictures of users are not loaded: their hosts would
-// learn the address of the administrator.
+// The frame of the sign-in may show any page: a provider may redirect to other hosts. Pictures of users are
+// not loaded: their hosts would learn the address of the administrator.
 const PAGE_POLICY = `${COMMON}; connect-src 'self'; img-src 'self' data:; frame-src *; frame-ancestors 'none'`;
 // The provider redirects to the callback inside that frame.
 const CALLBACK_POLICY = `${COMMON}; img-src 'self'; frame-ancestors 'self'`;

@@ -31,7 +31,8 @@ export class OverviewController {
   /**
    * Numbers for the overview of the administration page
    *
-   * Of all instances. Sign-ins are those of the audit trail, at most ten seconds old; users and sessions are counted once a minute.
+   * Of all instances. Sign-ins are those of the audit trail, at most ten seconds old; users and sessions are
+   * counted once a minute.
    *
    * @returns The numbers.
    */

@@ -43,9 +43,9 @@ export class AdminProvidersController {
    * Test a sign-in with a provider
    *
    * Without a body it begins a test: the browser is to be sent to `redirect_url`, from which it returns to
-   * `<PUBLIC_URL>/admin/callback`. With `code` and `state` of that callback it shows the identity, and the claims that were received,
-   * kept and dropped. Nobody is signed in, and only the audit trail
-   * has that there was a test (`provider_tested`).
+   * `<PUBLIC_URL>/admin/callback`. With `code` and `state` of that callback it shows the identity, and the
+   * claims that were received, kept and dropped. Nobody is signed in, and only the audit trail has that there
+   * was a test (`provider_tested`).
    *
    * @returns The address of the provider’s page, or the result.
    * @throws OAuthError `invalid_grant`, `not_found`

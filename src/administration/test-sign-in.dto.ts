@@ -50,7 +50,9 @@ export class TestResult {
   /** Of a sign-in that failed: code of the error that a client would have got. */
   error?: string;
 
-  /** Of a sign-in that failed: what the provider said, its status and the settings to look at, as in the log. */
+  /**
+   * Of a sign-in that failed: what the provider said, its status and the settings to look at, as in the log.
+   */
   reason?: string;
 
   /** What the provider sent about the user. Null: it sent nothing, or its adapter does not report it. */

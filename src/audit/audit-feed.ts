@@ -10,7 +10,9 @@ import { StoredAuditEvent } from './audit-event.entity.js';
 /** Events of one statement; they fit into the bound of a stream, also if JSON escapes each character. */
 const PAGE_SIZE = 100;
 
-/** Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup. */
+/**
+ * Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup.
+ */
 export type Cursor = string;
 
 export interface AuditPage {

@@ -2,7 +2,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Events } from '../events.js';
 import { LineLimit } from '../http/middleware/line-limit.js';
 
-/** Logs the audit trail, `"context": "Audit"`. Refusals, which any client can cause, must not fill the disk. */
+/**
+ * Logs the audit trail, `"context": "Audit"`. Refusals, which any client can cause, must not fill the disk.
+ */
 @Injectable()
 export class AuditLog {
   private readonly logger = new Logger('Audit');

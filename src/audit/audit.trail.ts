@@ -26,7 +26,10 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly event: RefusalName;
   /** Default: the user is not known. */
   readonly userId?: string | null;
-  /** Session that a refused token names; the event has its ids only if `isProven` says so: the token may be forged. */
+  /**
+   * Session that a refused token names; the event has its ids only if `isProven` says so: the token may be
+   * forged.
+   */
   readonly claimed?: SessionIds | undefined;
   readonly isProven?: (() => Promise<boolean>) | undefined;
 }
@@ -35,7 +38,10 @@ interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
   readonly row: AuditRow;
 }
 
-/** Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name. No request waits for them. */
+/**
+ * Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name.
+ * No request waits for them.
+ */
 @Injectable()
 export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditTrail.name);

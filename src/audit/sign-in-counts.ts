@@ -42,8 +42,8 @@ const COUNT = {
 };
 
 /**
- * Counts sign-ins of the last seven days, on all instances. An event is read once, when it is settled: newest first at the beginning,
- * then what has been added.
+ * Counts sign-ins of the last seven days, on all instances. An event is read once, when it is settled: newest
+ * first at the beginning, then what has been added.
  */
 @Injectable()
 export class SignInCounts {
@@ -64,7 +64,10 @@ export class SignInCounts {
     this.counting = new CachedReading(() => this.count(), FRESH_MS);
   }
 
-  /** Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has got. */
+  /**
+   * Returns tallies, at most ten seconds old. After a start, `countedFrom` shows how far the counting has
+   * got.
+   */
   async read(): Promise<{ tallies: SignInTallies; countedFrom: number; firstHour: number }> {
     await Promise.race([this.counting.get(), delay(TIMEOUT_MS, undefined, { ref: false })]);
     const tallies = new SignInTallies([...this.settled.rows(), ...this.recent]);

@@ -28,13 +28,15 @@ export class AuthController {
   /**
    * Begin a sign-in
    *
-   * Answers with the address of the provider’s page, to which the client sends the browser, and with a `state` that must come
-   * back unchanged. Without `redirect_uri` the first allowed one is taken. `code_challenge` and `code_challenge_method` go
-   * together, and bind the sign-in to the client that began it (RFC 7636).
+   * Answers with the address of the provider’s page, to which the client sends the browser, and with a
+   * `state` that must come back unchanged. Without `redirect_uri` the first allowed one is taken.
+   * `code_challenge` and `code_challenge_method` go together, and bind the sign-in to the client that began
+   * it (RFC 7636).
    *
-   * With `response_type` it is the authorization endpoint of stock OAuth clients (RFC 6749 §4.1.1), and redirects the browser
-   * itself. Such a client sends `client_id`, `redirect_uri`, `code_challenge` and `code_challenge_method`; without `provider`
-   * the user chooses one on a page. Errors are in the redirect, unless the client is unknown.
+   * With `response_type` it is the authorization endpoint of stock OAuth clients (RFC 6749 §4.1.1), and
+   * redirects the browser itself. Such a client sends `client_id`, `redirect_uri`, `code_challenge` and
+   * `code_challenge_method`; without `provider` the user chooses one on a page. Errors are in the redirect,
+   * unless the client is unknown.
    *
    * @returns Where to send the user.
    * @returns {302} With `response_type`: to the provider, or with an error to the client.
@@ -58,12 +60,13 @@ export class AuthController {
   /**
    * Exchange an authorization code for tokens
    *
-   * Every request with well-formed parameters uses up the `state`: after any later error the sign-in begins anew at
-   * `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of this key
-   * (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.
+   * Every request with well-formed parameters uses up the `state`: after any later error the sign-in begins
+   * anew at `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a
+   * proof of this key (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does
+   * what `/oauth2/refresh` does.
    *
-   * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and `code_verifier`, and
-   * without `state`.
+   * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and
+   * `code_verifier`, and without `state`.
    *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `invalid_dpop_proof`
@@ -86,8 +89,8 @@ export class AuthController {
   /**
    * Obtain a new access token
    *
-   * The refresh token is neither replaced, nor extended, nor revoked. If the session began with a `DPoP` proof, a refresh needs
-   * a new proof of this key.
+   * The refresh token is neither replaced, nor extended, nor revoked. If the session began with a `DPoP`
+   * proof, a refresh needs a new proof of this key.
    *
    * @returns A new access token.
    * @throws OAuthError `invalid_grant`, `invalid_dpop_proof`

@@ -42,8 +42,9 @@ export class CallbackErrorController {
   /**
    * Report that a sign-in failed at the provider
    *
-   * For a client whose callback has an `error`, or whose user closed the dialog (`error=cancelled`). The `state` is used up, and
-   * the failure is recorded. An unknown state gets the same answer, and nothing is recorded.
+   * For a client whose callback has an `error`, or whose user closed the dialog (`error=cancelled`). The
+   * `state` is used up, and the failure is recorded. An unknown state gets the same answer, and nothing is
+   * recorded.
    *
    * @returns {204} Noted.
    */

@@ -17,11 +17,17 @@ export class ProviderParamsDto {
   @OptionalText({ matches: PARAM })
   prompt?: string;
 
-  /** Seconds since the user last authenticated, at most: passed to the provider, and checked at the end of the sign-in (RFC 9470). */
+  /**
+   * Seconds since the user last authenticated, at most: passed to the provider, and checked at the end of the
+   * sign-in (RFC 9470).
+   */
   @OptionalText({ matches: { pattern: /^\d{1,9}$/, as: 'a number of seconds' } })
   max_age?: string;
 
-  /** How the user has to authenticate: passed to the provider, and checked at the end of the sign-in. Several are separated by spaces. */
+  /**
+   * How the user has to authenticate: passed to the provider, and checked at the end of the sign-in. Several
+   * are separated by spaces.
+   */
   @OptionalText({ matches: PARAM })
   acr_values?: string;
 
@@ -54,8 +60,8 @@ const STANDARD: readonly (keyof ProviderParamsDto)[] = [
 ];
 
 /**
- * Returns the parameters that a client passes to the provider's page: the standard ones, validated before, and those of the
- * provider's setting `allowed_params`.
+ * Returns the parameters that a client passes to the provider's page: the standard ones, validated before,
+ * and those of the provider's setting `allowed_params`.
  * @param query of the request, as it came
  * @throws OAuthError `invalid_request` if a parameter is repeated, over-long or has control characters
  */

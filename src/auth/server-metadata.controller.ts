@@ -2,7 +2,9 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Public } from '../token/guard/access.js';
 
-/** What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL. */
+/**
+ * What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL.
+ */
 export class ServerMetadata {
   /** PUBLIC_URL. */
   issuer: string;
@@ -17,7 +19,10 @@ export class ServerMetadata {
   revocation_endpoint_auth_methods_supported: string[] = ['none'];
   introspection_endpoint: string;
 
-  /** A service key: the password of `client_secret_basic`, or a `Bearer` token. RFC 8414 §2 takes names from both registries. */
+  /**
+   * A service key: the password of `client_secret_basic`, or a `Bearer` token. RFC 8414 §2 takes names from
+   * both registries.
+   */
   introspection_endpoint_auth_methods_supported: string[] = ['client_secret_basic', 'Bearer'];
 
   /** A page for people who develop clients. */
@@ -27,7 +32,10 @@ export class ServerMetadata {
   grant_types_supported: string[] = ['authorization_code', 'refresh_token'];
   code_challenge_methods_supported: string[] = ['S256'];
 
-  /** `none`: clients are public, and a secret is ignored. With that alone, clients that go by this list use PKCE. */
+  /**
+   * `none`: clients are public, and a secret is ignored. With that alone, clients that go by this list use
+   * PKCE.
+   */
   token_endpoint_auth_methods_supported: string[] = ['none'];
 
   /** The redirect back carries `iss` (RFC 9207 §3). */

@@ -16,7 +16,8 @@ describe('endpoints of the service itself', () => {
     'https://id.example/x%3f/..%2f..%2foauth2/token',
     'https://id.example/x%23/..%2f..%2foauth2/token',
     'https://id.example//oauth2/token',
-    'https://id.example/%6fauth2/token%2f%%2f..', // fuzz-redirects.spec.ts: with a stray %, nothing was decoded
+    // fuzz-redirects.spec.ts: with a stray %, nothing was decoded
+    'https://id.example/%6fauth2/token%2f%%2f..',
     'https://id.example/%6fauth2/%ff',
     'https://id.example/x%2f%2f..%2foauth2/token', // for readers that merge slashes first
     'https://id.example/oauth2/x%2f..%2f..', // for readers that decode nothing, as the service

@@ -30,7 +30,8 @@ export function withoutQuery(uri: string): string {
 
 /**
  * Whether a URI leads to an endpoint of the service or of its sample provider: a code must not go in circles.
- * The path is read as servers and proxies may read it: as it is or decoded, without dot segments, in any letter case.
+ * The path is read as servers and proxies may read it: as it is or decoded, without dot segments, in any
+ * letter case.
  */
 export function isOwnEndpoint(
   { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,
@@ -49,7 +50,8 @@ function nameOf({ hostname }: URL): string {
 
 /** A path without dot segments: some readers decode nothing, and some first make one slash of many. */
 function readings(path: string): string[] {
-  // One at a time, so that a stray % does not hide the others. Encoded `?`, `#` and white space stay: URL would cut or drop them.
+  // One at a time, so that a stray % does not hide the others. Encoded `?`, `#` and white space stay: URL
+  // would cut or drop them.
   const text = path.replace(/%(?!2[03]|3f)[2-7][\da-f]/gi, (code) =>
     String.fromCharCode(Number.parseInt(code.slice(1), 16)),
   );

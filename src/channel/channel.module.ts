@@ -18,7 +18,9 @@ const history = {
     new (sql.distributed ? CitusChannelHistory : ChannelHistory)(dataSource, sql, ...others),
 };
 
-/** History and presence of users' channels. Not global: a global module shuts down after the pool is closed. */
+/**
+ * History and presence of users' channels. Not global: a global module shuts down after the pool is closed.
+ */
 @Module({
   imports: [TypeOrmModule.forFeature([Instance, Presence])],
   providers: [history, IdempotencyStore, PresenceStore, PresenceTracker],

@@ -8,8 +8,3 @@ export const GONE_AFTER_S = 30;
 export const ONLINE_PRESENCE = `
     presence p JOIN instances i
       ON i.instance_id = p.instance_id AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`;
-
-/** Condition, made from SQL expressions: the user, or a device of the user, has an open socket (`online`). */
-export function isOnline(userId: string, deviceId = 'p.device_id'): string {
-  return `EXISTS (SELECT FROM ${ONLINE_PRESENCE} WHERE p.user_id = ${userId} AND p.device_id = ${deviceId})`;
-}

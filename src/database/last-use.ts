@@ -46,14 +46,20 @@ export function lastUse(table: string, column: string, key: readonly string[]): 
   return { many: { name, text: many }, one: { name: `${name}-one`, text: one } };
 }
 
-/** Concurrent statements of one writer: less than half of the default pool, so that requests find a connection. */
+/**
+ * Concurrent statements of one writer: less than half of the default pool, so that requests find a
+ * connection.
+ */
 const LIMIT = 4;
-/** So many failures, if they outnumber the successes, end the work: the whole database is unreachable, not one node. */
+/**
+ * So many failures, if they outnumber the successes, end the work: the whole database is unreachable, not one
+ * node.
+ */
 const MOST_FAILURES = 20;
 
 /**
- * Works on each item, with at most LIMIT at a time. On Citus, a statement for rows of many nodes commits in two phases; one for a
- * single row needs one node.
+ * Works on each item, with at most LIMIT at a time. On Citus, a statement for rows of many nodes commits in
+ * two phases; one for a single row needs one node.
  * @throws the first error, after the other items, unless most of them fail
  */
 export async function forEachLimited<Item>(

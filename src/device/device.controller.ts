@@ -64,7 +64,8 @@ export class DeviceController {
     @Param('device_id', deviceIdPipe) deviceId: string,
     @RequestOrigin() origin: Origin,
   ): Promise<void> {
-    await this.devices.remove(caller, deviceId, origin); // not limited: a stolen token must not keep the owner from it
+    // not limited: a stolen token must not keep the owner from it
+    await this.devices.remove(caller, deviceId, origin);
   }
 }
 

@@ -1,6 +1,8 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
-/** A device of one user (spec §2.4). Clients generate the id, so two users may have two devices with one id. */
+/**
+ * A device of one user (spec §2.4). Clients generate the id, so two users may have two devices with one id.
+ */
 @Entity('devices')
 export class Device {
   @PrimaryColumn('uuid', { name: 'user_id' })

@@ -35,7 +35,10 @@ export class LastUseWriter implements OnModuleInit {
     this.background.repeat('write-last-use', () => this.write());
   }
 
-  /** Writes what was used since the last write; if the database is away, it is dropped. @throws the first error */
+  /**
+   * Writes what was used since the last write; if the database is away, it is dropped.
+   * @throws the first error
+   */
   async write(): Promise<void> {
     const sessions = [...this.used.values()];
     this.used = new Map();

@@ -1,13 +1,16 @@
 import { effectiveClaims, type Claims } from './claims.js';
 
-/** Limits of a user's claims of all sources together, so that `Authorization` fits into 8 KiB (docs/guides/roles.md#limits). */
+/**
+ * Limits of a user's claims of all sources together, so that `Authorization` fits into 8 KiB
+ * (docs/guides/roles.md#limits).
+ */
 export const MAX_CLAIMS = 100;
 export const MAX_CLAIMS_BYTES = 4096;
 
 /** Claim of a provider of which a part is beyond the limits. */
 export interface Cut {
   readonly name: string;
-  readonly kept: number;
+  readonly rest: number;
   /** Entries of the list; 1 for another claim. */
   readonly of: number;
 }
@@ -23,31 +26,31 @@ export function areWithinLimits(effective: Claims): boolean {
 }
 
 /**
- * Returns the claims of a provider that fit beside those of the application: fewer rights, never more. Small claims come first; a
- * list is cut at its end, another claim is dropped.
+ * Returns the claims of a provider that fit beside those of the application: fewer rights, never more. Small
+ * claims come first; a list is cut at its end, another claim is dropped.
  */
 export function fitClaims(provider: Claims, application: Claims = {}): Fitted {
   if (areWithinLimits(effectiveClaims(provider, application))) return { claims: provider, cuts: [] };
   const sizes = Object.entries(provider).map(
     ([name, value]) => [name, JSON.stringify(value).length] as const,
   );
-  const kept = new Map<string, unknown>();
+  const fitting = new Map<string, unknown>();
   const fits = (name: string, value: unknown): boolean =>
-    areWithinLimits(effectiveClaims(Object.fromEntries([...kept, [name, value]]), application));
+    areWithinLimits(effectiveClaims(Object.fromEntries([...fitting, [name, value]]), application));
   const cuts: Cut[] = [];
   for (const [name] of sizes.toSorted(([, a], [, b]) => a - b)) {
     const value = provider[name];
     if (fits(name, value)) {
-      kept.set(name, value);
+      fitting.set(name, value);
       continue;
     }
     const list = Array.isArray(value) ? (value as readonly unknown[]) : [];
     const count = largest(list.length, (length) => fits(name, list.slice(0, length)));
-    if (count > 0) kept.set(name, list.slice(0, count));
-    cuts.push({ name, kept: count, of: Math.max(list.length, 1) });
+    if (count > 0) fitting.set(name, list.slice(0, count));
+    cuts.push({ name, rest: count, of: Math.max(list.length, 1) });
   }
-  const names = Object.keys(provider).filter((name) => kept.has(name)); // in the provider's order
-  return { claims: Object.fromEntries(names.map((name) => [name, kept.get(name)])), cuts };
+  const names = Object.keys(provider).filter((name) => fitting.has(name)); // in the provider's order
+  return { claims: Object.fromEntries(names.map((name) => [name, fitting.get(name)])), cuts };
 }
 
 /** Returns the largest number below `end` that fits. */
@@ -63,15 +66,18 @@ function largest(end: number, fits: (length: number) => boolean): number {
 
 const MAX_NAMED = 10;
 
-/** Describes cuts for the log, without values. @param settingOf names the setting that keeps fewer values of a claim */
+/**
+ * Describes cuts for the log, without values.
+ * @param settingOf names the setting that keeps fewer values of a claim
+ */
 export function describeCuts(
   cuts: readonly Cut[],
   settingOf = (name: string): string => `map_${name}`,
 ): string {
-  const named = cuts.slice(0, MAX_NAMED).map(({ name, kept, of }) => {
-    const isList = of > 1 || kept > 0;
+  const named = cuts.slice(0, MAX_NAMED).map(({ name, rest, of }) => {
+    const isList = of > 1 || rest > 0;
     return isList
-      ? `${kept} of ${of} ${name} are kept (${settingOf(name)} can keep only those in use)`
+      ? `${rest} of ${of} ${name} are kept (${settingOf(name)} can keep only those in use)`
       : `${name} is dropped`;
   });
   const others = cuts.length > MAX_NAMED ? `, and ${cuts.length - MAX_NAMED} others` : '';

@@ -18,7 +18,10 @@ const LISTS: readonly string[] = ['roles', 'groups', 'entitlements'];
 /** Claims that the access token carries at its top level. */
 const TOP_LEVEL: ReadonlySet<string> = new Set([...LISTS, 'name', 'email', 'preferred_username']);
 
-/** Merges both sources; the only place that does. `Object.fromEntries` keeps `__proto__` a name like any other. */
+/**
+ * Merges both sources; the only place that does. `Object.fromEntries` keeps `__proto__` a name like any
+ * other.
+ */
 export function effectiveClaims(provider: Claims, application: Claims): Claims {
   const claims = new Map([...Object.entries(provider), ...Object.entries(application)]);
   for (const name of LISTS) {

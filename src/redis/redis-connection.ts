@@ -60,7 +60,10 @@ export class RedisConnection implements OnApplicationShutdown {
     if (this.usable) void this.test();
   }
 
-  /** Replaces the subscriber's connection, which drops all subscriptions. If Redis is not usable, it is replaced anyway. */
+  /**
+   * Replaces the subscriber's connection, which drops all subscriptions. If Redis is not usable, it is
+   * replaced anyway.
+   */
   renewSubscriber(): void {
     if (this.isUsable) reconnect(this.subscriber);
   }
@@ -139,7 +142,10 @@ class Unusable extends Error {
 
 type Connections = Pick<RedisConnection, 'client' | 'subscriber'>;
 
-/** Tests new connections: in Redis 7 a new user may connect, but not use any channel. @throws Unusable, or the error of the connection */
+/**
+ * Tests new connections: in Redis 7 a new user may connect, but not use any channel.
+ * @throws Unusable, or the error of the connection
+ */
 async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
   await requireMaster(client);
   await subscriber.subscribe(channel);

@@ -25,8 +25,8 @@ const REDIS_OPTIONS = {
 } satisfies RedisOptions;
 
 /**
- * Options if Sentinels name the master: ioredis asks them before each connection. Without `failoverDetector`, because a
- * failover during a connection attempt would stop ioredis for good.
+ * Options if Sentinels name the master: ioredis asks them before each connection. Without `failoverDetector`,
+ * because a failover during a connection attempt would stop ioredis for good.
  */
 function sentinelOptions({ tls, ...url }: SentinelUrl) {
   return {
@@ -41,8 +41,8 @@ function sentinelOptions({ tls, ...url }: SentinelUrl) {
 }
 
 /**
- * Provides the connection, which is undefined without REDIS_URL. Without this module the start fails, instead of leaving each
- * instance alone with its counts and events.
+ * Provides the connection, which is undefined without REDIS_URL. Without this module the start fails, instead
+ * of leaving each instance alone with its counts and events.
  */
 @Global()
 @Module({

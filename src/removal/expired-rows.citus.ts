@@ -10,7 +10,10 @@ const buildRemoval = ({ table, column = 'expires_at', until = 'now()', unless }:
   DELETE FROM ${table}
   WHERE ${column} >= $1::timestamptz AND ${column} < least(${until}, $2::timestamptz) AND ${unless?.mayGo ?? 'true'}`;
 
-/** Removes expired rows on Citus, which cannot lock the oldest rows of all nodes. A batch is what expired within `size` milliseconds. */
+/**
+ * Removes expired rows on Citus, which cannot lock the oldest rows of all nodes. A batch is what expired
+ * within `size` milliseconds.
+ */
 export class TimeSlices extends ExpiredRows {
   readonly size = 30_000;
   readonly largest = 24 * 60 * 60_000;

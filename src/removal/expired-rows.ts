@@ -8,7 +8,10 @@ import type { Sql, Statement } from '../database/sql.js';
 /** Rows of one batch: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
 
-/** First key of the advisory locks; the second is the table. One batch per table runs at a time, on all instances together. */
+/**
+ * First key of the advisory locks; the second is the table. One batch per table runs at a time, on all
+ * instances together.
+ */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
 export interface ExpiringTable extends Expiry {
@@ -68,7 +71,10 @@ export function expiringTables(
   return tables.toSorted((a, b) => Number(b.first ?? false) - Number(a.first ?? false));
 }
 
-/** Builds the statement of one batch, by the expiry at which it begins. Raw: it finds, locks and deletes at once. After a removal the next batch begins at its last one, which others may have. */
+/**
+ * Builds the statement of one batch, by the expiry at which it begins. Raw: it finds, locks and deletes at
+ * once. After a removal the next batch begins at its last one, which others may have.
+ */
 export function buildRemoval(expiring: ExpiringTable, rows = BATCH): Statement {
   const { table, unless } = expiring;
   return {
@@ -84,7 +90,10 @@ export function buildRemoval(expiring: ExpiringTable, rows = BATCH): Statement {
   };
 }
 
-/** A row that is locked here stays in its place, so its `ctid` finds it at less than half the cost of the primary key. */
+/**
+ * A row that is locked here stays in its place, so its `ctid` finds it at less than half the cost of the
+ * primary key.
+ */
 function deleteAll(expiring: ExpiringTable, rows: number): string {
   const { table, column = 'expires_at' } = expiring;
   return `seen AS MATERIALIZED (
@@ -95,8 +104,9 @@ function deleteAll(expiring: ExpiringTable, rows: number): string {
 }
 
 /**
- * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is repeated under the lock, since
- * a session may have been signed out in between. `EXCEPT` compares in linear time.
+ * Rows that must stay are passed over, and not locked, since a lock writes to the row. The condition is
+ * repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear
+ * time.
  */
 function deleteSome(expiring: ExpiringTable, { isDue, selectRetained }: Retention, rows: number): string {
   const { table, key } = expiring;

@@ -6,7 +6,7 @@ import { Events } from '../events.js';
 import { ExpiredRows, type Batch, type ExpiringTable } from './expired-rows.js';
 import { Removal } from './removal.js';
 
-const KEPT = { auditRetentionDays: 90 };
+const RETENTION = { auditRetentionDays: 90 };
 const NO_ROWS: Batch = { removed: 0, next: null };
 const REFUSED = Object.assign(new Error('a trigger refuses the row'), { code: 'P0001' });
 const dataSource = {
@@ -23,7 +23,7 @@ function removalWith(removeBatch: ExpiredRows['removeBatch']): Removal {
     { size: 1000, largest: 1000, removeBatch },
     dataSource,
     new Events(),
-    KEPT,
+    RETENTION,
     new Background(),
   );
   Object.assign(removal, { tables });
@@ -35,14 +35,14 @@ afterEach(() => void jest.restoreAllMocks());
 
 it('repeats a batch that fails with fewer rows, then skips one row and goes on behind it', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-  const asked: [number, string][] = [];
+  const calls: [number, string][] = [];
   const removed = await removalWith(async (_table, size, from) => {
-    asked.push([size, from]);
+    calls.push([size, from]);
     if (from === '-infinity') throw REFUSED;
-    return { removed: size, next: asked.length === 7 ? null : 'later' };
+    return { removed: size, next: calls.length === 7 ? null : 'later' };
   }).run(tables.slice(0, 1));
   expect(removed).toEqual({ tokens: 7 });
-  expect(asked).toEqual([
+  expect(calls).toEqual([
     [1000, '-infinity'],
     [125, '-infinity'],
     [15, '-infinity'],
@@ -71,18 +71,18 @@ it.each([
 
 it('begins a run behind the rows that stopped the last one, and the run after that at the oldest row', async () => {
   jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-  const asked: string[] = [];
+  const calls: string[] = [];
   let fails = true;
   const removal = removalWith(async (_table, _size, from) => {
-    asked.push(from);
+    calls.push(from);
     if (fails) throw REFUSED;
     return NO_ROWS;
   });
   await removal.run(tables.slice(0, 1));
   fails = false;
-  asked.length = 0;
+  calls.length = 0;
   for (let run = 0; run < 2; run++) await removal.run(tables.slice(0, 1));
-  expect(asked).toEqual(['behind', '-infinity']);
+  expect(calls).toEqual(['behind', '-infinity']);
 });
 
 it('pauses between batches as long as a batch took, but one second at most', async () => {
@@ -102,18 +102,18 @@ it('pauses between batches as long as a batch took, but one second at most', asy
 
 it('runs within a minute until the service stops; access tokens wait for no other table', async () => {
   jest.useFakeTimers();
-  const asked = { tokens: 0, others: 0 };
+  const calls = { tokens: 0, others: 0 };
   const removal = removalWith(({ table }) => {
-    asked[table as keyof typeof asked]++;
+    calls[table as keyof typeof calls]++;
     return table === 'others' ? new Promise(() => undefined) : Promise.resolve(NO_ROWS);
   });
   removal.onApplicationBootstrap();
   await jest.advanceTimersByTimeAsync(4 * 40_000);
-  expect(asked.tokens).toBeGreaterThanOrEqual(4);
-  expect(asked.others).toBe(1);
+  expect(calls.tokens).toBeGreaterThanOrEqual(4);
+  expect(calls.others).toBe(1);
   void removal.beforeApplicationShutdown();
-  const before = asked.tokens;
+  const before = calls.tokens;
   await jest.advanceTimersByTimeAsync(120_000);
-  expect(asked.tokens).toBe(before);
+  expect(calls.tokens).toBe(before);
   jest.useRealTimers();
 });

@@ -14,7 +14,10 @@ import { Events } from '../events.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
-/** Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many access tokens cause them. */
+/**
+ * Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many
+ * access tokens cause them.
+ */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays below the statement timeout (950 ms). */
 const QUICK_MS = 300;
@@ -51,7 +54,10 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     await Promise.all([this.background.stop('remove-first-rows'), this.background.stop('remove-other-rows')]);
   }
 
-  /** Removes all rows that have expired; a table that fails is left for the next run. @returns number of removed rows by table */
+  /**
+   * Removes all rows that have expired; a table that fails is left for the next run.
+   * @returns number of removed rows by table
+   */
   async run(tables = this.tables): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const table of tables) {
@@ -72,8 +78,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * Repeats a batch that fails with fewer rows, down to one, which is then passed over. Pauses as long as a batch took, so that
-   * requests have at least half of the database.
+   * Repeats a batch that fails with fewer rows, down to one, which is then passed over. Pauses as long as a
+   * batch took, so that requests have at least half of the database.
    */
   private async remove(table: ExpiringTable): Promise<number> {
     let [total, size, failures] = [0, this.rows.size, 0];

@@ -23,7 +23,10 @@ const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before 
 const DATABASE_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 3000; // time for the embedded database to stop after a failed or aborted start
 
-/** Runs the service until a signal arrives, which may be during the start, and stops it. @throws what prevents the start */
+/**
+ * Runs the service until a signal arrives, which may be during the start, and stops it.
+ * @throws what prevents the start
+ */
 export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));
@@ -36,7 +39,8 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
   checkAccountsFile(settings);
-  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]); // before anything is started
+  // before anything is started
+  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]);
   if (stopping.signal.aborted) return;
   const endTraces = settings.traces
     ? (await import('../operations/traces/traces.js')).startTraces(log)
@@ -47,7 +51,8 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   });
   if (!service) return;
   announce(settings, log, service);
-  void service.providers.check((line) => log.warn(line)); // in the background: the other providers can be used
+  // in the background: the other providers can be used
+  void service.providers.check((line) => log.warn(line));
 
   await signalled;
   await service.stop();

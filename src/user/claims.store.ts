@@ -42,7 +42,8 @@ const FIND = {
     FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
 };
 
-// Raw: of no table. Not now(), the begin of the transaction: a change that waited for the lock would have an earlier time than the one before.
+// Raw: of no table. Not now(), the begin of the transaction: a change that waited for the lock would have an
+// earlier time than the one before.
 const TIME = 'SELECT clock_timestamp() AS at';
 
 /** Claims of users. The statement that stores a token compares their version, so cached claims may be old. */
@@ -50,7 +51,10 @@ const TIME = 'SELECT clock_timestamp() AS at';
 export class ClaimsStore {
   /** Claims of users that have any, by user; the least recently used first. */
   private readonly cache = new Map<string, UserClaims>();
-  /** Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections: the others are for requests. */
+  /**
+   * Changes, by source: one of a user at a time, and of all users with a quarter of the pool's connections:
+   * the others are for requests.
+   */
   private readonly queue: Readonly<Record<Source, OneAtATime>>;
   private readonly read: (userId: string) => Promise<UserClaims | undefined>;
 
@@ -67,7 +71,9 @@ export class ClaimsStore {
     this.read = sql.batched('claims', (userIds: string[]) => this.readEach(userIds));
   }
 
-  /** Returns the claims that a token is signed with; NO_CLAIMS for a user whom this instance does not know. */
+  /**
+   * Returns the claims that a token is signed with; NO_CLAIMS for a user whom this instance does not know.
+   */
   known(userId: string): UserClaims {
     const claims = this.cache.get(userId);
     return claims ? this.remember(userId, claims) : NO_CLAIMS;
@@ -87,8 +93,10 @@ export class ClaimsStore {
   }
 
   /**
-   * Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not stored yet.
-   * @param provider within the limits alone; what exceeds them beside the application's claims is cut, with a warning
+   * Returns the claims of a user who signs in, after those of the provider were replaced; a new user is not
+   * stored yet.
+   * @param provider within the limits alone; what exceeds them beside the application's claims is cut, with a
+   *   warning
    */
   async atSignIn(userId: string, name: string, provider: Claims, origin: Origin): Promise<UserClaims> {
     const known = this.known(userId);
@@ -111,7 +119,8 @@ export class ClaimsStore {
    * `claims.changed` to the user's channel. Concurrent changes wait for the lock of the user's row: the last
    * one wins. A suspended user who signs in keeps the claims.
    * @returns the claims afterwards; undefined without such a user
-   * @throws DatabaseBusy if too many changes wait, OAuthError `invalid_request` if those of the application exceed the limits
+   * @throws DatabaseBusy if too many changes wait, OAuthError `invalid_request` if those of the application
+   *   exceed the limits
    */
   async replace(
     userId: string,
@@ -159,7 +168,8 @@ export class ClaimsStore {
     }
     const [time] = await manager.query<{ at: Date }[]>(TIME);
     const { at } = time!;
-    // A new version in any case: another instance must not take its old claims of a source for the current ones.
+    // A new version in any case: another instance must not take its old claims of a source for the current
+    // ones.
     const version = Math.max(before.version + 1, at.getTime());
     const changed = { ...before, [source]: claims, version };
     const effective = effectiveClaims(changed.provider, changed.application);

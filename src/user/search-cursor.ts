@@ -1,7 +1,10 @@
 import { OAuthError } from '../errors/oauth-error.js';
 import { UUID } from '../http/parameters/uuid.js';
 
-/** Order of a search: `created` is newest first, the others are by the key of the name or of the e-mail address. */
+/**
+ * Order of a search: `created` is newest first, the others are by the key of the name or of the e-mail
+ * address.
+ */
 export type SearchOrder = 'created' | 'name' | 'email';
 
 /** Place of a user in the list that a search finds. */
@@ -21,7 +24,10 @@ export function formatSearchCursor({ by, key, id }: SearchPlace): string {
   return Buffer.from(JSON.stringify([by, key, id])).toString('base64url');
 }
 
-/** @param orders of the search @throws OAuthError `invalid_request` for anything but a cursor of such a search */
+/**
+ * @param orders of the search
+ * @throws OAuthError `invalid_request` for anything but a cursor of such a search
+ */
 export function parseSearchCursor(cursor: string, orders: readonly SearchOrder[]): SearchPlace {
   const [by, key, id] = parseTexts(Buffer.from(cursor, 'base64url').toString());
   const order = orders.find((one) => one === by);

@@ -2,9 +2,10 @@
 const LONGEST = 255;
 
 /**
- * Returns the key by which a name or an e-mail address is searched (`username_key`, `email_key`): without differences of case, width
- * and composition. Upper case, since lower case depends on the place in the word (Greek sigma); the Turkish letters `İ` and `ı` count
- * as `I`, as people type them. The key of a prefix is a prefix of the key, unless a combining character follows.
+ * Returns the key by which a name or an e-mail address is searched (`username_key`, `email_key`): without
+ * differences of case, width and composition. Upper case, since lower case depends on the place in the word
+ * (Greek sigma); the Turkish letters `İ` and `ı` count as `I`, as people type them. The key of a prefix is a
+ * prefix of the key, unless a combining character follows.
  */
 export function searchKey(text: string): string {
   const key = text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I');

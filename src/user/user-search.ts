@@ -45,8 +45,9 @@ const MOST_RECENT = 2000;
 const CANCELED = '57014'; // by the statement timeout
 
 /**
- * Searches users (docs/endpoints.md#for-your-backend): `prefix` and `email` in the order of the key that is searched, all else newest first.
- * Each page continues after the last row of the page before, in the order of one index.
+ * Searches users (docs/endpoints.md#for-your-backend): `prefix` and `email` in the order of the key that is
+ * searched, all else newest first. Each page continues after the last row of the page before, in the order of
+ * one index.
  */
 @Injectable()
 export class UserSearch {
@@ -95,7 +96,10 @@ export class UserSearch {
     return this.findByPrefix(filter, prefix, most, after);
   }
 
-  /** Finds names first, then addresses of users with another name: so a page reads few users that are listed already. */
+  /**
+   * Finds names first, then addresses of users with another name: so a page reads few users that are listed
+   * already.
+   */
   private async findByPrefix(
     filter: UserFilter,
     prefix: string,
@@ -114,8 +118,9 @@ export class UserSearch {
   }
 
   /**
-   * The index of roles has no order: PostgreSQL reads and sorts all users of a role, unless the newest users fill the page. So few
-   * users of any role cost little, and a role of many costs much only if the newest users lack it.
+   * The index of roles has no order: PostgreSQL reads and sorts all users of a role, unless the newest users
+   * fill the page. So few users of any role cost little, and a role of many costs much only if the newest
+   * users lack it.
    */
   private async findNewest(filter: UserFilter, most: number, after?: SearchPlace): Promise<Found[]> {
     const select = (): Query => {

@@ -50,8 +50,8 @@ export class User {
   claims!: Claims | null;
 
   /**
-   * Grows with each change of the claims of a source; 0: the user never had any. It is a time in milliseconds or later, so a removed
-   * user who signs in again has no version a second time.
+   * Grows with each change of the claims of a source; 0: the user never had any. It is a time in milliseconds
+   * or later, so a removed user who signs in again has no version a second time.
    */
   @Column('bigint', { name: 'claims_version', default: 0 })
   claimsVersion!: string;
@@ -71,7 +71,9 @@ export class User {
   @Column('timestamptz', { name: 'suspended_at', nullable: true })
   suspendedAt!: Date | null;
 
-  /** The user was suspended, and removed: of them, the id is left, and sign-ins are refused (docs/support.md). */
+  /**
+   * The user was suspended, and removed: of them, the id is left, and sign-ins are refused (docs/support.md).
+   */
   @Column('timestamptz', { name: 'removed_at', nullable: true })
   removedAt!: Date | null;
 

@@ -66,7 +66,8 @@ export class UserStore {
   }
 
   /**
-   * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused until `allowSignIns`.
+   * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused
+   * until `allowSignIns`.
    * @param until when no token with the present claims can be valid any more
    */
   async remove(manager: EntityManager, userId: string, until: Date): Promise<void> {
@@ -84,7 +85,10 @@ export class UserStore {
     return affected! > 0;
   }
 
-  /** Returns a page of removed users whose sign-ins are refused, latest first. @param cursor `next_cursor` of the page before */
+  /**
+   * Returns a page of removed users whose sign-ins are refused, latest first.
+   * @param cursor `next_cursor` of the page before
+   */
   async findRemoved(
     cursor?: string,
   ): Promise<{ users: { user_id: string; removed_at: Date }[]; next_cursor?: string }> {

@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
 /**
- * Removed user whose claims had changed, for readers of the revocation feed: the claims are no longer those of the id. A row stays as long
- * as a token with the claims may be valid.
+ * Removed user whose claims had changed, for readers of the revocation feed: the claims are no longer those
+ * of the id. A row stays as long as a token with the claims may be valid.
  */
 @Expires()
 @Entity('void_claims')

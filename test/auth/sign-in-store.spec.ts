@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { ENTITIES } from '../../src/entities.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
@@ -34,7 +35,10 @@ describe('the store of sign-ins', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource({
+      ...dataSourceOptions(database.url, 4),
+      entities: ENTITIES,
+    }).initialize();
   });
   beforeEach(async () => {
     [started, appended, batches] = [[], [], []];

@@ -111,17 +111,6 @@ const SPANNING = [
   'token/refresh/refresh.sql.ts',
 ];
 
-/** TEMPORARY: files that still import the SQL of another module. Each is to be converted; then this list goes. */
-const NOT_YET: readonly string[] = [
-  'administration/users/user-directory.ts',
-  'administration/users/users.service.ts',
-  'channel/channel.history.ts',
-  'device/device.store.ts',
-  'device/last-seen.ts',
-  'device/sign-out.service.ts',
-  'realtime/push/realtime.service.ts',
-];
-
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
 
 /** Also a right of service keys and a path, so the word alone is no table. */
@@ -214,6 +203,6 @@ describe('a table is named in its own module', () => {
     const strangers = files.filter((file) =>
       importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
     );
-    expect(strangers.filter((file) => !NOT_YET.includes(file))).toEqual([]);
+    expect(strangers).toEqual([]);
   });
 });

@@ -12,7 +12,10 @@ import { UserSearch, type UserFilter, type UserPage } from '../../user/user-sear
 import { UserStore } from '../../user/user.store.js';
 import { noSuchUser, type UserDetail, type UserList, type UserView } from './users.dto.js';
 
-/** Most live sessions that are counted for each user of a list: a user with many sessions must not delay the page. */
+/**
+ * Most live sessions that are counted for each user of a list: a user with many sessions must not delay the
+ * page.
+ */
 const MOST_COUNTED = 1000;
 
 /** Users with similar e-mail addresses that `findIdByEmail` reads. */
@@ -67,7 +70,8 @@ export class UserDirectory {
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
   async findIdByEmail(email: string): Promise<string> {
     const { users, next } = await this.userSearch.find({ email }, MOST_SIMILAR);
-    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same lower case.
+    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same
+    // lower case.
     const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
     const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
     if (user && others.length === 0 && next === undefined) return user.userId;
@@ -91,14 +95,15 @@ export class UserDirectory {
       this.sessions.countLive(userIds, mostSessions),
       Promise.all(userIds.map((userId) => this.presence.onlineDevices(userId))),
     ]);
-    return users.map((user, i) => ({
-      ...toMe(user),
-      provider: user.provider,
-      provider_user_id: user.providerUserId,
-      suspended_at: user.suspendedAt,
-      last_seen_at: user.lastSeenAt,
-      online: devices[i]!.size > 0,
-      live_sessions: sessions.get(user.userId) ?? 0,
-    }));
+    return users.map((one, i) =>
+      Object.assign(toMe(one), {
+        provider: one.provider,
+        provider_user_id: one.providerUserId,
+        suspended_at: one.suspendedAt,
+        last_seen_at: one.lastSeenAt,
+        online: devices[i]!.size > 0,
+        live_sessions: sessions.get(one.userId) ?? 0,
+      }),
+    );
   }
 }

@@ -41,8 +41,8 @@ export class UsersController {
   /**
    * Find users
    *
-   * Newest first. With `q`: by name, then those whose e-mail address alone begins with it. A search by `role`, `provider` or `suspended`
-   * that takes longer than a second is `invalid_request`: narrow it.
+   * Newest first. With `q`: by name, then those whose e-mail address alone begins with it. A search by
+   * `role`, `provider` or `suspended` that takes longer than a second is `invalid_request`: narrow it.
    *
    * @returns A page of users.
    */
@@ -54,8 +54,8 @@ export class UsersController {
   /**
    * Removed users whose sign-ins are refused
    *
-   * They were suspended when they were removed. Latest removal first, 100 a page. `PATCH /users/:user_id` with `suspended: false` lets one
-   * sign in again.
+   * They were suspended when they were removed. Latest removal first, 100 a page. `PATCH /users/:user_id`
+   * with `suspended: false` lets one sign in again.
    *
    * @returns A page of ids.
    */
@@ -111,8 +111,8 @@ export class UsersController {
   /**
    * Suspend or restore a user
    *
-   * A suspended user has no session, and cannot sign in. If the call fails, repeat it: the user is suspended first, then sessions end.
-   * `suspended: false` also lets a removed user sign in again, who was suspended.
+   * A suspended user has no session, and cannot sign in. If the call fails, repeat it: the user is suspended
+   * first, then sessions end. `suspended: false` also lets a removed user sign in again, who was suspended.
    *
    * @returns The user afterwards.
    * @returns {204} The user was removed, and may sign in again.
@@ -134,8 +134,8 @@ export class UsersController {
   /**
    * Sign a user out and remove them
    *
-   * Devices and events are removed as well. A later sign-in creates the user again, with this id; of a suspended user the id alone is
-   * kept, and sign-ins stay refused.
+   * Devices and events are removed as well. A later sign-in creates the user again, with this id; of a
+   * suspended user the id alone is kept, and sign-ins stay refused.
    *
    * @returns Removed.
    * @throws OAuthError `not_found`
@@ -210,7 +210,8 @@ export class UsersController {
   /**
    * Replace the claims that the application has set
    *
-   * Within a second, all instances and readers of the session revocation feed use the new claims, also for tokens issued before.
+   * Within a second, all instances and readers of the session revocation feed use the new claims, also for
+   * tokens issued before.
    *
    * @returns The claims afterwards.
    * @throws OAuthError `not_found`

@@ -150,7 +150,10 @@ export class UserSignedOut {
 
 /** Body of PUT /users/:user_id/claims. */
 export class SetClaimsDto {
-  /** All claims of the application, by name; with those of the provider 100 names of 64 characters, 4 KiB of JSON, at most. */
+  /**
+   * All claims of the application, by name; with those of the provider 100 names of 64 characters, 4 KiB of
+   * JSON, at most.
+   */
   @AnyObject()
   claims!: Record<string, unknown>;
 }
@@ -163,7 +166,10 @@ export class ClaimsOfUser {
   /** Claims from the provider, as of the last sign-in. */
   provider_claims!: Record<string, unknown>;
 
-  /** Claims that tokens carry: `roles`, `groups` and `entitlements` of both; else the value of the application. */
+  /**
+   * Claims that tokens carry: `roles`, `groups` and `entitlements` of both; else the value of the
+   * application.
+   */
   effective!: Record<string, unknown>;
 }
 

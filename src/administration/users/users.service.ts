@@ -62,8 +62,8 @@ export class UsersService {
   }
 
   /**
-   * Suspends or restores a user. Suspending ends all sessions, after the commit: no other one can begin then. A user who was suspended and
-   * then removed is restored, too: a later sign-in makes a new user.
+   * Suspends or restores a user. Suspending ends all sessions, after the commit: no other one can begin then.
+   * A user who was suspended and then removed is restored, too: a later sign-in makes a new user.
    * @returns false for a removed user
    * @throws OAuthError `not_found`
    */
@@ -90,17 +90,19 @@ export class UsersService {
 
   /**
    * Replaces the claims of the application.
-   * @throws OAuthError `invalid_request` for an unusable claim and beyond the limits of both sources together, `not_found`
+   * @throws OAuthError `invalid_request` for an unusable claim and beyond the limits of both sources
+   *   together, `not_found`
    */
   async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
-    const { accepted: kept, dropped } = validClaims(claims);
+    const { accepted, dropped } = validClaims(claims);
     if (dropped[0]) throw new OAuthError('invalid_request', `a claim ${dropped[0].why}`);
-    return (await this.userClaims.replace(userId, 'application', kept, origin)) ?? this.notFound();
+    return (await this.userClaims.replace(userId, 'application', accepted, origin)) ?? this.notFound();
   }
 
   /**
-   * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only, stay for the
-   * revocation feed, and so does the audit trail, with ids only. Of a suspended user, the id stays, and sign-ins are refused. A failed removal may be repeated: the user is removed last.
+   * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only,
+   * stay for the revocation feed, and so does the audit trail, with ids only. Of a suspended user, the id
+   * stays, and sign-ins are refused. A failed removal may be repeated: the user is removed last.
    * @throws OAuthError `not_found`
    */
   async remove(userId: string, origin: Origin): Promise<void> {

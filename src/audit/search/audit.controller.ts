@@ -18,8 +18,8 @@ export class AuditController {
   /**
    * Search the audit trail
    *
-   * Newest first. A page reads a bounded number of events, so it may have fewer than `limit`, even none: only `next_cursor` says whether
-   * there are more.
+   * Newest first. A page reads a bounded number of events, so it may have fewer than `limit`, even none: only
+   * `next_cursor` says whether there are more.
    *
    * @returns A page of events.
    */
@@ -31,8 +31,8 @@ export class AuditController {
   /**
    * A stream of audit events
    *
-   * Server-sent events without end: a `message` for each audit event, as `GET /audit` has it, and a comment at least every second. How to
-   * resume: docs/audit.md.
+   * Server-sent events without end: a `message` for each audit event, as `GET /audit` has it, and a comment
+   * at least every second. How to resume: docs/audit.md.
    *
    * @returns Events, one after the other.
    * @throws OAuthError `slow_down`

@@ -21,14 +21,14 @@ describe('the HTTP client of webhooks', () => {
   const post = async (url: string): Promise<number> =>
     (await http.post(url, { 'webhook-id': 'x' }, '{}')).status;
   /** A resolver with these answers, one after the other, and then the last one again. */
-  function resolver(...answers: string[][]): typeof lookup & { asked: string[] } {
-    const asked: string[] = [];
+  function resolver(...answers: string[][]): typeof lookup & { hosts: string[] } {
+    const hosts: string[] = [];
     const resolve = (host: string, _options: unknown, callback: (...result: unknown[]) => void): void => {
-      const addresses = answers[Math.min(asked.push(host), answers.length) - 1]!;
+      const addresses = answers[Math.min(hosts.push(host), answers.length) - 1]!;
       const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
       setImmediate(callback, null, all);
     };
-    return Object.assign(resolve, { asked }) as unknown as typeof lookup & { asked: string[] };
+    return Object.assign(resolve, { hosts }) as unknown as typeof lookup & { hosts: string[] };
   }
 
   it('sends a POST, and returns the status; a redirect is not followed, and no proxy is asked', async () => {
@@ -72,7 +72,7 @@ describe('the HTTP client of webhooks', () => {
       const resolve = resolver(addresses);
       http = new WebhookHttp(false, resolve);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow('in a private network');
-      expect(resolve.asked).toEqual(['hooks.example']);
+      expect(resolve.hosts).toEqual(['hooks.example']);
       expect(receiver.sockets).toEqual([]);
     });
 
@@ -80,7 +80,7 @@ describe('the HTTP client of webhooks', () => {
       const resolve = resolver([UNASSIGNED], ['127.0.0.1']);
       http = new WebhookHttp(false, resolve);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow(/2000::1|Timeout/);
-      expect(resolve.asked).toHaveLength(1);
+      expect(resolve.hosts).toHaveLength(1);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow('in a private network');
       expect(receiver.sockets).toEqual([]);
     });

@@ -41,7 +41,11 @@ export class WebhookHttp {
     private readonly resolve = lookup,
   ) {}
 
-  /** Sends a POST. @returns the answer, also without the body @throws if there is none in time, or if the address is refused */
+  /**
+   * Sends a POST.
+   * @returns the answer, also without the body
+   * @throws if there is none in time, or if the address is refused
+   */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     // A literal address is not resolved, so `lookup` would not see it.
     if (!this.allowsPrivate && namesPrivateAddress(url))
@@ -76,7 +80,8 @@ export class WebhookHttp {
     const resolve = this.allowsPrivate ? this.resolve : checkedLookup(this.resolve);
     const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: resolve });
     return new Agent({
-      // After a pause of the process, another instance may have the lease, which is longer than the time limit: nothing is sent then.
+      // After a pause of the process, another instance may have the lease, which is longer than the time
+      // limit: nothing is sent then.
       connect: (options, done) => {
         const time = new Stopwatch();
         connect(options, (...[error, socket]) => {
@@ -94,8 +99,8 @@ export class WebhookHttp {
 }
 
 /**
- * Makes a `lookup` that fails if a host has an address outside of the Internet. The connection goes to an address that was checked:
- * another answer of the name server later (DNS rebinding) changes nothing.
+ * Makes a `lookup` that fails if a host has an address outside of the Internet. The connection goes to an
+ * address that was checked: another answer of the name server later (DNS rebinding) changes nothing.
  */
 function checkedLookup(resolve: typeof lookup): LookupFunction {
   return (host, options, callback) => {

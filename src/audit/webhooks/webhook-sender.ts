@@ -10,7 +10,10 @@ import { WantedEvents } from './wanted-events.js';
 import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
 import { LEASE_MS, PAUSED_S, type LeasedWebhook, type Holder, type WebhookStore } from './webhook.store.js';
 
-/** Pause before the next look, if another instance sends, if there is nothing to send, and while an address fails. */
+/**
+ * Pause before the next look, if another instance sends, if there is nothing to send, and while an address
+ * fails.
+ */
 const NOT_LEASED_MS = 3000;
 const IDLE_MS = 1000;
 const FAILING_MS = 2000;
@@ -21,7 +24,10 @@ const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
 
 /** Refusals of one event after which it is set aside, if the receiver accepts a check. */
 const REFUSALS = 5;
-/** After that, one refusal is enough for so long: the receiver is known to refuse by content, which strangers may write again and again. */
+/**
+ * After that, one refusal is enough for so long: the receiver is known to refuse by content, which strangers
+ * may write again and again.
+ */
 const FILTERS_MS = 10 * 60_000;
 /** Name of a delivery without any content from outside: if it is accepted, the refused event is to blame. */
 const CHECK = 'webhook_check';
@@ -48,8 +54,8 @@ interface Message {
 }
 
 /**
- * Sends the trail to one address, while this instance has the lease. An event is sent after the position of the former one was stored,
- * so each end of a process repeats one event at most.
+ * Sends the trail to one address, while this instance has the lease. An event is sent after the position of
+ * the former one was stored, so each end of a process repeats one event at most.
  */
 export class WebhookSender {
   private readonly logger = new Logger('Webhooks');
@@ -177,8 +183,8 @@ export class WebhookSender {
   }
 
   /**
-   * Sets an event aside that the receiver refuses because of its content. A receiver that refuses everything is set up wrongly, and gets
-   * the event again.
+   * Sets an event aside that the receiver refuses because of its content. A receiver that refuses everything
+   * is set up wrongly, and gets the event again.
    * @returns 'failed' if the event stays; false if another sender has the lease
    */
   private async setAside(event: AuditEvent, cursor: Cursor, failure: Failure): Promise<boolean | 'failed'> {

@@ -19,7 +19,7 @@ export class Webhook {
 
   /** Until then, no other instance sends. */
   @Column('timestamptz', { name: 'held_until' })
-  heldUntil!: Date;
+  leasedUntil!: Date;
 
   /** Failed attempts for the next event. */
   @Column('integer', { default: 0 })

@@ -9,7 +9,7 @@ import { Webhook } from './webhook.entity.js';
 
 /** Longer than a delivery takes, with the statements around it. */
 export const LEASE_MS = 15_000;
-const HELD_UNTIL = `now() + interval '${LEASE_MS} milliseconds'`;
+const LEASE_END = `now() + interval '${LEASE_MS} milliseconds'`;
 
 /** Pause between the attempts of an address that is paused. */
 export const PAUSED_S = 3600;
@@ -28,7 +28,9 @@ export type Holder = Pick<Webhook, 'addressHash' | 'holder'>;
 /** Columns of an address that works. */
 const WORKS = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
 
-/** State of the addresses. A write of a former holder changes nothing, so a position never moves backwards. */
+/**
+ * State of the addresses. A write of a former holder changes nothing, so a position never moves backwards.
+ */
 @Injectable()
 export class WebhookStore {
   private readonly webhooks: Repository<Webhook>;
@@ -45,7 +47,7 @@ export class WebhookStore {
     const { affected } = await this.webhooks
       .createQueryBuilder()
       .update()
-      .set({ holder: sender.holder, heldUntil: () => HELD_UNTIL })
+      .set({ holder: sender.holder, leasedUntil: () => LEASE_END })
       .where('address_hash = :addressHash AND (holder = :holder OR held_until < now())', sender)
       .execute();
     if (affected === 0) await this.add(sender);
@@ -57,21 +59,21 @@ export class WebhookStore {
     await this.webhooks
       .createQueryBuilder()
       .insert()
-      .values({ ...sender, position: () => NOW, heldUntil: () => HELD_UNTIL })
+      .values({ ...sender, position: () => NOW, leasedUntil: () => LEASE_END })
       .orIgnore()
       .updateEntity(false)
       .execute();
   }
 
   async release(holder: Holder): Promise<void> {
-    await this.webhooks.update(holder, { heldUntil: () => 'now()' });
+    await this.webhooks.update(holder, { leasedUntil: () => 'now()' });
   }
 
   /** Stores an accepted event, and extends the lease. @returns false if another sender has it */
   async accepted(holder: Holder, position: Cursor): Promise<boolean> {
     const { affected } = await this.webhooks.update(holder, {
       position,
-      heldUntil: () => HELD_UNTIL,
+      leasedUntil: () => LEASE_END,
       ...WORKS,
     });
     return affected! > 0;
@@ -86,7 +88,7 @@ export class WebhookStore {
     return this.dataSource.transaction(async (manager) => {
       const { affected } = await manager.update(Webhook, holder, {
         position,
-        heldUntil: () => HELD_UNTIL,
+        leasedUntil: () => LEASE_END,
         ...WORKS,
       });
       const event = { event: 'webhook_event_set_aside', userId: null, origin: systemOrigin() } as const;
@@ -125,7 +127,7 @@ export class WebhookStore {
   }
 
   async removeOthers(addresses: readonly Buffer[]): Promise<void> {
-    const heldUntil = Raw((column) => `${column} < now() - interval '${FORGOTTEN_AFTER}'`);
-    await this.webhooks.delete({ addressHash: Not(In(addresses)), heldUntil });
+    const leasedUntil = Raw((column) => `${column} < now() - interval '${FORGOTTEN_AFTER}'`);
+    await this.webhooks.delete({ addressHash: Not(In(addresses)), leasedUntil });
   }
 }

@@ -31,7 +31,10 @@ export class AuthorizationCode {
   @Column('jsonb')
   identity!: object;
 
-  /** Time of the request to the provider: after a later logout there is no session (provider/logout/logged-out.ts). */
+  /**
+   * Time of the request to the provider: after a later logout there is no session
+   * (provider/logout/logged-out.ts).
+   */
   @Column('timestamptz', { name: 'requested_at' })
   requestedAt!: Date;
 

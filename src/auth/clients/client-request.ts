@@ -21,7 +21,8 @@ export type ClientAddress = Pick<ClientRequest, 'redirectUri' | 'state'>;
 type Answer = Readonly<Record<string, string | undefined>>;
 
 /**
- * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
+ * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and
+ * `iss` (RFC 9207).
  * @param issuer PUBLIC_URL
  */
 export function buildAddress({ redirectUri, state }: ClientAddress, issuer: string, answer: Answer): string {

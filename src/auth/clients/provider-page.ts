@@ -6,8 +6,8 @@ import { destinationOf, layout } from '../../http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';
 
 /**
- * Name of the provider that this browser used last. It only orders the page, so it needs no signature; it is compared with the list.
- * Other paths do not get it.
+ * Name of the provider that this browser used last. It only orders the page, so it needs no signature; it is
+ * compared with the list. Other paths do not get it.
  */
 const COOKIE = 'latchkey_provider';
 const PATH = '/oauth2/authorize';
@@ -74,7 +74,10 @@ function renderLogo(label: string): Html | undefined {
   </svg>`;
 }
 
-/** Logos of the SDK's buttons (provider-buttons.ts of `@latchkey/client`) by label: paths by fill, in a square of 24. */
+/**
+ * Logos of the SDK's buttons (provider-buttons.ts of `@latchkey/client`) by label: paths by fill, in a square
+ * of 24.
+ */
 const LOGOS = new Map<string, Readonly<Record<string, string>>>(
   Object.entries({
     google: {

@@ -6,7 +6,10 @@ import type { Next } from './client-sign-ins.js';
 /** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */
 export const UNFRAMED = ["form-action 'none'", "frame-ancestors 'none'"] as const;
 
-/** HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it. @throws OAuthError */
+/**
+ * HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it.
+ * @throws OAuthError
+ */
 export function refuseHead({ method }: Request): void {
   if (method !== 'HEAD') return;
   throw new OAuthError('method_not_allowed', 'a sign-in needs GET', { headers: { Allow: 'GET' } });

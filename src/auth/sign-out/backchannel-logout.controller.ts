@@ -21,8 +21,8 @@ export function backchannelLogoutOf(provider: string): Type {
     /**
      * End sessions on request of an OpenID provider
      *
-     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider with
-     * the adapter `oidc` has such a path. The answer is 200 also if the user is unknown.
+     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each
+     * provider with the adapter `oidc` has such a path. The answer is 200 also if the user is unknown.
      *
      * @returns The sessions have ended.
      * @throws OAuthError `slow_down`

@@ -35,7 +35,8 @@ export class BackchannelLogout {
 
   /**
    * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused.
-   * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent again
+   * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent
+   *   again
    */
   async apply(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
     try {
@@ -60,7 +61,8 @@ export class BackchannelLogout {
     };
     try {
       await endSlices((within) => this.endSlice(within, provider, logout, names, origin));
-      // Sign-ins that were committed before they could see the logout. The token is used, so a failure is only logged.
+      // Sign-ins that were committed before they could see the logout. The token is used, so a failure is
+      // only logged.
       await endSlices((within) => this.signOuts.signOutAtProvider(names, within, origin)).catch(
         (error: unknown) =>
           this.logger.warn({
@@ -76,8 +78,8 @@ export class BackchannelLogout {
   }
 
   /**
-   * Ends one slice in a transaction. The `jti` is stored first, so that two requests with one token wait for each other, and deleted
-   * if sessions are left: a token can be repeated after a failure.
+   * Ends one slice in a transaction. The `jti` is stored first, so that two requests with one token wait for
+   * each other, and deleted if sessions are left: a token can be repeated after a failure.
    */
   private async endSlice(
     within: ChannelTransaction,

@@ -12,7 +12,10 @@ import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
 /** Body of POST /oauth2/revoke (RFC 7009 §2.1). */
 @OAuthParameters()
 export class RevokeDto extends TokenAndHintDto {
-  /** Why the session ends, for the audit trail: `user`, or the client lost its key or its storage, or has a new session. */
+  /**
+   * Why the session ends, for the audit trail: `user`, or the client lost its key or its storage, or has a
+   * new session.
+   */
   @OptionalText({
     matches: {
       pattern: /^(?:user|key_lost|storage_lost|replaced)$/,
@@ -34,7 +37,8 @@ export class RevokeController {
   /**
    * End the session of a token
    *
-   * Every holder of the token may end it (RFC 7009); there is no other credential. An unknown token gets this answer, too.
+   * Every holder of the token may end it (RFC 7009); there is no other credential. An unknown token gets this
+   * answer, too.
    *
    * @returns The token is not valid any more.
    * @throws OAuthError `slow_down`
@@ -47,7 +51,8 @@ export class RevokeController {
     @RequestOrigin() origin: Origin,
     @Ip() address?: string,
   ): Promise<Record<string, never>> {
-    // Beyond the limit a valid token is still accepted (docs/security.md#requests), so the limit only chooses the batch.
+    // Beyond the limit a valid token is still accepted (docs/security.md#requests), so the limit only chooses
+    // the batch.
     const isSuspect = await this.limits.isExceeded('bad_token', address);
     const inspected = await this.tokens.inspect(token, isSuspect);
     if (inspected) await this.signOuts.signOut('session', inspected.session, origin, { reason });

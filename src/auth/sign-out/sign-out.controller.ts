@@ -18,8 +18,8 @@ export class SignedOut {
 /** To sign out at the provider as well (docs/providers.md#signing-out-at-the-provider). */
 export class ProviderLogoutDto {
   /**
-   * Address to which the provider redirects the browser afterwards. Only the caller’s browser is affected, so REDIRECT_URIS does
-   * not apply; the provider checks it.
+   * Address to which the provider redirects the browser afterwards. Only the caller’s browser is affected, so
+   * REDIRECT_URIS does not apply; the provider checks it.
    */
   @RequiredText({
     max: 2048,
@@ -51,9 +51,9 @@ export class SignOutController {
   /**
    * Sign out
    *
-   * `current` (the default): every session of the caller’s device, or the caller’s session if it has no device. `others`:
-   * everything else. `all`: both. Devices stay listed. Access tokens are refused and sockets closed within a second, on every
-   * instance.
+   * `current` (the default): every session of the caller’s device, or the caller’s session if it has no
+   * device. `others`: everything else. `all`: both. Devices stay listed. Access tokens are refused and
+   * sockets closed within a second, on every instance.
    *
    * @returns {200} Signed out; with `provider_logout`: the provider’s logout page.
    * @returns {204} Signed out.

@@ -9,8 +9,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
  *   session.sql.ts).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
- * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail addresses (search-key.ts) are
- *   compared byte by byte: hence the collation.
+ * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail
+ *   addresses (search-key.ts) are compared byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {

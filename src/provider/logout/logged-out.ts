@@ -7,7 +7,10 @@ import { LogoutToken } from './logout-token.entity.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 
-/** Seconds for which the names of a logout are stored: longer than a sign-in takes after the provider was asked. */
+/**
+ * Seconds for which the names of a logout are stored: longer than a sign-in takes after the provider was
+ * asked.
+ */
 const REMEMBERED_S = 120;
 
 // Raw SQL: batched on the hot path of a sign-in.
@@ -24,7 +27,10 @@ interface Lookup {
   readonly at: number;
 }
 
-/** Recent logouts by providers, for sign-ins in progress: their session did not exist yet when the logout ended sessions. */
+/**
+ * Recent logouts by providers, for sign-ins in progress: their session did not exist yet when the logout
+ * ended sessions.
+ */
 @Injectable()
 export class LoggedOut {
   private readonly isLoggedOut: (lookup: Lookup) => Promise<boolean>;
@@ -43,13 +49,14 @@ export class LoggedOut {
   }
 
   /**
-   * Whether an identity was logged out since the provider was asked for it, in milliseconds of the database's clock. Call it after
-   * the commit of the session: either this finds the logout, or the logout finds the session.
+   * Whether an identity was logged out since the provider was asked for it, in milliseconds of the database's
+   * clock. Call it after the commit of the session: either this finds the logout, or the logout finds the
+   * session.
    */
-  async since(asked: number, provider: string, identity: Names): Promise<boolean> {
+  async since(requestedAt: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
     if (hashes.length === 0) return false; // a provider without logout tokens
-    return this.isLoggedOut({ hashes, at: asked / 1000 });
+    return this.isLoggedOut({ hashes, at: requestedAt / 1000 });
   }
 
   private async areLoggedOut(lookups: readonly Lookup[]): Promise<boolean[]> {
@@ -82,9 +89,13 @@ const ofSubject = (provider: string, subject: string): Buffer => hashOfName(prov
 /** Sessions of the subject without a name of the provider. */
 const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(provider, 'unnamed', subject);
 
-/** SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else of it. */
+/**
+ * SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else
+ * of it.
+ */
 export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
-  return hash('sha256', JSON.stringify([provider, ...names]), 'buffer'); // JSON: different names give different texts
+  // JSON: different names give different texts
+  return hash('sha256', JSON.stringify([provider, ...names]), 'buffer');
 }
 
 export function hashIfNamed(provider: string, name: string | null): Buffer | null {
@@ -94,8 +105,8 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 /**
- * Stores a logout token as used until it expires, in the transaction of the sign-out. Of two transactions with one token, the second
- * waits for the first.
+ * Stores a logout token as used until it expires, in the transaction of the sign-out. Of two transactions
+ * with one token, the second waits for the first.
  * @returns false if it was used before
  */
 export async function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {

@@ -19,7 +19,10 @@ export const AHEAD_S = 30;
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Validates the claims of a logout token with a valid signature, `iss` and `aud` (§2.6). @throws an error with a fixed message */
+/**
+ * Validates the claims of a logout token with a valid signature, `iss` and `aud` (§2.6).
+ * @throws an error with a fixed message
+ */
 export function readLogout(claims: JWTPayload, now: number): Logout {
   const { iat, exp, sub, sid, jti } = claims;
   if (typeof iat !== 'number' || iat > now + AHEAD_S) throw new Error('iat is missing or in the future');

@@ -60,7 +60,7 @@ describe('logout tokens', () => {
       () => Promise.reject(new Error('it was accepted')),
       (error: unknown) => error as OAuthError,
     );
-  const asked = (path: string): number => stub.paths.filter((one) => one === path).length;
+  const countRequests = (path: string): number => stub.paths.filter((one) => one === path).length;
 
   /** Goes forward on the clocks by which keys are kept. */
   function later(milliseconds: number): void {
@@ -200,23 +200,23 @@ describe('logout tokens', () => {
       publish(second);
       later(30_001);
       expect(await verify(make({}, { kid: 'second' }, second))).toMatchObject({ subject: 'ada' });
-      expect(asked('/jwks')).toBe(2);
+      expect(countRequests('/jwks')).toBe(2);
     });
 
     it('which are kept for five minutes', async () => {
       await Promise.all([verify(make()), verify(make())]);
       later(299_000);
       await verify(make());
-      expect(asked('/jwks')).toBe(1);
+      expect(countRequests('/jwks')).toBe(1);
       later(1001);
       await verify(make());
-      expect(asked('/jwks')).toBe(2);
+      expect(countRequests('/jwks')).toBe(2);
     });
 
     it('which are not asked for again within a second if they cannot be had', async () => {
       stub.said = { '/jwks': [503, ''] };
       for (let i = 0; i < 3; i++) expect(await failure(verify(make()))).toMatchObject({ status: 503 });
-      expect(asked('/jwks')).toBe(1);
+      expect(countRequests('/jwks')).toBe(1);
       stub.said = {};
       later(1001);
       expect(await verify(make())).toMatchObject({ subject: 'ada' });
@@ -227,7 +227,7 @@ describe('logout tokens', () => {
       later(30_001);
       await failure(verify(make({ aud: 'other' })));
       await failure(verify('x'));
-      expect(asked('/jwks')).toBe(1);
+      expect(countRequests('/jwks')).toBe(1);
     });
 
     it('which are fetched again for a new key at once, also just after the first fetch', async () => {
@@ -235,7 +235,7 @@ describe('logout tokens', () => {
       publish(second);
       const token = make({}, { kid: 'second' }, second);
       await Promise.all([verify(token), verify(token)]);
-      expect(asked('/jwks')).toBe(2);
+      expect(countRequests('/jwks')).toBe(2);
     });
 
     it('which a stranger has had fetched: a token of a key made since is no bad one, and is accepted in time', async () => {
@@ -257,7 +257,7 @@ describe('logout tokens', () => {
           cause: { message: 'no applicable key found in the JSON Web Key Set' },
         });
       }
-      expect(asked('/jwks')).toBe(2);
+      expect(countRequests('/jwks')).toBe(2);
       later(5000);
       expect(await verify(token)).toMatchObject({ subject: 'ada' });
       await failure(verify(strange));

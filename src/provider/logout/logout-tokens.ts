@@ -30,7 +30,7 @@ class KeysUnavailable extends Error {
 
 /** What verifies the tokens of a provider. Times are of `performance.now()`. */
 class ProviderKeys {
-  private readonly kept = createRemoteJWKSet(new URL('https://keys.invalid'), {
+  private readonly cachedKeys = createRemoteJWKSet(new URL('https://keys.invalid'), {
     [customFetch]: () => this.fetchOrFail(),
     cacheMaxAge: LIFE_MS,
     cooldownDuration: Infinity, // it counts from any fetch: see `find`
@@ -60,14 +60,14 @@ class ProviderKeys {
   readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
     const since = performance.now();
     try {
-      return await this.kept(header, token);
+      return await this.cachedKeys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const isOwn = !this.kept.reloading;
+      const isOwn = !this.cachedKeys.reloading;
       if (isOwn && (this.beganAt >= since || this.pause > 0)) throw error;
-      await this.kept.reload();
+      await this.cachedKeys.reload();
       if (isOwn) this.refetchedAt = performance.now(); // not after a failure, which has its own pause
-      return this.kept(header, token);
+      return this.cachedKeys(header, token);
     }
   };
 
@@ -95,7 +95,10 @@ class ProviderKeys {
   }
 }
 
-/** Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the providers' keys. */
+/**
+ * Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the
+ * providers' keys.
+ */
 @Injectable()
 export class LogoutTokens {
   private readonly keys = new Map<string, ProviderKeys>();
@@ -108,7 +111,8 @@ export class LogoutTokens {
 
   /**
    * Validates a token, except that it may have been used before.
-   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) without the provider's keys
+   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) without the
+   *   provider's keys
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
@@ -145,7 +149,10 @@ export class LogoutTokens {
   }
 }
 
-/** `logout+jwt` (RFC 8725 §3.11), or `JWT` (Glewlwyd); case-insensitive, `application/` is optional (RFC 7515 §4.1.9). */
+/**
+ * `logout+jwt` (RFC 8725 §3.11), or `JWT` (Glewlwyd); case-insensitive, `application/` is optional
+ * (RFC 7515 §4.1.9).
+ */
 function mayBeLogout(typ: unknown): boolean {
   return typeof typ === 'string' && /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ);
 }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { Events } from '../../events.js';
@@ -45,8 +45,8 @@ const admit = (transport: FakeTransport) =>
   admission.admit({ conn: transport, handshake: { auth: {} } } as unknown as Parameters<
     Admission['admit']
   >[0]);
-async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await nextTurn();
+async function passTicks(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await nextTick();
 }
 
 describe('queued handshakes', () => {
@@ -66,15 +66,15 @@ describe('queued handshakes', () => {
 
   it('begin one in 3 ms while more arrive, so that turns are short; then eight a turn, in their order', async () => {
     const begun = begin(20);
-    await turns(2);
+    await passTicks(2);
     expect(begun).toEqual([0]);
     now += 3;
     void admission.begin('198.51.100.1').catch(ignore);
-    await turns(1);
+    await passTicks(1);
     expect(begun).toEqual([0, 1]);
-    await turns(1);
+    await passTicks(1);
     expect(begun.slice(2)).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
-    await turns(2);
+    await passTicks(2);
     expect(begun).toEqual([...Array(20).keys()]);
   });
 
@@ -84,13 +84,13 @@ describe('queued handshakes', () => {
     const results = Array.from({ length: VERIFIED_AT_ONCE + 1 }, (_, i) => admit(enter(`10.0.0.${i}`)));
     const settled = Promise.allSettled(results);
     const begun = begin(2);
-    await turns(30);
+    await passTicks(30);
     expect([ends.length, begun]).toEqual([VERIFIED_AT_ONCE, []]);
     ends[0]!();
-    await turns(3);
+    await passTicks(3);
     expect([ends.length, begun]).toEqual([VERIFIED_AT_ONCE + 1, []]);
     ends.forEach((end) => end());
-    await turns(3);
+    await passTicks(3);
     expect(begun).toEqual([0, 1]);
     expect((await settled).every(({ status }) => status === 'rejected')).toBe(true);
   });
@@ -100,10 +100,10 @@ describe('queued handshakes', () => {
     await expect(admission.begin('2001:db8::1:2:3:4')).rejects.toEqual(slowDown);
     begin(20_000 - 500);
     await expect(admission.begin('198.51.100.1')).rejects.toEqual(slowDown);
-    await turns(100); // the first 500 continue
+    await passTicks(100); // the first 500 continue
     const refused = jest.fn();
     admission.begin('2001:db8::1').catch(refused);
-    await turns(1);
+    await passTicks(1);
     expect(refused).not.toHaveBeenCalled();
   });
 
@@ -111,7 +111,7 @@ describe('queued handshakes', () => {
     verify = () => new Promise(ignore);
     for (let i = 0; i < VERIFIED_AT_ONCE; i++) void admit(enter(`10.0.0.${i}`));
     const waiting = admission.begin('192.0.2.1');
-    await turns(1);
+    await passTicks(1);
     now += 10_001;
     void admission.begin('192.0.2.2').catch(ignore);
     await expect(waiting).rejects.toEqual(slowDown);

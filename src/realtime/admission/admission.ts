@@ -13,7 +13,10 @@ import { closeNow, toTransport, type Transport } from '../socket/transport.js';
 
 /** Handshakes that begin in one tick of the event loop; requests wait for the tick. */
 const BEGUN_A_TICK = 8;
-/** Interval while further handshakes arrive: Node.js accepts one connection a tick, of any client, so ticks are short. */
+/**
+ * Interval while further handshakes arrive: Node.js accepts one connection a tick, of any client, so ticks
+ * are short.
+ */
 const BEGIN_EVERY_MS = 3;
 /** Tokens that are verified concurrently. While the database is slow, no more handshakes begin. */
 const MOST_VERIFIED = 128;
@@ -50,8 +53,9 @@ interface Guest {
 }
 
 /**
- * Admits sockets in two steps: `begin` before Engine.IO makes a transport, `admit` when the client sends its token. Handshakes are queued,
- * so that thousands of sockets that reconnect at once do not delay other requests.
+ * Admits sockets in two steps: `begin` before Engine.IO makes a transport, `admit` when the client sends its
+ * token. Handshakes are queued, so that thousands of sockets that reconnect at once do not delay other
+ * requests.
  */
 @Injectable()
 export class Admission {
@@ -99,7 +103,10 @@ export class Admission {
     if (ofNetwork > MOST_OF_A_NETWORK || this.guests.size > MOST_TRANSPORTS) closeNow(transport);
   }
 
-  /** @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one transport */
+  /**
+   * @throws OAuthError `invalid_token`, `slow_down`, or `invalid_request`, also for a second token over one
+   *   transport
+   */
   async admit({ handshake, conn }: Pick<Socket, 'handshake' | 'conn'>): Promise<Admitted> {
     const guest = this.guests.get(toTransport({ conn } as Socket));
     if (!guest || guest.hasShownToken) {
@@ -178,7 +185,8 @@ export class Admission {
       }
     }
     this.arrived = false;
-    if (this.handshakes.size > 0 && !this.verifications.isReached) this.schedule(); // else after a verification
+    // else after a verification
+    if (this.handshakes.size > 0 && !this.verifications.isReached) this.schedule();
   }
 
   private slowDown(): OAuthError {

@@ -9,7 +9,10 @@ const LOW_LIMIT = 4096;
 const WARN_EVERY_MS = 60_000;
 const REMEDY = 'Raise it: `ulimit -n`, `LimitNOFILE=` of systemd, `nofile` of a container.';
 
-/** Reserves file descriptors for the database, Redis and providers, which connections of clients could otherwise use up. */
+/**
+ * Reserves file descriptors for the database, Redis and providers, which connections of clients could
+ * otherwise use up.
+ */
 @Injectable()
 export class OpenFiles implements OnApplicationBootstrap {
   private readonly logger = new Logger(OpenFiles.name);
@@ -65,7 +68,10 @@ export class OpenFiles implements OnApplicationBootstrap {
   }
 }
 
-/** Returns the soft limit, which Node.js raises to the hard limit at its start; Infinity if there is none (Windows). */
+/**
+ * Returns the soft limit, which Node.js raises to the hard limit at its start; Infinity if there is none
+ * (Windows).
+ */
 function openFileLimit(): number {
   const report = Object.assign(process.report, { excludeNetwork: true }); // no name lookups
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };

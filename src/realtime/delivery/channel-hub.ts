@@ -88,7 +88,9 @@ export class ChannelHub {
     this.fanout.unsubscribe(userId);
   }
 
-  /** Sends an event, except to other devices and after expiry. Never throws, so that the next event follows. */
+  /**
+   * Sends an event, except to other devices and after expiry. Never throws, so that the next event follows.
+   */
   private deliver(event: ChannelEvent, connections: readonly Connection[]): void {
     try {
       if (event.data === undefined) throw new SyntaxError('the row cannot be read');
@@ -109,7 +111,9 @@ export class ChannelHub {
     }
   }
 
-  /** Compares the histories in doubt with what was delivered here, a thousand in a statement. Never rejects. */
+  /**
+   * Compares the histories in doubt with what was delivered here, a thousand in a statement. Never rejects.
+   */
   private async catchUp(): Promise<void> {
     if (this.catchingUp) return;
     this.catchingUp = true;

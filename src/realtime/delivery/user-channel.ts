@@ -30,13 +30,17 @@ export class UserChannel {
     private readonly deliver: (event: ChannelEvent, connections: readonly Connection[]) => void,
   ) {}
 
-  /** Sends `ready` to a connection, then claims newer than its token's, then the events that it missed, then new ones. */
+  /**
+   * Sends `ready` to a connection, then claims newer than its token's, then the events that it missed, then
+   * new ones.
+   */
   async join(connection: Connection, { from, claims: token }: Admitted): Promise<void> {
     await this.subscribed; // else an event between the reading and the subscription would be missed
     const state = await this.history.state(this.userId, from?.offset ?? 0, token.iat);
     const { last, stored, id, lastId, claims, at } = state;
     if (!connection.isOpen) return;
-    // A history that was restored from a backup, or began anew, lacks the client's event or has another one in its place.
+    // A history that was restored from a backup, or began anew, lacks the client's event or has another one
+    // in its place.
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
     const resumes = from && !isOther;
     connection.position = resumes ? from.offset : last;
@@ -54,7 +58,10 @@ export class UserChannel {
     this.reachesTo(last);
   }
 
-  /** The event of a change that one connection may have missed: a page that was opened afterwards, with an older token. */
+  /**
+   * The event of a change that one connection may have missed: a page that was opened afterwards, with an
+   * older token.
+   */
   private changed(claims: object, at: Date): ChannelEvent {
     const event = { id: randomUUID(), userId: this.userId, deviceId: null, offset: null };
     return { ...event, event: 'claims.changed', data: { claims }, sentAt: at.toISOString() };
@@ -73,8 +80,8 @@ export class UserChannel {
   }
 
   /**
-   * Delivers an event with `ttl` 0 to connections that were ready when it was sent. A client that connected later may have received it
-   * from another instance.
+   * Delivers an event with `ttl` 0 to connections that were ready when it was sent. A client that connected
+   * later may have received it from another instance.
    */
   private deliverTransient(event: ChannelEvent): void {
     const sentAt = Date.parse(event.sentAt);
@@ -136,7 +143,10 @@ export class UserChannel {
     return group.filter(({ isFull }) => !isFull);
   }
 
-  /** Reads the latest offset, which may be lower than before: a removed user who signs in again has a new history. */
+  /**
+   * Reads the latest offset, which may be lower than before: a removed user who signs in again has a new
+   * history.
+   */
   private async findEnd(): Promise<number> {
     this.newest = 0; // notifications that arrive from now on count
     const { last } = await this.history.state(this.userId, 0);

@@ -5,13 +5,19 @@ import type { LatestOffset, Notification } from './notification.js';
 
 export interface FanoutListener {
   onNotification(notification: Notification): void;
-  /** Called for a message without our signature: a notification for this user, or for any user, may have been lost. */
+  /**
+   * Called for a message without our signature: a notification for this user, or for any user, may have been
+   * lost.
+   */
   onDoubt(userId?: string): void;
   /** Called when notifications can be sent and arrive; earlier ones may have been lost. */
   onUp(): void;
 }
 
-/** Carries notifications between instances: Redis or PostgreSQL. It may lose them; the history is authoritative. */
+/**
+ * Carries notifications between instances: Redis or PostgreSQL. It may lose them; the history is
+ * authoritative.
+ */
 export interface FanoutTransport {
   /** Bytes of JSON data that an event with `ttl` 0 may have (docs/realtime.md#pushing). */
   readonly largestTransient: number;
@@ -20,7 +26,10 @@ export interface FanoutTransport {
   readonly isConnected: boolean;
   /** Whether pushes may be accepted. */
   isUp(): Promise<boolean>;
-  /** Resolves when notifications of a user arrive, or the transport is down. Undefined for a transport of all users' notifications. */
+  /**
+   * Resolves when notifications of a user arrive, or the transport is down. Undefined for a transport of all
+   * users' notifications.
+   */
   subscribe?(userId: string): Promise<void>;
   unsubscribe?(userId: string): void;
   /** @throws if the notification was not sent, as far as this instance knows */
@@ -29,7 +38,10 @@ export interface FanoutTransport {
 
 export const FANOUT_TRANSPORT = Symbol('FANOUT_TRANSPORT');
 
-/** Users with an unsent notification. Beyond, the oldest is dropped: other instances find its event within 15 s. */
+/**
+ * Users with an unsent notification. Beyond, the oldest is dropped: other instances find its event within 15
+ * s.
+ */
 const MOST_UNSENT = 10_000;
 
 /** Notifies other instances of events. A failed notification is sent again when the transport returns. */

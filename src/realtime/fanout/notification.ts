@@ -13,7 +13,10 @@ export interface LatestOffset {
 /** An event with `ttl` 0 is sent whole: no history has it. */
 export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
 
-/** Label of the key with which messages are signed. It changes with their format, so receivers need not validate what is signed. */
+/**
+ * Label of the key with which messages are signed. It changes with their format, so receivers need not
+ * validate what is signed.
+ */
 export const MESSAGE_KEY = 'notifications-1';
 
 /** Characters; the largest data of an event fits in. */
@@ -21,7 +24,10 @@ const LONGEST_MESSAGE = 1024 * 1024;
 /** Characters of an HMAC-SHA256 in base64url. */
 const SIGNATURE_LENGTH = 43;
 
-/** Encodes and signs a message, since other clients may write to Redis or the database. @param notifications as JSON */
+/**
+ * Encodes and signs a message, since other clients may write to Redis or the database.
+ * @param notifications as JSON
+ */
 export function encodeMessage(from: string, notifications: readonly string[], key: Buffer): string {
   const json = `{"from":"${from}","notifications":[${notifications.join()}]}`;
   return hmac(json, key) + json;

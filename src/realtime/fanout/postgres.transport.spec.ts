@@ -53,7 +53,8 @@ describe('notifications that wait for their turn', () => {
 
   it('one alone goes at once; those that come meanwhile share a message, a hundredth of a second later', async () => {
     const events = [1, 2, 3].map(latest);
-    const began = performance.now(); // before the turn does: on a busy machine the first message may be late in it
+    // before the turn does: on a busy machine the first message may be late in it
+    const began = performance.now();
     const first = here.send(events[0]!);
     const one = await next();
     const others = events.slice(1).map((other) => here.send(other));

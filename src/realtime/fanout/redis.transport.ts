@@ -7,7 +7,10 @@ import { decodeMessage, encodeMessage, isFrom, type Notification } from './notif
 const PREFIX = 'latchkey:user:';
 const CHANNELS_A_COMMAND = 1000;
 
-/** Notifications over one Redis channel per user: an instance receives only notifications of users who are connected to it. */
+/**
+ * Notifications over one Redis channel per user: an instance receives only notifications of users who are
+ * connected to it.
+ */
 export class RedisTransport implements FanoutTransport {
   readonly largestTransient = Infinity;
   private readonly logger = new Logger(RedisTransport.name);

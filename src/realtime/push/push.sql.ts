@@ -1,4 +1,4 @@
-import { LARGEST_TRIM, TRIM_EVERY } from '../../channel/append.sql.js';
+import { LARGEST_TRIM, TRIM_EVERY } from '../../channel/channel.history.js';
 
 /**
  * Finds the target and appends the event. Returns no row if the user or their device does not exist.
@@ -38,7 +38,9 @@ export const PUSH = {
     SELECT event_offset, sent_at FROM stored`,
 };
 
-/** Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: arrays of LOCK_TARGET's. */
+/**
+ * Finds the targets of pushes with a `ttl` of 0, which write nothing. Parameters: arrays of LOCK_TARGET's.
+ */
 export const FIND_TARGETS = {
   name: 'push-targets',
   text: `

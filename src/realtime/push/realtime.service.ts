@@ -38,8 +38,8 @@ export class RealtimeService {
   /**
    * Stores an event in a user's history, and delivers it to their sockets on all instances.
    * @param event a name as PushDto requires it
-   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for data that is too large
-   *   and for a key that was used with another push, `server_error` while the database or Redis is away
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for data that is too
+   *   large and for a key that was used with another push, `server_error` while the database or Redis is away
    */
   async push(userId: string, event: string, value: unknown, options: PushOptions = {}): Promise<Pushed> {
     const data = value ?? null;

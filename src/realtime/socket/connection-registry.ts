@@ -77,7 +77,8 @@ export class ConnectionRegistry {
     this.presence.arrived(session);
     socket.on('disconnect', () => {
       this.onClosed(connection);
-      if (toTransport(socket).readyState === 'open') closeSoon(toTransport(socket)); // it only left the namespace
+      // it only left the namespace
+      if (toTransport(socket).readyState === 'open') closeSoon(toTransport(socket));
     });
     socket.on(
       'authenticate',

@@ -83,7 +83,10 @@ export class Connection {
     done.abort();
   }
 
-  /** Sends the reason, and closes. Stock clients reconnect after a closed transport, not after a disconnect by the server. */
+  /**
+   * Sends the reason, and closes. Stock clients reconnect after a closed transport, not after a disconnect by
+   * the server.
+   */
   end(reason: Ending): void {
     if (!this.isOpen) return;
     this.ending = reason;

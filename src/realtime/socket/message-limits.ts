@@ -25,7 +25,10 @@ const counters = new WeakMap<WebSocket, () => void>();
 /** WebSockets with an unsent PONG, and the data of the latest PING since then. */
 const ponging = new WeakMap<WebSocket, Buffer | undefined>();
 
-/** Counts frames of a WebSocket, and answers PINGs. A client beyond the limit is cut off until `limitMessages` knows its transport. */
+/**
+ * Counts frames of a WebSocket, and answers PINGs. A client beyond the limit is cut off until `limitMessages`
+ * knows its transport.
+ */
 export function countFrames(webSocket: WebSocket): void {
   const bucket = new MessageBucket();
   counters.set(webSocket, () => bucket.take() || webSocket.terminate());
@@ -100,7 +103,8 @@ export class LimitedWebSocketServer extends WebSocketServer {
     done: (webSocket: WebSocket, request: IncomingMessage) => void,
   ): void {
     // Engine.IO rejects clients of another protocol (Socket.IO 2) and hangs up, so that answer cannot wait.
-    const { _query: query } = request as IncomingMessage & { _query: { EIO?: string } }; // as Engine.IO has parsed it
+    // as Engine.IO has parsed it
+    const { _query: query } = request as IncomingMessage & { _query: { EIO?: string } };
     if (query.EIO === '4') socket.cork();
     super.handleUpgrade(request, socket, head, (webSocket) => {
       countFrames(webSocket);

@@ -116,7 +116,8 @@ describe('what goes out', () => {
     }
     // What waits is the text that is counted, and not its frame as well.
     expect(transport.writeBuffer.flatMap((packet) => buffersIn(packet)).length).toBe(0);
-    // What Engine.IO does not count: what the stream takes, and one frame; and the frame that Engine.IO has given on.
+    // What Engine.IO does not count: what the stream takes, and one frame; and the frame that Engine.IO has
+    // given on.
     const { bufferedAmount } = transport.transport.socket as unknown as { bufferedAmount: number };
     expect(bufferedAmount).toBeLessThan(getDefaultHighWaterMark(false) + 3 * data.length);
     tcp.resume();

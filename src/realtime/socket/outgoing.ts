@@ -2,7 +2,10 @@ import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
 import { rawSockets, type Transport } from './transport.js';
 
-/** Names that Socket.IO refuses to emit: its clients would take such an event for their own. A stored row may have one. */
+/**
+ * Names that Socket.IO refuses to emit: its clients would take such an event for their own. A stored row may
+ * have one.
+ */
 const SOCKET_IO_NAMES = /^(?:connect|connect_error|disconnect|disconnecting|newListener|removeListener)$/;
 const EVENT = 2;
 const OPEN = 1;
@@ -16,7 +19,10 @@ export interface Outgoing {
   readonly frame: Buffer;
 }
 
-/** Encodes an event for any socket of the server. @throws for a name of Socket.IO, and for data that is too deep for its recursion */
+/**
+ * Encodes an event for any socket of the server.
+ * @throws for a name of Socket.IO, and for data that is too deep for its recursion
+ */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
   if (SOCKET_IO_NAMES.test(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
@@ -26,8 +32,9 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
 }
 
 /**
- * Sends an event. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md); otherwise
- * Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
+ * Sends an event. If no packet waits, the frame is written directly to the stream of the WebSocket
+ * (docs/benchmark.md); otherwise Engine.IO queues the packet, keeps the order and counts it
+ * (`Connection.isFull`).
  */
 export function send(transport: Transport, { packet, frame }: Outgoing): void {
   const raw = findIdleSocket(transport);
@@ -43,7 +50,10 @@ function findIdleSocket({ writeBuffer, transport }: Transport): Duplex | undefin
   return raw && !raw.writableNeedDrain ? raw : undefined;
 }
 
-/** Encodes a packet as one WebSocket frame (RFC 6455 §5.2). Head and text are one buffer: `ws` would write two. */
+/**
+ * Encodes a packet as one WebSocket frame (RFC 6455 §5.2). Head and text are one buffer: `ws` would write
+ * two.
+ */
 function encodeFrame(packet: string): Buffer {
   const length = 1 + Buffer.byteLength(packet);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;

@@ -37,7 +37,8 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   afterInit(server: Server): void {
     server.engine.use((request: EngineRequest, response: object, next: () => void) => {
       const { _query: query } = request;
-      // Engine.IO answers before Express, so the headers of all answers are set here too. An upgrade has no response.
+      // Engine.IO answers before Express, so the headers of all answers are set here too. An upgrade has no
+      // response.
       if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
       // Polls, posts and upgrades of an open Engine.IO session are no handshakes.
       if (query.sid) next();

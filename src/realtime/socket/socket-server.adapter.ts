@@ -35,6 +35,9 @@ export class SocketServerAdapter extends IoAdapter {
     return super.createIOServer(port, { ...options, ...limits } as ServerOptions);
   }
 
-  /** Binds no handlers: Nest's subscriptions cost each socket several KiB, and messages would pass the guard and pipe of HTTP requests. */
+  /**
+   * Binds no handlers: Nest's subscriptions cost each socket several KiB, and messages would pass the guard
+   * and pipe of HTTP requests.
+   */
   override bindClientConnect(): void {}
 }

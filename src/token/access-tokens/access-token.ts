@@ -53,7 +53,7 @@ export interface IssuedAccessToken {
  * Seconds for which a row records that its proof was used. A proof is valid for 60 s to either side of the
  * present, so it is too old 120 s after its use; the rest is a margin for clocks.
  */
-const PROOF_KEPT_S = 180;
+const PROOF_STORED_S = 180;
 
 interface TokenContent {
   readonly authentication?: Authentication | undefined;
@@ -99,7 +99,7 @@ export class AccessTokens {
       },
       privateKey,
     );
-    const expiresAt = proof ? Math.max(exp, iat + PROOF_KEPT_S) : exp;
+    const expiresAt = proof ? Math.max(exp, iat + PROOF_STORED_S) : exp;
     return { token, jti, expiresAt, expiresIn };
   }
 }

@@ -1,7 +1,8 @@
 import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
 import { eventText } from '../../http/event-stream.js';
 
-// Events of the session feed (docs/ended-sessions.md#session-revocation-feed). JSON has a Date as RFC 3339, UTC.
+// Events of the session feed (docs/ended-sessions.md#session-revocation-feed). JSON has a Date as RFC 3339,
+// UTC.
 
 export function formatEnded({ sessionId, userId, deviceId, endedAt, until }: EndedSession): string {
   const ids = { session_id: sessionId, user_id: userId, device_id: deviceId };

@@ -139,7 +139,8 @@ export class SessionFeedStore {
     const now = toMs(at);
     const ms = /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : Infinity;
     const since = ms <= now ? ms - LATEST_MS : -Infinity;
-    // Unlike the row of a session, that of a user stays when the last token with the former claims has expired.
+    // Unlike the row of a session, that of a user stays when the last token with the former claims has
+    // expired.
     const sinceExpired = now - (until.getTime() - now) - LATEST_MS;
     const from = since === -Infinity ? '-infinity' : toTime(since);
     const range = { from, claimsFrom: toTime(Math.max(since, sinceExpired)), to: 'infinity', until };

@@ -121,8 +121,8 @@ describe('a stream of ended sessions', () => {
   }
 
   it('begins with the revoked keys and the past, each page with its cursor, and then is ready', async () => {
-    const asked: unknown[] = [];
-    begins = (id) => Promise.resolve(void asked.push(id));
+    const begun: unknown[] = [];
+    begins = (id) => Promise.resolve(void begun.push(id));
     revokedKids = ['k', 'l'];
     past = [
       { changed: [], ended: [session('a', 'd'), session('b')], cursor: '1-7' },
@@ -130,7 +130,7 @@ describe('a stream of ended sessions', () => {
     ];
     const reader = new Reader();
     await openOn(reader, '0-5');
-    expect(asked).toEqual(['0-5']);
+    expect(begun).toEqual(['0-5']);
     expect(reader.news()).toBe(
       `${withdrawn('k')}${withdrawn('l')}${endedText('a', 'd')}${endedText('b')}id: 1-7\n\n${endedText('c')}id: 2-7\n\n${READY}`,
     );

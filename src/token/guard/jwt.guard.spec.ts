@@ -155,7 +155,8 @@ describe('authentication', () => {
     ['introspect', `${basic('reader')} x`, NO_TOKEN, true],
     ['introspect', `Basic ${Buffer.from('reader').toString('base64')}`, NO_TOKEN, true],
     ['introspect', `Basic ${'='.repeat(10_000)}`, NO_TOKEN, true],
-    ['introspect', basic('bad'), NO_TOKEN, true], // no challenge for Basic: a browser would ask for a password
+    // no challenge for Basic: a browser would ask for a password
+    ['introspect', basic('bad'), NO_TOKEN, true],
     ['introspect', 'Bearer bad', BAD_TOKEN, true],
     ['help', 'Bearer helper', 'in', false],
     ['help', 'Bearer reader', TOO_LITTLE, false],

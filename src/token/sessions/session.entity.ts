@@ -1,9 +1,9 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
-import { KEPT_SESSIONS, OPEN } from './session.sql.js';
+import { RETAINED_SESSIONS, OPEN } from './session.sql.js';
 
 /** Session: one refresh token, stored as a hash (spec §2.2). It ends only by `expires_at`. */
-@Expires({ unless: KEPT_SESSIONS })
+@Expires({ unless: RETAINED_SESSIONS })
 @Entity('refresh_tokens')
 @Index('refresh_tokens_signed_out', ['signedOutAt', 'sessionId'], { where: 'signed_out_at IS NOT NULL' })
 @Index('refresh_tokens_open', ['userId', 'deviceId', 'expiresAt'], { where: OPEN })

@@ -2,43 +2,20 @@ import { lastUse } from '../../database/last-use.js';
 import type { Retention } from '../../database/expires.js';
 
 /**
- * Condition on a row of `refresh_tokens`, and of the index `refresh_tokens_open`: the session is not signed out. The second half
- * is always true; it prevents the use of that index by statements that find one session by its id.
+ * Condition on a row of `refresh_tokens`, and of the index `refresh_tokens_open`: the session is not signed
+ * out. The second half is always true; it prevents the use of that index by statements that find one session
+ * by its id.
  */
 export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
-/** Condition: the session is live. With OPEN, since a session that ended during this transaction expires after its `now()`. */
+/**
+ * Condition: the session is live. With OPEN, since a session that ended during this transaction expires after
+ * its `now()`.
+ */
 export const LIVING = `${OPEN} AND expires_at > now()`;
-
-// Order of the index, which PostgreSQL might not use otherwise.
-const BY_OPEN = 'ORDER BY device_id, expires_at';
-
-/** Selects the devices on which a user has a live session. For use in `IN`: a join may read all sessions for each device. */
-export function selectLivingDevices(userId: string): string {
-  return `
-    SELECT device_id FROM refresh_tokens
-    WHERE user_id = ${userId} AND device_id IS NOT NULL AND ${LIVING} ${BY_OPEN}`;
-}
 
 /** Live sessions that a user may have (docs/security.md#database). */
 export const MOST_SESSIONS = 10_000;
-
-/** Number of live sessions of a user, as an SQL expression. @param most limit of the count */
-export function countLiving(userId: string, most = MOST_SESSIONS): string {
-  return `(SELECT count(*)::int FROM (
-      SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING} ${BY_OPEN} LIMIT ${most}
-    ) AS living)`;
-}
-
-/** Ended sessions of a user that are read at most. */
-const READ_ENDED = 20_000;
-
-/** Selects the ended sessions of a user: `device_id`, `ended_at`. */
-export function selectEndedSessions(userId: string): string {
-  return `
-    SELECT device_id, expires_at AS ended_at FROM refresh_tokens
-    WHERE user_id = ${userId} AND expires_at <= now() LIMIT ${READ_ENDED}`;
-}
 
 /**
  * A signed-out session is kept until every instance has read it, and until its last token has expired, for
@@ -60,14 +37,17 @@ const IS_DUE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO}`;
 /** Condition on an expired row of `refresh_tokens`: it may be removed. */
 const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
 
-/** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until tokens have expired. */
+/**
+ * Access tokens of one user that a batch reads. A user with more keeps the ended sessions until tokens have
+ * expired.
+ */
 const MOST_ACCESS_TOKENS = 50_000;
 
 /**
- * Expired sessions that stay. The key of `access_tokens` finds tokens by user, not by session, and another index would slow each
- * refresh. So a batch reads the tokens of each user once.
+ * Expired sessions that stay. The key of `access_tokens` finds tokens by user, not by session, and another
+ * index would slow each refresh. So a batch reads the tokens of each user once.
  */
-export const KEPT_SESSIONS: Retention = {
+export const RETAINED_SESSIONS: Retention = {
   mayGo: NEEDED_NO_MORE,
   isDue: IS_DUE,
   selectRetained: (batch) => `

@@ -19,12 +19,6 @@ export type ScopeOf = Omit<SessionIds, 'sessionId'> & { readonly sessionId: stri
 
 export type Ended = Pick<SessionIds, 'sessionId' | 'deviceId'>;
 
-/** Selects the device of session `$2` of user `$1`, live or not. */
-export const DEVICE_OF_SESSION = {
-  name: 'session-device',
-  text: 'SELECT device_id AS "deviceId" FROM refresh_tokens WHERE user_id = $1 AND session_id = $2',
-};
-
 /** Names of sessions at a provider, as hashes (see Session). At least one is present. */
 export interface NamesAtProvider {
   readonly session: Buffer | null;
@@ -34,7 +28,8 @@ export interface NamesAtProvider {
 /** Users that one name may have: a provider with one name for all sessions must not end all of them. */
 const MOST_USERS = 100;
 
-// MATERIALIZED: else PostgreSQL may read all sessions by user_id until it has found as many users as LIMIT says.
+// MATERIALIZED: else PostgreSQL may read all sessions by user_id until it has found as many users as LIMIT
+// says.
 const USERS = `
   WITH meant AS MATERIALIZED (
     -- The sessions that a logout token means (docs/providers.md#back-channel-logout), as sign-out.sql.ts ends them.
@@ -50,8 +45,8 @@ export class TooManyUsers extends Error {
 }
 
 /**
- * Finds the users with sessions that are meant and not signed out, ordered by id. If the provider names only the session, its
- * subjects are added to the names: other sessions of the subject may be meant as well.
+ * Finds the users with sessions that are meant and not signed out, ordered by id. If the provider names only
+ * the session, its subjects are added to the names: other sessions of the subject may be meant as well.
  * @throws TooManyUsers
  */
 export async function usersAtProvider(
@@ -118,7 +113,10 @@ export class SessionStore {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** Returns a page of the live sessions of a user, newest use first. @param cursor `next_cursor` of the previous page */
+  /**
+   * Returns a page of the live sessions of a user, newest use first.
+   * @param cursor `next_cursor` of the previous page
+   */
   findPage(
     userId: string,
     cursor?: string,
