@@ -8,7 +8,7 @@ it('keeps the first groups that fit: 104 ids of 36 characters', () => {
   const groups = guids(200);
   const { claims, cuts } = fitClaims({ groups });
   expect(claims).toEqual({ groups: groups.slice(0, 104) });
-  expect(cuts).toEqual([{ name: 'groups', kept: 104, of: 200 }]);
+  expect(cuts).toEqual([{ name: 'groups', fitting: 104, of: 200 }]);
   expect(fitClaims({ groups: groups.slice(0, 104) }).cuts).toEqual([]);
   expect(fitClaims({ groups: groups.slice(0, 105) }).cuts).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ export const MAX_CLAIMS_BYTES = 4096;
 /** Claim of a provider of which a part is beyond the limits. */
 export interface Cut {
   readonly name: string;
-  readonly rest: number;
+  readonly fitting: number;
   /** Entries of the list; 1 for another claim. */
   readonly of: number;
 }
@@ -47,7 +47,7 @@ export function fitClaims(provider: Claims, application: Claims = {}): Fitted {
     const list = Array.isArray(value) ? (value as readonly unknown[]) : [];
     const count = largest(list.length, (length) => fits(name, list.slice(0, length)));
     if (count > 0) fitting.set(name, list.slice(0, count));
-    cuts.push({ name, rest: count, of: Math.max(list.length, 1) });
+    cuts.push({ name, fitting: count, of: Math.max(list.length, 1) });
   }
   const names = Object.keys(provider).filter((name) => fitting.has(name)); // in the provider's order
   return { claims: Object.fromEntries(names.map((name) => [name, fitting.get(name)])), cuts };
@@ -74,10 +74,10 @@ export function describeCuts(
   cuts: readonly Cut[],
   settingOf = (name: string): string => `map_${name}`,
 ): string {
-  const named = cuts.slice(0, MAX_NAMED).map(({ name, rest, of }) => {
-    const isList = of > 1 || rest > 0;
+  const named = cuts.slice(0, MAX_NAMED).map(({ name, fitting, of }) => {
+    const isList = of > 1 || fitting > 0;
     return isList
-      ? `${rest} of ${of} ${name} are kept (${settingOf(name)} can keep only those in use)`
+      ? `${fitting} of ${of} ${name} are kept (${settingOf(name)} can keep only those in use)`
       : `${name} is dropped`;
   });
   const others = cuts.length > MAX_NAMED ? `, and ${cuts.length - MAX_NAMED} others` : '';

@@ -61,7 +61,7 @@ export function findingsOf(
     const source = Object.keys(received).find((one) => isPartOf(path, one)) ?? path;
     const why = [...dropped, ...noted].find((one) => one.name === name)?.why;
     const cut = cuts.find((one) => one.name === name);
-    if (cut) reasons.set(source, `is beyond the limits: ${cut.rest} of ${cut.of} are kept`);
+    if (cut) reasons.set(source, `is beyond the limits: ${cut.fitting} of ${cut.of} are kept`);
     if (why !== undefined) reasons.set(source, why);
     if (Object.hasOwn(identity.claims, name)) keep(source, `claim ${name}`);
     else if (why !== undefined || cut) continue;
