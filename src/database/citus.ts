@@ -16,8 +16,12 @@ const HAS_TABLES = `
  * Whether the service's tables are distributed over a Citus cluster: some statements have another form there.
  */
 export async function isDistributed(dataSource: DataSource): Promise<boolean> {
-  const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS);
-  if (!citus!.yes) return false;
+  if (!(await hasCitus(dataSource))) return false;
   const names = dataSource.entityMetadatas.map(({ tableName }) => tableName);
   return (await dataSource.query<{ yes: boolean }[]>(HAS_TABLES, [names])).some(({ yes }) => yes);
+}
+
+export async function hasCitus(dataSource: DataSource): Promise<boolean> {
+  const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS); // raw: of the catalogue
+  return citus!.yes;
 }

@@ -1,6 +1,6 @@
 import { Reflector } from '@nestjs/core';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isDistributed, ReferenceTable } from '../database/citus.js';
+import { hasCitus, isDistributed, ReferenceTable } from '../database/citus.js';
 import type { ConnectionTarget } from '../database/pool/connection-target.js';
 import { dataSourceOptions } from '../database/pool/data-source.js';
 import { migrate, NO_TIMEOUTS } from '../database/start/migrate.js';
@@ -19,8 +19,6 @@ interface Placement {
 }
 
 // Raw SQL: functions and catalogs of PostgreSQL and Citus have no entity.
-const CITUS = `SELECT FROM pg_extension WHERE extname = 'citus'`;
-
 const OTHERS = `
   SELECT count(*)::int AS count FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'latchkey' AND pid <> pg_backend_pid()`;
@@ -60,8 +58,7 @@ export async function onCluster<Result>(
  */
 export function distributeDatabase(target: ConnectionTarget, log: (line: string) => void): Promise<boolean> {
   return onCluster(target, async (cluster) => {
-    const [citus] = await cluster.query<object[]>(CITUS);
-    if (!citus) return false;
+    if (!(await hasCitus(cluster))) return false;
     const { signal } = new AbortController();
     await migrate(dataSourceOptions(target, 1), { timeoutMs: MIGRATION_TIMEOUT_MS, signal, log });
     await requireStopped(cluster);

@@ -2,25 +2,22 @@ import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql } from '../database/sql.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** Values that a code is bound to (spec §4.5.2, code rules). */
 type CodeBinding = Omit<SampleCode, 'codeHash' | 'expiresAt'>;
 
-const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
+/** A deleted row, as PostgreSQL returns it. */
+interface SpentRow {
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly code_challenge: string | null;
+  readonly provider_user_id: string;
+  readonly fresh: boolean;
+}
 
-// Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the
-// code as well, since it is no longer a secret.
-const REDEEM = {
-  name: 'sample-code-redeem',
-  text: `
-    WITH spent AS (DELETE FROM sample_codes WHERE code_hash = $1 RETURNING *)
-    SELECT client_id AS "clientId", redirect_uri AS "redirectUri", code_challenge AS "codeChallenge",
-      provider_user_id AS "providerUserId", expires_at > now() AS fresh
-    FROM spent`,
-};
+const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
 /**
  * Authorization codes of the sample provider: rows, so that any instance can redeem them; hashed, against a
@@ -28,10 +25,7 @@ const REDEEM = {
  */
 @Injectable()
 export class CodeStore {
-  constructor(
-    @InjectRepository(SampleCode) private readonly codes: Repository<SampleCode>,
-    private readonly sql: Sql,
-  ) {}
+  constructor(@InjectRepository(SampleCode) private readonly codes: Repository<SampleCode>) {}
 
   /** Issues a code of 256 random bits, valid for one exchange within 60 s. */
   async issue(binding: CodeBinding): Promise<string> {
@@ -51,14 +45,22 @@ export class CodeStore {
     use: Pick<CodeBinding, 'clientId' | 'redirectUri'> & { readonly codeVerifier: string | undefined },
   ): Promise<string | undefined> {
     const codeHash = hash('sha256', code, 'buffer');
-    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [codeHash]);
+    // Of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code
+    // as well, since it is no longer a secret.
+    const { raw } = await this.codes
+      .createQueryBuilder()
+      .delete()
+      .where({ codeHash })
+      .returning('*, expires_at > now() AS fresh')
+      .execute();
+    const [row] = raw as (SpentRow | undefined)[];
     // A verifier without a challenge: an attacker may have removed the challenge (RFC 9700 §4.8.2).
     const challenge = use.codeVerifier === undefined ? null : challengeOf(use.codeVerifier);
     const isGood =
       row?.fresh &&
-      row.clientId === use.clientId &&
-      row.redirectUri === use.redirectUri &&
-      row.codeChallenge === challenge;
-    return isGood ? row.providerUserId : undefined;
+      row.client_id === use.clientId &&
+      row.redirect_uri === use.redirectUri &&
+      row.code_challenge === challenge;
+    return isGood ? row.provider_user_id : undefined;
   }
 }

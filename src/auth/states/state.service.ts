@@ -121,10 +121,8 @@ export class StateService {
   }
 
   private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
-    const rows =
-      hashes.length === 1
-        ? await this.sql.query<Spent>(CONSUME_ONE, hashes)
-        : await this.sql.query<Spent>(CONSUME, [hashes]);
+    const [statement, values] = hashes.length === 1 ? [CONSUME_ONE, hashes] : [CONSUME, [hashes]];
+    const rows = await this.sql.query<Spent>(statement, values);
     const unspent = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
