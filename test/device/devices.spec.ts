@@ -80,7 +80,7 @@ describe('users and their devices', () => {
     const single = new UserStore(new Sql(dataSource, true), dataSource.getRepository(User));
     for (const store of [service.app.get(UserStore), single]) {
       const found = await Promise.all(ids.map((id) => store.find(id)));
-      expect(found.map((user) => user?.username)).toEqual(names);
+      expect(found.map((one) => one?.username)).toEqual(names);
     }
     expect(shared).toEqual(process.env['CITUS_URL'] === undefined ? [ids.length] : []);
   });

@@ -92,14 +92,15 @@ export class UserDirectory {
       this.sessions.countLive(userIds, mostSessions),
       Promise.all(userIds.map((userId) => this.presence.onlineDevices(userId))),
     ]);
-    return users.map((user, i) => ({
-      ...toMe(user),
-      provider: user.provider,
-      provider_user_id: user.providerUserId,
-      suspended_at: user.suspendedAt,
-      last_seen_at: user.lastSeenAt,
-      online: devices[i]!.size > 0,
-      live_sessions: sessions.get(user.userId) ?? 0,
-    }));
+    return users.map((user, i) =>
+      Object.assign(toMe(user), {
+        provider: user.provider,
+        provider_user_id: user.providerUserId,
+        suspended_at: user.suspendedAt,
+        last_seen_at: user.lastSeenAt,
+        online: devices[i]!.size > 0,
+        live_sessions: sessions.get(user.userId) ?? 0,
+      }),
+    );
   }
 }
