@@ -7,15 +7,21 @@ export interface Session {
   readonly deviceId: string;
 }
 
-/** Reads the session out of a refresh token: `lkr_`, then session, user and device id and 32 random bytes, base64url. */
+/** Version and flags of a token with a device that is not bound. */
+const HEAD = Buffer.from([1, 2]);
+
+/**
+ * Reads the session out of a refresh token: `lkr_`, then HEAD, session, user and device id and 32 random bytes,
+ * base64url.
+ */
 export function sessionOf(refreshToken: string): Session {
-  const hex = Buffer.from(refreshToken.slice(4), 'base64url').toString('hex', 0, 48);
+  const hex = Buffer.from(refreshToken.slice(4), 'base64url').toString('hex', HEAD.length, HEAD.length + 48);
   return { sessionId: uuidAt(hex, 0), userId: uuidAt(hex, 32), deviceId: uuidAt(hex, 64) };
 }
 
 export function makeRefreshToken({ sessionId, userId, deviceId }: Session): string {
   const ids = Buffer.from((sessionId + userId + deviceId).replaceAll('-', ''), 'hex');
-  return `lkr_${Buffer.concat([ids, randomBytes(32)]).toString('base64url')}`;
+  return `lkr_${Buffer.concat([HEAD, ids, randomBytes(32)]).toString('base64url')}`;
 }
 
 export function sha256(text: string): Buffer {
