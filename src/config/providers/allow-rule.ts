@@ -1,0 +1,86 @@
+import { parser, Refused, type Parser } from '../settings/parsers.js';
+import { suggestionFor } from '../settings/suggestion.js';
+import { isClaimName } from './claim-paths.js';
+
+/** One condition of the setting `allow` (docs/guides/access-policy.md#conditions). */
+export type Condition =
+  | { readonly kind: 'email_domain'; readonly domain: string; readonly isOfSubdomains: boolean }
+  | { readonly kind: 'email'; readonly address: string }
+  | { readonly kind: 'user_id'; readonly id: string }
+  /** Without a value, the claim must be present and not empty. */
+  | { readonly kind: 'claim'; readonly name: string; readonly value?: string }
+  | { readonly kind: 'everyone' };
+
+/** Conditions that must hold together, and the text that states them. */
+export interface Alternative {
+  readonly text: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** One of the alternatives must hold. */
+export type AllowRule = readonly Alternative[];
+
+const MOST_CONDITIONS = 200;
+
+const KINDS = ['email_domain', 'email', 'user_id', 'claim'];
+
+const DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
+
+export const allowRule: Parser<AllowRule> = parser(
+  'conditions separated by commas (email_domain=corp.example, email=…, user_id=…, claim:<name>=<value>, claim:<name>, or * for everyone), joined by & if they must hold together; a comma or & in a value is %2C or %26',
+  (text) => {
+    const alternatives = text.split(',').map((alternative) => ({
+      text: alternative.trim(),
+      conditions: alternative.split('&').map((condition) => parseCondition(condition.trim())),
+    }));
+    const count = alternatives.reduce((sum, { conditions }) => sum + conditions.length, 0);
+    return count <= MOST_CONDITIONS ? alternatives : undefined;
+  },
+);
+
+function parseCondition(text: string): Condition {
+  if (text === '*') return { kind: 'everyone' };
+  const equals = text.indexOf('=');
+  const [left, right] = equals === -1 ? [text] : [text.slice(0, equals), text.slice(equals + 1)];
+  const value = right === undefined ? undefined : decode(right.trim(), text);
+  const [kind = '', name] = splitOnce(left.trim(), ':');
+  if (kind === 'claim' && name !== undefined) {
+    const claim = decode(name, text);
+    if (!isClaimName(claim)) throw new Refused(text, 'names no claim of a user');
+    return value === undefined ? { kind, name: claim } : { kind, name: claim, value };
+  }
+  if (name !== undefined || value === undefined || value === '') throw refuse(text, kind);
+  switch (kind) {
+    case 'email_domain': {
+      const isOfSubdomains = value.startsWith('*.');
+      const domain = (isOfSubdomains ? value.slice(2) : value).toLowerCase();
+      if (!DOMAIN.test(domain)) throw new Refused(text, 'names no domain');
+      return { kind, domain, isOfSubdomains };
+    }
+    case 'email':
+      if (!/^[^@]+@[^@]+$/.test(value)) throw new Refused(text, 'names no e-mail address');
+      return { kind, address: value.toLowerCase() };
+    case 'user_id':
+      return { kind, id: value };
+    default:
+      throw refuse(text, kind);
+  }
+}
+
+function refuse(text: string, kind: string): Refused {
+  const meant = suggestionFor(kind, KINDS, 4);
+  return new Refused(text, meant ? `has an unknown condition (did you mean ${meant}=…?)` : undefined);
+}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decode(text: string, condition: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Refused(condition, 'has a % that is not followed by two hexadecimal digits');
+  }
+}

@@ -1,0 +1,82 @@
+import type { AllowRule, Condition } from '../config/providers/allow-rule.js';
+import type { Claims } from '../provider/identity/claims.js';
+
+/** What the setting `allow` reads of an identity. */
+export interface AllowFacts {
+  readonly providerUserId: string;
+  /** Verified by the provider, or trusted by the operator (`email_trusted`); else null. */
+  readonly verifiedEmail: string | null;
+  /**
+   * `hd` of Google: an address outside `gmail.com` counts only together with it. Undefined: the provider has no such
+   * claim; null: it is absent.
+   */
+  readonly hostedDomain?: string | null | undefined;
+  /** As the provider sent them, before a cut. */
+  readonly claims: Claims;
+}
+
+export type Verdict =
+  | { readonly isAllowed: true; readonly by: string }
+  | { readonly isAllowed: false; readonly reason: Condition['kind'] };
+
+/** Checks an identity against the setting `allow` of its provider (docs/guides/access-policy.md#conditions). */
+export function checkAllow(rule: AllowRule, facts: AllowFacts): Verdict {
+  let failed: Condition | undefined;
+  for (const { text, conditions } of rule) {
+    const first = conditions.find((condition) => !holds(condition, facts));
+    if (!first) return { isAllowed: true, by: text };
+    failed ??= first;
+  }
+  return { isAllowed: false, reason: failed?.kind ?? 'everyone' };
+}
+
+function holds(condition: Condition, facts: AllowFacts): boolean {
+  switch (condition.kind) {
+    case 'everyone':
+      return true;
+    case 'user_id':
+      return condition.id === facts.providerUserId;
+    case 'claim':
+      return hasClaim(facts.claims, condition.name, condition.value);
+    case 'email_domain': {
+      const domain = countedDomain(facts);
+      if (domain === undefined || !isDomainOf(condition, domain)) return false;
+      return isProvenByGoogle(facts, domain, (hosted) => isDomainOf(condition, hosted));
+    }
+    case 'email': {
+      const domain = countedDomain(facts);
+      if (domain === undefined || facts.verifiedEmail?.toLowerCase() !== condition.address) return false;
+      return isProvenByGoogle(facts, domain, (hosted) => hosted === domain);
+    }
+  }
+}
+
+/** Returns the domain of the address in lower case; undefined if no address counts. */
+function countedDomain({ verifiedEmail }: AllowFacts): string | undefined {
+  const [local, domain, ...others] = verifiedEmail?.split('@') ?? [];
+  return local && domain && others.length === 0 ? domain.toLowerCase() : undefined;
+}
+
+function isDomainOf(condition: Condition & { kind: 'email_domain' }, domain: string): boolean {
+  return condition.isOfSubdomains ? domain.endsWith(`.${condition.domain}`) : domain === condition.domain;
+}
+
+/** An account of Google may keep an address of a company that its owner has left: `hd` proves the company. */
+function isProvenByGoogle(
+  { hostedDomain }: AllowFacts,
+  domain: string,
+  accepts: (hostedDomain: string) => boolean,
+): boolean {
+  if (hostedDomain === undefined || domain === 'gmail.com') return true;
+  return hostedDomain !== null && accepts(hostedDomain.toLowerCase());
+}
+
+function hasClaim(claims: Claims, name: string, value: string | undefined): boolean {
+  if (!Object.hasOwn(claims, name)) return false;
+  const claim = claims[name];
+  const members: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
+  const isEmpty = (one: unknown): boolean => one === null || one === undefined || one === '';
+  return value === undefined
+    ? members.some((one) => !isEmpty(one))
+    : members.some((one) => !isEmpty(one) && typeof one !== 'object' && String(one) === value);
+}
