@@ -89,9 +89,11 @@ export interface ProviderIdentity {
   email?: string;
   /**
    * `false`: the provider calls the address unverified, so it is dropped
-   * (docs/provider-adapter.md#write-an-adapter).
+   * (docs/provider-adapter.md#write-an-adapter). `true`: it counts for the setting `allow`.
    */
   email_verified?: boolean;
+  /** Google: the claim `hd`; null if it is absent. */
+  hosted_domain?: string | null;
   avatar_url?: string;
   /**
    * Claims `sub` and `sid` of the ID token, by which logout tokens name user and session; adapter `oidc`

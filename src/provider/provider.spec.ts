@@ -119,6 +119,7 @@ describe('a provider', () => {
           email: null,
           avatarUrl: null,
           claims: {},
+          proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
           ...names,
         });
       },

@@ -81,6 +81,7 @@ function parseSampleProvider(source: Source, { production, cwd }: Surroundings):
   const others = { claims: SAMPLE_CLAIMS, ...set };
   checkAdapterKeys(source, 'contract');
   checkMaps(source, others.claims);
+  checkAllow(source, others.claims);
   const variable = variableOf(source, 'accounts');
   if (production && accounts === undefined) {
     const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
@@ -105,6 +106,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
   const clientSecret = usesSecret ? readKey(source, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(source, adapter);
   checkMaps(source, variables.get('claims')?.text, ADAPTERS.has(adapter));
+  checkAllow(source, variables.get('claims')?.text);
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
   for (const key of new Set([...requiredKeys(adapter), 'client_id', ...credentials])) {
     if (!variables.has(key)) addUnset(source, key, `a value, because ${name} is enabled`);
@@ -163,6 +165,8 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     authTime: readKey(source, 'auth_time'),
     mode: readKey(source, 'mode'),
     label: readKey(source, 'label'),
+    allow: readKey(source, 'allow'),
+    emailTrusted: readKey(source, 'email_trusted'),
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };
 }
@@ -229,6 +233,19 @@ function checkMaps(source: Source, claims: string | undefined, isOurs = true): v
       problem,
       `${variableOf(source, 'claims')} with ${claim}=<path>, or remove it`,
     );
+  }
+}
+
+/** Checks that users keep the claims that `allow` is about. */
+function checkAllow(source: Source, claims: string | undefined): void {
+  const names = claimPaths(claims).map(([name]) => name);
+  for (const condition of readKey(source, 'allow')?.flatMap(({ conditions }) => conditions) ?? []) {
+    if (condition.kind !== 'claim' || names.includes(condition.name)) continue;
+    const { name } = condition;
+    const meant = suggestionFor(name, names, 4);
+    const problem = `is about a claim that is not kept${meant ? ` (did you mean ${meant}?)` : ''}`;
+    const use = `${variableOf(source, 'claims')} with ${name}=<path>, or another condition`;
+    source.errors.add(variableOf(source, 'allow'), problem, use, quote(`claim:${name}`));
   }
 }
 

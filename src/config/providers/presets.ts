@@ -16,6 +16,8 @@ interface Preset {
   readonly issuer?: string;
   /** Whether it refuses a loopback callback (`check-provider`). Apple does, too, but it posts the code. */
   readonly isHttpsOnly?: true;
+  /** Anyone in the world can have an account. */
+  readonly isPublic?: true;
 }
 
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
@@ -27,6 +29,9 @@ const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
  */
 export const TENANTS_DECIDE = 'tenants_decide';
 
+/** Option of `google`: `hd` proves the company of an address (docs/guides/access-policy.md#e-mail-addresses). */
+export const HOSTED_DOMAIN = 'hosted_domain';
+
 /** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */
 const A_YEAR = '31536000';
 
@@ -34,6 +39,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
   github: {
     label: 'GitHub',
+    isPublic: true,
     adapter: 'oauth2',
     options: {
       authorize_url: 'https://github.com/login/oauth/authorize',
@@ -49,6 +55,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.discord.com/developers/topics/oauth2
   discord: {
     label: 'Discord',
+    isPublic: true,
     adapter: 'oauth2',
     options: {
       authorize_url: 'https://discord.com/oauth2/authorize',
@@ -62,7 +69,13 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
     issuer: 'https://discord.com',
   },
   // https://developers.google.com/identity/openid-connect/openid-connect
-  google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
+  google: {
+    label: 'Google',
+    isPublic: true,
+    adapter: 'oidc',
+    url: 'https://accounts.google.com',
+    options: { [HOSTED_DOMAIN]: 'on' },
+  },
   // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an
   // access token.
   microsoft: {
@@ -78,11 +91,12 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://www.keycloak.org/securing-apps/oidc-layers
   keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
   // https://docs.gitlab.com/integration/openid_connect_provider/
-  gitlab: { label: 'GitLab', adapter: 'oidc', url: 'https://gitlab.com', options: {} },
+  gitlab: { label: 'GitLab', isPublic: true, adapter: 'oidc', url: 'https://gitlab.com', options: {} },
   // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple
   // (response_mode). No PKCE.
   apple: {
     label: 'Apple',
+    isPublic: true,
     adapter: 'oidc',
     required: ['team_id', 'client_key'],
     url: 'https://appleid.apple.com',
@@ -98,6 +112,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // PKCE nor nonce
   linkedin: {
     label: 'LinkedIn',
+    isPublic: true,
     adapter: 'oidc',
     url: 'https://www.linkedin.com/oauth',
     options: { pkce: 'off', nonce: 'off', token_endpoint_auth_method: 'client_secret_post' },
@@ -105,6 +120,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://docs.slack.dev/authentication/sign-in-with-slack: a nonce, no PKCE
   slack: {
     label: 'Slack',
+    isPublic: true,
     adapter: 'oidc',
     url: 'https://slack.com',
     isHttpsOnly: true,
@@ -113,6 +129,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
   facebook: {
     label: 'Facebook',
+    isPublic: true,
     adapter: 'oauth2',
     isHttpsOnly: true,
     options: {
@@ -159,6 +176,21 @@ function urlOfTenants({ adapter, options }: ProviderSettings): string | undefine
   if (adapter !== 'microsoft' || !tenants) return undefined;
   const shared = tenants.includes(PERSONAL_ACCOUNTS) ? 'common' : 'organizations';
   return `https://login.microsoftonline.com/${tenants.length === 1 ? tenants[0] : shared}/v2.0`;
+}
+
+/** Whether anyone in the world can join: a public product, at its own address. */
+export function isPublic(
+  adapter: string,
+  { url, authorizeUrl }: { url?: string | undefined; authorizeUrl?: string | undefined },
+): boolean {
+  const preset = PRESETS.get(adapter);
+  const isElsewhere = (set: string | undefined, usual: string | undefined): boolean =>
+    set !== undefined && originOf(set) !== originOf(usual);
+  return (
+    preset?.isPublic === true &&
+    !isElsewhere(url, preset.url) &&
+    !isElsewhere(authorizeUrl, preset.options['authorize_url'])
+  );
 }
 
 export function isOpenId(adapter: string): boolean {

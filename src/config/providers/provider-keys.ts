@@ -1,4 +1,5 @@
 import * as parsers from '../settings/parsers.js';
+import { allowRule } from './allow-rule.js';
 import { claimMap } from './claim-map.js';
 import { claimsSetting, idPath } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
@@ -105,6 +106,16 @@ export const providerKeys = {
     parser: parsers.text,
     defaultShown: 'the name of the product (`GitHub`), else the name',
     doc: 'Name on a sign-in button. Part of `GET /oauth2/providers`.',
+  },
+  allow: {
+    parser: allowRule,
+    defaultShown: 'everyone whom the provider sends',
+    doc: 'Who may sign in: conditions separated by commas, of which one must hold (docs/guides/access-policy.md).',
+  },
+  email_trusted: {
+    parser: parsers.onOff,
+    defaultShown: '`on` for `contract`, else `off`',
+    doc: 'Whether e-mail addresses count for `allow` although the provider does not call them verified.',
   },
 } as const satisfies Record<string, SettingRow<unknown>>;
 

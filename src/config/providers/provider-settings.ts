@@ -1,4 +1,5 @@
 import type { Parser } from '../settings/parsers.js';
+import type { AllowRule } from './allow-rule.js';
 
 // Part of the types of `latchkey/adapter`: this file imports nothing that needs the types of Node.js.
 
@@ -35,6 +36,10 @@ export interface ProviderSettings {
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
   readonly mode?: ProviderMode | undefined;
   readonly label?: string | undefined;
+  /** Who may sign in; unset: everyone. */
+  readonly allow?: AllowRule | undefined;
+  /** Whether addresses count for `allow` although the provider does not call them verified; unset: only for `contract`. */
+  readonly emailTrusted?: boolean | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */

@@ -49,7 +49,15 @@ export interface SampleProviderSettings {
   readonly accountsFile?: SecretFile;
   readonly provider: Pick<
     ProviderSettings,
-    'redirectUris' | 'issuer' | 'authTime' | 'mode' | 'label' | 'variables' | 'options'
+    | 'redirectUris'
+    | 'issuer'
+    | 'authTime'
+    | 'mode'
+    | 'label'
+    | 'allow'
+    | 'emailTrusted'
+    | 'variables'
+    | 'options'
   >;
 }
 

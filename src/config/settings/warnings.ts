@@ -2,9 +2,13 @@ import { isIPv6 } from 'node:net';
 import { isQuoted, suggestionFor } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
 import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
-import { isOpenId } from '../providers/presets.js';
+import { isOpenId, isPublic } from '../providers/presets.js';
 import { ADAPTERS, adapterKeys, PROVIDER_SECRETS, providerKeys } from '../providers/provider-keys.js';
-import { isProviderVariable, type ProviderVariables } from '../providers/provider-variables.js';
+import {
+  isProviderVariable,
+  siblingVariable,
+  type ProviderVariables,
+} from '../providers/provider-variables.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
@@ -94,12 +98,20 @@ function ofProvider(name: string, variables: ProviderVariables): readonly string
     const is = isSample ? 'the built-in sample provider, with credentials of its own' : 'off';
     warnings.push(`Provider ${name} has no ${enabling}: it is ${is}.`);
   }
-  const [pkce, nonce] = [variables.get('pkce'), variables.get('nonce')];
+  const [adapter, pkce, nonce] = [variables.get('adapter'), variables.get('pkce'), variables.get('nonce')];
   const isOff = pkce?.text === 'off' && nonce?.text === 'off' && variables.get('enabled')?.text !== 'false';
   // Without both, a stolen code signs the thief in (RFC 9700 §4.5).
-  if (isOff && isOpenId(variables.get('adapter')?.text ?? '')) {
+  if (isOff && isOpenId(adapter?.text ?? '')) {
     warnings.push(
       `Provider ${name} has neither pkce nor nonce, so a stolen code of it signs the thief in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
+    );
+  }
+  const isOn =
+    variables.get('enabled')?.text !== 'false' && (variables.has(enabling) || variables.has('enabled'));
+  const addresses = { url: variables.get('url')?.text, authorizeUrl: variables.get('authorize_url')?.text };
+  if (isOn && adapter && !variables.has('allow') && isPublic(adapter.text, addresses)) {
+    warnings.push(
+      `Provider ${name} signs in everyone in the world who has an account there; set ${siblingVariable(adapter.variable, 'allow')} to a rule, or to * if that is meant.`,
     );
   }
   return warnings;

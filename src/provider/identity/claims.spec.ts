@@ -245,11 +245,11 @@ describe('an id template joins no two users', () => {
 describe('an address of Entra ID', () => {
   const MANY = { tenants: '1,2' };
   const PRESET = { [TENANTS_DECIDE]: 'on' };
-  it.each<[object, Record<string, string>, boolean]>([
+  it.each<[object, Record<string, string>, verified: boolean | undefined]>([
     [{}, MANY, false],
     [{}, PRESET, false],
     [{}, { ...PRESET, tenants: '1' }, true],
-    [{}, {}, true],
+    [{}, {}, undefined],
     [{ xms_edov: true }, MANY, true],
     [{ xms_edov: '1' }, PRESET, true],
     [{ xms_edov: 1 }, MANY, true],
@@ -258,13 +258,36 @@ describe('an address of Entra ID', () => {
     [{ xms_edov: 'false' }, MANY, false],
     [{ email_verified: true }, MANY, false],
     [{ xms_edov: true, email_verified: false }, MANY, false],
-  ])('%j with %j counts: %s', (claims, options, counts) => {
+  ])('%j with %j is verified: %s', (claims, options, verified) => {
     const identity = identityOf(
       { sub: '1', email: 'a@x.example', ...claims },
       { ...options, claims: 'email=email' },
     );
-    expect([identity.email_verified, identity.claims]).toEqual(
-      counts ? [undefined, { email: 'a@x.example' }] : [false, {}],
-    );
+    expect([identity.email_verified, identity.claims]).toEqual([
+      verified,
+      verified === false ? {} : { email: 'a@x.example' },
+    ]);
+  });
+});
+
+describe('an address', () => {
+  it.each<[object, string, verified: boolean | undefined]>([
+    [{ email: 'a@x', email_verified: true }, 'email', true],
+    [{ email: 'a@x', email_verified: 'true' }, 'email', true],
+    [{ emails: [{ value: 'a@x', verified: true }] }, 'emails.0.value', true],
+    [{ emails: [{ value: 'a@x', verified: false }] }, 'emails.0.value', false],
+    [{ emails: [{ value: 'a@x' }, { value: 'b@x', verified: true }] }, 'emails.0.value', undefined],
+    [{ email: 'a@x', user: { verified: true } }, 'email', undefined],
+  ])('%j at %s is verified: %s', (claims, path, verified) => {
+    expect(identityOf({ sub: '1', ...claims }, { claim_email: path }).email_verified).toBe(verified);
+  });
+
+  it.each<[object, string | null]>([
+    [{ hd: 'corp.example' }, 'corp.example'],
+    [{}, null],
+    [{ hd: ['corp.example'] }, null],
+  ])('of Google with %j has the hosted domain %j', (claims, domain) => {
+    expect(identityOf({ sub: '1', ...claims }, { hosted_domain: 'on' }).hosted_domain).toBe(domain);
+    expect(identityOf({ sub: '1', ...claims }, {}).hosted_domain).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { claimPaths, splitAt, stepsOf, unescaped } from '../../config/providers/claim-paths.js';
-import { TENANTS_DECIDE } from '../../config/providers/presets.js';
+import { HOSTED_DOMAIN, TENANTS_DECIDE } from '../../config/providers/presets.js';
 import { isObject } from '../../http/parameters/json.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 
@@ -29,7 +29,8 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
       username: at('claim_username', 'name'),
       email: at('claim_email', 'text'),
       avatar_url: at('claim_avatar_url', 'url'),
-      email_verified: emailDoubt(claims, paths('claim_email'), options) === undefined ? undefined : false,
+      email_verified: isEmailVerified(claims, paths('claim_email'), options),
+      hosted_domain: options[HOSTED_DOMAIN] === undefined ? undefined : hostedDomainIn(claims),
       claims: mappedClaims(claims, options),
     }).filter(([, value]) => value !== undefined),
   );
@@ -111,13 +112,29 @@ export function isComplete(claims: Claims, options: Options): boolean {
  * that contains the address (`emails.0.verified` beside `emails.0.value`).
  */
 export function emailDoubt(claims: Claims, paths: string, options: Options): string | undefined {
-  const path = pathsOf(paths).find((one) => textOf(claims, one, 'text'));
-  const holder = path === undefined ? claims : valueIn(claims, stepsOf(path).slice(0, -1));
-  if (isUnverified(claims) || (isObject(holder) && isUnverified(holder)))
-    return 'the provider calls it unverified';
+  if ([claims, holderOf(claims, paths)].some(isUnverified)) return 'the provider calls it unverified';
   return mayBeOfAnyTenant(options) && !PROVEN.has(claims['xms_edov'])
     ? 'its tenant may set any address: the optional claim xms_edov is not true'
     : undefined;
+}
+
+/** Returns false for an address in doubt, true if the provider calls it verified; undefined: nothing is said. */
+function isEmailVerified(claims: Claims, paths: string, options: Options): boolean | undefined {
+  if (emailDoubt(claims, paths, options) !== undefined) return false;
+  const isOfOneTenant = options[TENANTS_DECIDE] !== undefined && options['tenants']?.split(',').length === 1;
+  const isProven = isOfOneTenant || PROVEN.has(claims['xms_edov']);
+  return isProven || [claims, holderOf(claims, paths)].some(isVerified) || undefined;
+}
+
+function hostedDomainIn({ hd }: Claims): string | null {
+  return typeof hd === 'string' ? hd : null;
+}
+
+/** Returns the object that contains the address (`emails.0` of `emails.0.value`). */
+function holderOf(claims: Claims, paths: string): Claims {
+  const path = pathsOf(paths).find((one) => textOf(claims, one, 'text'));
+  const holder = path === undefined ? claims : valueIn(claims, stepsOf(path).slice(0, -1));
+  return isObject(holder) ? holder : {};
 }
 
 /**
@@ -209,12 +226,21 @@ function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown 
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1),
- * `verified` (Discord).
- */
-export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
+/** Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
+export function isUnverified(claims: Claims): boolean {
+  return saysOfEmail(claims, 'false');
+}
+
+/** Whether claims call their e-mail address verified. */
+export function isVerified(claims: Claims): boolean {
+  return saysOfEmail(claims, 'true');
+}
+
+/** Amazon Cognito and Apple send texts. */
+function saysOfEmail(claims: Claims, word: 'true' | 'false'): boolean {
   return [claims['email_verified'], claims['verified']].some(
-    (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),
+    (value) =>
+      String(value === true || value === false || typeof value === 'string' ? value : '').toLowerCase() ===
+      word,
   );
 }

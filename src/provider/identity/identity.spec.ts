@@ -12,6 +12,7 @@ const NONE = {
   amr: null,
   idToken: null,
   claims: {},
+  proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
 };
 
 describe('parseIdentity (spec §2.5)', () => {
@@ -41,6 +42,7 @@ describe('parseIdentity (spec §2.5)', () => {
       amr: ['pwd', 'otp'],
       idToken: 'x'.repeat(6144),
       claims: { roles: ['admin'] },
+      proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
     });
   });
 
@@ -139,5 +141,36 @@ describe('parseIdentity (spec §2.5)', () => {
 
   it.each([[null], ['text'], [[]], [{}]])('refuses %j', (body) => {
     expect(() => parseIdentity(body)).toThrow(expect.objectContaining({ error: 'server_error' }) as Error);
+  });
+});
+
+describe('the proof of an identity', () => {
+  const email = 'ada@x.example';
+  it.each<[string, object, boolean]>([
+    ['email_verified', { email_verified: true }, true],
+    ['a text', { email_verified: 'True' }, true],
+    ['verified', { verified: true }, true],
+    ['one of the two', { email_verified: true, verified: false }, false],
+    ['a number', { email_verified: 1 }, false],
+    ['nothing', {}, false],
+  ])('has a verified address by %s', (_name, fields, isEmailVerified) => {
+    const identity = parseIdentity({ provider_user_id: '1', email, ...fields });
+    expect([identity.email !== null && identity.proof.isEmailVerified]).toEqual([isEmailVerified]);
+  });
+
+  it('has all claims, also those beyond the limits, without an address in doubt', () => {
+    const groups = Array.from({ length: 500 }, (_, i) => `group number ${i}`);
+    const { claims, proof } = parseIdentity({
+      provider_user_id: '1',
+      email,
+      email_verified: false,
+      claims: { groups, email },
+    });
+    expect((claims['groups'] as unknown[]).length).toBeLessThan(500);
+    expect(proof.claims).toEqual({ groups });
+  });
+
+  it.each([['corp.example'], [null]])('has the hosted domain %j', (domain) => {
+    expect(parseIdentity({ provider_user_id: '1', hosted_domain: domain }).proof.hostedDomain).toBe(domain);
   });
 });

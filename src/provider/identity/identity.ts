@@ -3,7 +3,7 @@ import { parseUrl } from '../../config/urls/urls.js';
 import type { ClaimMap } from '../../config/providers/claim-map.js';
 import { isObject } from '../../http/parameters/json.js';
 import { describeCuts } from '../../identity/claim-limits.js';
-import { isUnverified, type Claims } from './claims.js';
+import { isUnverified, isVerified, type Claims } from './claims.js';
 import { describeClaims, selectClaims } from './select-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
@@ -25,6 +25,18 @@ export interface Identity {
   /** ID token for `id_token_hint`. */
   readonly idToken: string | null;
   /** Claims of the user from the provider; empty if there are none. */
+  readonly claims: Claims;
+  /** For the setting `allow`, which no token and no answer contains. */
+  readonly proof: IdentityProof;
+}
+
+/** How far the provider vouches for the identity. */
+export interface IdentityProof {
+  /** Whether the provider calls the e-mail address verified. */
+  readonly isEmailVerified: boolean;
+  /** `hd` of Google, null without it; undefined: no claim of this provider. */
+  readonly hostedDomain: string | null | undefined;
+  /** Claims before a cut (docs/provider-contract.md). */
   readonly claims: Claims;
 }
 
@@ -51,6 +63,7 @@ export function parseIdentity(
   const fields: Claims = isObject(body) ? body : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
   const { subject, session, auth_time: authTime, acr, amr, id_token: idToken } = fields;
+  const { hosted_domain: hostedDomain } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
@@ -58,7 +71,6 @@ export function parseIdentity(
   for (const line of describeClaims(claims)) warn?.(line, providerUserId);
   if (claims.cuts.length > 0) warn?.(describeCuts(claims.cuts, rules.settingOf), providerUserId);
   const isDoubtful = isUnverified(fields);
-  const { email: emailClaim, ...others } = claims.accepted;
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
@@ -70,9 +82,18 @@ export function parseIdentity(
     acr: isPlain(acr, MAX_ACR) ? acr : null,
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
-    // APIs read the claim `email` of the token as they read the field.
-    claims: isDoubtful && emailClaim !== undefined ? others : claims.accepted,
+    claims: isDoubtful ? withoutEmail(claims.accepted) : claims.accepted,
+    proof: {
+      isEmailVerified: isVerified(fields),
+      hostedDomain: isText(hostedDomain, 255) || hostedDomain === null ? hostedDomain : undefined,
+      claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
+    },
   };
+}
+
+/** APIs read the claim `email` of the token as they read the field. */
+function withoutEmail({ email: _email, ...others }: Claims): Claims {
+  return others;
 }
 
 /** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. */

@@ -19,6 +19,8 @@ export interface ValidClaims {
 
 /** Claims of a provider (docs/guides/roles.md#limits). */
 export interface SelectedClaims extends ValidClaims {
+  /** Also the claims beyond the limits. */
+  readonly whole: Claims;
   /** Claims of which a part was not understood. */
   readonly noted: readonly Reason[];
   /** Claims of which a part is beyond the limits. */
@@ -69,7 +71,7 @@ export function selectClaims(
   };
   const { accepted, dropped } = validClaims(claims, read);
   const { claims: fitting, cuts } = fitClaims(accepted);
-  return { accepted: fitting, dropped, noted, cuts };
+  return { accepted: fitting, whole: accepted, dropped, noted, cuts };
 }
 
 function nameIn({ names, keepsOthers }: ClaimMap, value: string): readonly string[] {

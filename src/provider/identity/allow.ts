@@ -1,5 +1,7 @@
-import type { AllowRule, Condition } from '../config/providers/allow-rule.js';
-import type { Claims } from '../provider/identity/claims.js';
+import type { AllowRule, Condition } from '../../config/providers/allow-rule.js';
+import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import type { Claims } from './claims.js';
+import type { Identity } from './identity.js';
 
 /** What the setting `allow` reads of an identity. */
 export interface AllowFacts {
@@ -14,6 +16,16 @@ export interface AllowFacts {
   /** As the provider sent them, before a cut. */
   readonly claims: Claims;
 }
+
+/** Returns the facts of an identity. @param settings of its provider */
+export function allowFacts(identity: Identity, { adapter, emailTrusted }: EmailSettings): AllowFacts {
+  const { providerUserId, email, proof } = identity;
+  const isTrusted = proof.isEmailVerified || (emailTrusted ?? adapter === 'contract');
+  const { hostedDomain, claims } = proof;
+  return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims };
+}
+
+type EmailSettings = Pick<ProviderSettings, 'adapter' | 'emailTrusted'>;
 
 export type Verdict =
   | { readonly isAllowed: true; readonly by: string }
