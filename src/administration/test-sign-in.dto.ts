@@ -35,6 +35,17 @@ export class TestedIdentity {
   avatar_url!: string | null;
 }
 
+/** Verdict of the setting `allow` of the provider. */
+export class AllowVerdict {
+  allowed!: boolean;
+
+  /** The conditions that hold, as they are set; null: none. */
+  by!: string | null;
+
+  /** Kind of the condition that does not hold (`email_domain`, `claim`); null: one holds. */
+  reason!: string | null;
+}
+
 /** Claim of the provider that is not kept. */
 export class DroppedClaim {
   name!: string;
@@ -62,4 +73,7 @@ export class TestResult {
   claims_kept!: Record<string, unknown>;
 
   claims_dropped!: DroppedClaim[];
+
+  /** Null: the provider has no setting `allow`, or the sign-in failed. */
+  allow!: AllowVerdict | null;
 }

@@ -2,15 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { StateService, testState, type PendingSignIn } from '../auth/states/state.service.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { SETTINGS, type ProviderSettings, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { allowFacts, checkAllow } from '../provider/identity/allow.js';
 import { findingsOf } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
 import type { Claims } from '../provider/identity/claims.js';
 import type { Provider } from '../provider/provider.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { adminCallback, redirectUriAt } from '../provider/redirect-uris.js';
-import type { TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
+import type { AllowVerdict, TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 
 type Callback = Required<Pick<TestSignInDto, 'code' | 'state'>> & { readonly iss?: string | undefined };
 
@@ -66,6 +67,7 @@ export class TestSignIns {
       claims_dropped: findings.flatMap(({ name: claim, dropped }) =>
         dropped === null ? [] : [{ name: claim, why: dropped }],
       ),
+      allow: identity && allowVerdict(identity, provider.settings),
     };
   }
 
@@ -91,4 +93,12 @@ export class TestSignIns {
       return { error: error.error, reason: provider.reasonOf(error, secrets) };
     }
   }
+}
+
+function allowVerdict(identity: Identity, settings: ProviderSettings): AllowVerdict | null {
+  if (!settings.allow) return null;
+  const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+  return verdict.isAllowed
+    ? { allowed: true, by: verdict.by, reason: null }
+    : { allowed: false, by: null, reason: verdict.reason };
 }

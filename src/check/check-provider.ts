@@ -16,8 +16,9 @@ import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { parseSettings } from '../config/settings/parse-settings.js';
-import type { Settings } from '../config/settings/settings.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
+import { allowFacts, checkAllow } from '../provider/identity/allow.js';
 import { findingsOf, type ClaimFinding } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
 import type { Claims } from '../provider/identity/claims.js';
@@ -157,12 +158,20 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
     const identity = await provider.exchange({ ...callback, received: keep }, true);
     report.add('ok', 'sign-in', 'the provider accepted the code, and its answer has an identity');
     run.identity = identity;
+    reportAllow(settings, identity, report);
   } catch (error) {
     if (error instanceof CannotRun) throw error;
     report.add('FAIL', 'sign-in', provider.reasonOf(error, secrets));
   }
   run.claims = received && findingsOf(received, settings, run.identity); // without an identity, too
   if (run.identity || received) describe(run);
+}
+
+function reportAllow(settings: ProviderSettings, identity: Identity, report: CheckReport): void {
+  if (!settings.allow) return;
+  const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+  if (verdict.isAllowed) report.add('ok', 'allow', `this user may sign in, by ${verdict.by}`);
+  else report.add('warning', 'allow', `this user may not sign in: no condition holds (${verdict.reason})`);
 }
 
 function describe({ report, identity, claims }: Check): void {
