@@ -1,3 +1,4 @@
+import { OptionalText } from '../http/parameters/parameter.js';
 import type { ProviderMode, ProviderSettings } from '../config/settings/settings.js';
 
 /** What an application needs for one sign-in button. */
@@ -15,6 +16,23 @@ export class ListedProvider {
 /** Answer of GET /oauth2/providers. */
 export class ProviderList {
   providers!: ListedProvider[];
+
+  /** True: ask users for their e-mail address first, since providers serve domains. */
+  by_email?: true;
+}
+
+/** Query of GET /oauth2/providers. */
+export class ProvidersDto {
+  /** E-mail address of a user, or `@` and its domain: the providers for this domain. Only the part after the last `@` is read. */
+  @OptionalText({ max: 320, matches: { pattern: /@[^\s@]+$/, as: 'an e-mail address, or @ and a domain' } })
+  email?: string;
+}
+
+/** Returns the providers with this domain in `email_domains`; if there is none, those without the setting. */
+export function servingDomain(providers: readonly ProviderSettings[], email: string): ProviderSettings[] {
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  const own = providers.filter(({ emailDomains }) => emailDomains?.includes(domain));
+  return own.length > 0 ? own : providers.filter(({ emailDomains }) => emailDomains === undefined);
 }
 
 /** Only `contract` requires pages that may be framed (spec §4.5.1), so it alone has `iframe` by default. */

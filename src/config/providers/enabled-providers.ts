@@ -166,6 +166,7 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     mode: readKey(source, 'mode'),
     label: readKey(source, 'label'),
     allow: readKey(source, 'allow'),
+    emailDomains: readKey(source, 'email_domains')?.map((domain) => domain.toLowerCase()),
     emailTrusted: readKey(source, 'email_trusted'),
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };

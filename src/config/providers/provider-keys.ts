@@ -37,6 +37,8 @@ const OF_THE_FLOW: ReadonlySet<string> = new Set(
   code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),
 );
 
+const EMAIL_DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
+
 const isParameter = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
 
 const authorizeParams = parsers.parser(
@@ -111,6 +113,10 @@ export const providerKeys = {
     parser: allowRule,
     defaultShown: 'everyone whom the provider sends',
     doc: 'Who may sign in: conditions separated by commas, of which one must hold (docs/guides/access-policy.md).',
+  },
+  email_domains: {
+    parser: parsers.list('domains (corp.example)', (domain) => EMAIL_DOMAIN.test(domain)),
+    doc: 'Domains of the users whom this provider serves, for the choice of a provider by e-mail address (docs/guides/access-policy.md#which-provider). Admits and refuses nobody.',
   },
   email_trusted: {
     parser: parsers.onOff,

@@ -40,6 +40,8 @@ export interface ProviderSettings {
   readonly allow?: AllowRule | undefined;
   /** Whether addresses count for `allow` although the provider does not call them verified; unset: only for `contract`. */
   readonly emailTrusted?: boolean | undefined;
+  /** Domains of the users whom it serves, in lower case. */
+  readonly emailDomains?: readonly string[] | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */

@@ -55,6 +55,7 @@ export interface SampleProviderSettings {
     | 'mode'
     | 'label'
     | 'allow'
+    | 'emailDomains'
     | 'emailTrusted'
     | 'variables'
     | 'options'
