@@ -24,7 +24,6 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Next.js', 'docs/guides/nextjs.md'],
       ['Vue', 'docs/guides/vue.md'],
       ['Your own API', 'docs/guides/api.md'],
-      ['Who may sign in', 'docs/guides/access-policy.md'],
       ['Roles and groups', 'docs/guides/roles.md'],
       ['The browser SDK', 'docs/frontend.md'],
       ['The channel and push', 'docs/realtime.md'],
