@@ -29,6 +29,10 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'The bearer token is absent, malformed, forged, expired or was ended.',
     example: 'an access token is needed, as a bearer token',
   },
+  access_denied: {
+    when: 'The identity provider knows the user, who may not sign in here: suspended, or not covered by the setting `allow`.',
+    example: 'this account may not sign in',
+  },
   invalid_dpop_proof: {
     when: 'The DPoP proof is missing where the session is bound to a key, or is not good for this call.',
     example: 'the DPoP proof is not good for this call',

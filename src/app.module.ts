@@ -16,6 +16,7 @@ import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { PolicyModule } from './policy/policy.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -51,6 +52,9 @@ export class AppModule {
         OpenApiModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
+        ...([...settings.providers.values(), settings.sampleProvider?.provider].some((one) => one?.allow)
+          ? [PolicyModule]
+          : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
         AdministrationModule.forRoot(settings),
       ],

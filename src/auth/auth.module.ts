@@ -19,6 +19,7 @@ import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { ProviderLogouts } from './sign-out/provider-logouts.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
+import { SignInChecks } from './sign-in/sign-in-checks.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore } from './sign-in/sign-in.store.js';
 import { CitusSignIns } from './sign-in/sign-ins.citus.js';
@@ -50,10 +51,11 @@ const signInStore = {
     BackchannelLogout,
     ClientSignIns,
     ProviderLogouts,
+    SignInChecks,
     SignInRefusals,
     signInStore,
     TokenIssuer,
   ],
-  exports: [AuthorizationCodes, BackchannelLogout],
+  exports: [AuthorizationCodes, BackchannelLogout, SignInChecks],
 })
 export class AuthModule {}

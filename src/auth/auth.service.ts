@@ -12,6 +12,7 @@ import { providerParams } from './provider-params.dto.js';
 import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
+import { SignInChecks } from './sign-in/sign-in-checks.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { TokenIssuer, type Verified } from './sign-in/token-issuer.js';
 
@@ -28,6 +29,7 @@ export class AuthService {
     private readonly proofs: DpopProofs,
     private readonly tokens: TokenIssuer,
     private readonly clock: Clock,
+    private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -70,6 +72,7 @@ export class AuthService {
       checkSignIn(signIn, params);
       return this.verifyCode(signIn, params);
     });
+    await this.checks.run(verified, origin, params);
     return this.tokens.issue(verified, params, { proof, origin });
   }
 

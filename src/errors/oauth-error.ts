@@ -9,6 +9,7 @@ export const ERROR_STATUS = {
   invalid_grant: 401, // spec §7.2: 401 here, 400 at a provider's exchange (§7.3)
   server_error: 500,
   invalid_token: 401,
+  access_denied: 403, // RFC 6749 §4.1.2.1; docs/guides/access-policy.md
   invalid_dpop_proof: 400, // RFC 9449 §5
   insufficient_scope: 403,
   not_found: 404,

@@ -48,6 +48,8 @@ const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept th
 const UNUSABLE: Refusal = ['server_error', 'the identity provider cannot be used right now'];
 const REFUSALS = new Map<unknown, Refusal>([
   ['invalid_grant', ['invalid_grant', 'the provider does not accept the authorization code']],
+  // Of an adapter: the user is known to the provider, and may not use this application.
+  ['access_denied', ['access_denied', 'the identity provider does not let this account in']],
   ['invalid_client', CREDENTIALS],
   ['unauthorized_client', CREDENTIALS],
   ['invalid_request', ['invalid_request', 'the provider does not accept the request']],

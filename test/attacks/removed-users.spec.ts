@@ -164,7 +164,7 @@ describe('attacks of removed users', () => {
       expect(await removedIds()).toEqual(
         isRemoval ? expect.arrayContaining([id]) : expect.not.arrayContaining([id]),
       );
-      expect(await tryToSignIn()).toBe(isRemoval ? 401 : 200);
+      expect(await tryToSignIn()).toBe(isRemoval ? 403 : 200);
     },
   );
 

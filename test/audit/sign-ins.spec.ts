@@ -239,14 +239,14 @@ describe('sign-ins in the audit trail', () => {
     provider.claims.set('eve', { roles: ['b'] });
     const events = await during(1, async () => {
       expect(await signIn({ code: 'eve', device_id })).toMatchObject({
-        status: 401,
-        body: { error: 'invalid_grant', error_description: 'the user is suspended' },
+        status: 403,
+        body: { error: 'access_denied', error_description: 'the user is suspended' },
       });
     });
     expect(events).toEqual([
       {
         ...refused,
-        error: 'invalid_grant',
+        error: 'access_denied',
         reason: 'suspended',
         provider: 'stub',
         provider_user_id: 'eve',

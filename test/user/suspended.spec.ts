@@ -69,7 +69,7 @@ describe('suspended users', () => {
       }
       await bearer(url, other.access_token).get('/me').expect(200);
     }
-    expect(await tryToSignIn()).toEqual([401, 'invalid_grant']);
+    expect(await tryToSignIn()).toEqual([403, 'access_denied']);
     expect((await suspend(userId, false).expect(200)).body).toMatchObject({ suspended_at: null });
     expect(await tryToSignIn()).toEqual([200, undefined]);
     expect(await events(userId)).toEqual([
@@ -105,13 +105,13 @@ describe('suspended users', () => {
         ...Array.from({ length: 8 }, () => tryToSignIn()),
       ]);
       for (const [status, error] of answers) {
-        expect([status, error]).toEqual(status === 200 ? [200, undefined] : [401, 'invalid_grant']);
+        expect([status, error]).toEqual(status === 200 ? [200, undefined] : [403, 'access_denied']);
       }
       await until(async () => {
         const { body } = await bearer(here.url, HELPDESK).get(`/users/${userId}`).expect(200);
         return (body as { live_sessions: number }).live_sessions === 0;
       });
-      expect(await tryToSignIn()).toEqual([401, 'invalid_grant']);
+      expect(await tryToSignIn()).toEqual([403, 'access_denied']);
       await suspend(userId, false).expect(200);
     }
   });

@@ -13,7 +13,9 @@ import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
 import { otherKindOfSignIn } from '../auth.service.js';
+import { SignInChecks } from '../sign-in/sign-in-checks.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
+import type { Verified } from '../sign-in/token-issuer.js';
 import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
@@ -37,6 +39,7 @@ export class ClientCallbackController {
     private readonly states: StateService,
     private readonly codes: AuthorizationCodes,
     private readonly clock: Clock,
+    private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -121,30 +124,40 @@ export class ClientCallbackController {
       if (pending.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
       return { client: clientRequest, signIn: pending };
     });
-    return this.refusals.watch({ origin, provider: name }, async () => {
-      const { publicUrl } = this.settings;
-      try {
-        if (params.error !== undefined) throw await this.toError(provider, client, params, params.error);
-        const code = await this.issueCode(provider, client, signIn, params);
-        return buildAddress(client, publicUrl, { code });
-      } catch (cause) {
-        if (cause instanceof ErrorForClient) throw cause;
-        throw new ErrorForClient(client, publicUrl, toClientError(cause), { cause });
-      }
-    });
+    const known = { origin, provider: name };
+    const verified = await this.refusals.watch(known, () =>
+      this.forClient(client, () => this.verify(provider, client, signIn, params)),
+    );
+    await this.forClient(client, () => this.checks.run(verified, origin));
+    const code = await this.refusals.watch(known, () =>
+      this.forClient(client, () => this.codes.issue(client, verified)),
+    );
+    return buildAddress(client, this.settings.publicUrl, { code });
   }
 
-  /** Exchanges the provider's code for one of Latchkey. */
-  private async issueCode(
+  /** Runs a step; its error is sent to the client. @throws ErrorForClient */
+  private async forClient<T>(client: ClientRequest, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (cause) {
+      if (cause instanceof ErrorForClient) throw cause;
+      throw new ErrorForClient(client, this.settings.publicUrl, toClientError(cause), { cause });
+    }
+  }
+
+  /** Asks the provider who the user is. */
+  private async verify(
     provider: Provider,
     client: ClientRequest,
     { redirectUri, memory }: Pick<PendingSignIn, 'redirectUri' | 'memory'>,
-    { code, ticket, state, iss }: ClientCallbackDto,
-  ): Promise<string> {
+    params: ClientCallbackDto,
+  ): Promise<Verified> {
+    const { code, ticket, state, iss, error } = params;
+    if (error !== undefined) throw await this.toError(provider, client, params, error);
     const requestedAt = this.clock.now();
     const request = { code: (code ?? ticket)!, state, redirectUri, iss, memory }; // findProvider found one
     const identity = await provider.exchange(request, true);
-    return this.codes.issue(client, { provider: provider.settings.name, identity, requestedAt });
+    return { provider: provider.settings.name, identity, requestedAt };
   }
 
   /** Makes the error for the client of the one that the provider's callback has. */

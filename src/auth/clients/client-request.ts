@@ -68,6 +68,7 @@ export class ErrorForClient extends Error {
 export function toClientError(failure: unknown): ClientError {
   if (!(failure instanceof OAuthError)) return 'server_error';
   if (isAway(failure.cause)) return 'temporarily_unavailable';
+  if (failure.error === 'access_denied') return 'access_denied';
   const { error } = (failure.cause ?? {}) as { error?: unknown };
   return isProviderCode(error) ? error : 'server_error';
 }

@@ -7,7 +7,7 @@ const RETRY_AFTER = '60';
 
 export function toOAuthError(reason: Exclude<RefusalReason, 'claims'>): OAuthError {
   if (reason === 'suspended') {
-    return new OAuthError('invalid_grant', 'the user is suspended', { reason });
+    return new OAuthError('access_denied', 'the user is suspended', { reason });
   }
   const message = `the user has too many ${reason}s: sign out of some of them first`;
   return new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });

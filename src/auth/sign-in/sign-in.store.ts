@@ -50,7 +50,7 @@ export class SignInStore {
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `invalid_grant` if the user is
+   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `access_denied` if the user is
    *   suspended; `slow_down` if the user has too many sessions or devices
    * @returns false if nothing was written, because the user has other claims than the token
    */

@@ -1,0 +1,31 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { SignInChecks, type Candidate } from '../auth/sign-in/sign-in-checks.js';
+import { SignOutService } from '../device/sign-out.service.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { allowFacts, checkAllow } from '../provider/identity/allow.js';
+import { ProviderRegistry } from '../provider/provider.registry.js';
+
+/** Refuses sign-ins that the setting `allow` does not cover (docs/guides/access-policy.md#conditions). */
+@Injectable()
+export class AllowCheck implements OnModuleInit {
+  constructor(
+    private readonly checks: SignInChecks,
+    private readonly providers: ProviderRegistry,
+    private readonly signOuts: SignOutService,
+  ) {}
+
+  onModuleInit(): void {
+    this.checks.add((candidate) => this.check(candidate));
+  }
+
+  /** Ends the other sessions of a user who is not allowed any more. */
+  private async check({ provider, identity, userId, origin }: Candidate): Promise<void> {
+    const { settings } = this.providers.get(provider);
+    if (!settings.allow) return;
+    const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+    if (verdict.isAllowed) return;
+    const byPolicy = { ...origin, actor: { type: 'provider', name: provider } } as const;
+    await this.signOuts.signOut('all', { userId, sessionId: null, deviceId: null }, byPolicy);
+    throw new OAuthError('access_denied', 'this account may not sign in', { reason: verdict.reason });
+  }
+}
