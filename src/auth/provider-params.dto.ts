@@ -59,6 +59,11 @@ const STANDARD: readonly (keyof ProviderParamsDto)[] = [
   'hd',
 ];
 
+/** Names of the provider's setting `allowed_params`. */
+export function allowedParams(options: ProviderSettings['options']): string[] {
+  return (options['allowed_params']?.split(',') ?? []).map((name) => name.trim());
+}
+
 /**
  * Returns the parameters that a client passes to the provider's page: the standard ones, validated before,
  * and those of the provider's setting `allowed_params`.
@@ -69,8 +74,8 @@ export function providerParams(
   { options }: ProviderSettings,
   query: Readonly<Record<string, unknown>>,
 ): { params?: Record<string, string> } {
-  const names = [...STANDARD, ...(options['allowed_params']?.split(',') ?? [])];
-  const sent = names.map((name) => [name.trim(), query[name.trim()] ?? ''] as const);
+  const names = [...STANDARD, ...allowedParams(options)];
+  const sent = names.map((name) => [name, query[name] ?? ''] as const);
   const params = sent.filter((entry): entry is [string, string] => {
     const [name, value] = entry;
     if (value === '') return false; // counts as absent (RFC 6749 §3.1)

@@ -3,7 +3,6 @@ import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type ProviderSettings, type Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
-import type { Html } from '../../http/page/html.js';
 import { challengeOf } from '../../provider/adapters/authorization-request.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
@@ -25,10 +24,11 @@ import {
   type ClientError,
   type ClientRequest,
 } from './client-request.js';
-import { buildCookie, providerPage } from './provider-page.js';
+import { chooseProvider, type ProviderChoice } from './provider-choice.js';
+import { buildCookie } from './provider-page.js';
 
 /** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */
-export type Next = { readonly address: string; readonly cookie?: string } | { readonly page: Html };
+export type Next = { readonly address: string; readonly cookie?: string } | ProviderChoice;
 
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
@@ -57,8 +57,8 @@ export class ClientSignIns {
    */
   async begin(request: ClientAuthorizeDto, query: Query, origin: Origin, last?: string): Promise<Next> {
     const all = this.providers.list();
-    const chosen = await this.refusals.watch({ origin }, () => this.chooseProvider(request, all));
-    if (!chosen.provider) return { page: providerPage(request.redirect_uri, query, all, last) };
+    const chosen = await this.refusals.watch({ origin }, () => this.findProvider(request, all));
+    if (!chosen.provider) return chooseProvider(request, query, all, last);
     const { provider, client } = chosen;
     const { name } = provider.settings;
     const address = await this.refusals.watch({ origin, provider: name }, () => {
@@ -91,7 +91,7 @@ export class ClientSignIns {
   }
 
   /** Checks the request of a client. @returns no provider if the user is to choose one of several */
-  private chooseProvider(
+  private findProvider(
     request: ClientAuthorizeDto,
     all: readonly ProviderSettings[],
   ): { readonly client: ClientRequest; readonly provider?: Provider } {

@@ -42,6 +42,10 @@ export class ClientAuthorizeDto extends ProviderParamsDto {
   /** Name of the configured provider; left out: the only one, or the user chooses. */
   @OptionalText()
   provider?: string;
+
+  /** E-mail address of the user: without `provider`, its domain chooses one, if providers serve domains. */
+  @OptionalText({ max: 320 })
+  email?: string;
 }
 
 /** Query of GET /providers/<name>/callback: what a provider sends the browser back with (RFC 6749 §4.1.2). */

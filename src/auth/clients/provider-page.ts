@@ -32,23 +32,28 @@ export function buildCookie(name: string, isSecure: boolean): string {
   });
 }
 
+/** Parameters of the client's request, which the pages repeat. */
+export type Parameters = readonly (readonly [name: string, value: string])[];
+
+/** Returns the address at which the sign-in begins. */
+export function linkTo(provider: string, parameters: Parameters): string {
+  return `?${new URLSearchParams({ ...Object.fromEntries(parameters), provider }).toString()}`;
+}
+
 /**
- * Page on which the user chooses a provider; each link repeats the client's request.
- * @param query the client's request, as it came
+ * Page on which the user chooses a provider.
  * @param last shown first, if it is listed
  */
 export function providerPage(
   redirectUri: string,
-  query: Readonly<Record<string, unknown>>,
+  parameters: Parameters,
   providers: readonly ProviderSettings[],
   last: string | undefined,
 ): Html {
-  const parameters = Object.entries(query).filter((entry): entry is [string, string] => isText(entry[1]));
   const link = ({ name, label }: ReturnType<typeof listed>): Html => {
-    const own = new URLSearchParams([...parameters, ['provider', name]]);
     const tag = name === last ? html`<span class="tag">Last used</span>` : undefined;
     return html`<li>
-      <a href="?${own.toString()}">${renderLogo(label)}<span>${label}</span>${tag}</a>
+      <a href="${linkTo(name, parameters)}">${renderLogo(label)}<span>${label}</span>${tag}</a>
     </li>`;
   };
   const isLast = ({ name }: ProviderSettings): boolean => name === last;
@@ -62,8 +67,6 @@ export function providerPage(
       </ul>`,
   );
 }
-
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** Inside of the page: its policy allows no address. Without one for the label: nothing. */
 function renderLogo(label: string): Html | undefined {

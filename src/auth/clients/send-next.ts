@@ -3,8 +3,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { setPageHeaders } from '../../http/page/layout.js';
 import type { Next } from './client-sign-ins.js';
 
-/** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */
-export const UNFRAMED = ["form-action 'none'", "frame-ancestors 'none'"] as const;
+const NEVER_FRAMED = "frame-ancestors 'none'";
+/** Policy of pages without forms, against clickjacking (RFC 9700 §4.16). */
+export const UNFRAMED = ["form-action 'none'", NEVER_FRAMED] as const;
 
 /**
  * HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it.
@@ -18,7 +19,8 @@ export function refuseHead({ method }: Request): void {
 /** Sends the browser on, or shows it a page. @returns the body, for Nest to send */
 export function sendNext(next: Next, response: Response): string {
   if ('page' in next) {
-    setPageHeaders(response, ...UNFRAMED);
+    setPageHeaders(response, ...(next.hasForm ? ["form-action 'self'", NEVER_FRAMED] : UNFRAMED));
+    if (next.refresh !== undefined) response.setHeader('Refresh', `0; url=${next.refresh}`);
     return next.page.text;
   }
   if (next.cookie) response.setHeader('Set-Cookie', next.cookie);
