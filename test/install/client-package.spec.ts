@@ -23,14 +23,14 @@ async function gzipped(...names: string[]): Promise<number> {
   return files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
 }
 
-it('is at most 8.7 kB with keys, renewal and claims, and a sign-in another 4.4 kB, which is loaded ahead', async () => {
+it('is at most 8.8 kB with keys, renewal and claims, and a sign-in another 4.6 kB, which is loaded ahead', async () => {
   // Not counted: other languages and sockets, which are loaded on demand, and the hooks for React.
   const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
   expect(code).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
-  expect(await gzipped('index.js')).toBeLessThanOrEqual(8700);
+  expect(await gzipped('index.js')).toBeLessThanOrEqual(8800);
   const others = [
-    ['dialog.js', 3200],
-    ['requests.js', 1200],
+    ['dialog.js', 3350],
+    ['requests.js', 1210],
     ['hand-on.js', 700], // loaded by the callback page
     ['step-up.js', 900], // loaded after a 401
   ] as const;
@@ -43,7 +43,7 @@ it('is at most 8.7 kB with keys, renewal and claims, and a sign-in another 4.4 k
     expect([name, (await gzipped(name)) <= most]).toEqual([name, true]);
   }
   // Loaded only by applications with several providers, and on loopback hosts.
-  expect(await gzipped('provider-buttons.js')).toBeLessThanOrEqual(1650);
+  expect(await gzipped('choice.js')).toBeLessThanOrEqual(2200);
 });
 
 it('has the components in files of their own, which are loaded when they are shown', async () => {
@@ -115,7 +115,7 @@ it('has types without those of socket.io-client: accepts undefined for every opt
     };
     interface MyEvents { 'order.shipped': { id: string }; note: number }
     const client = createClient<MyEvents>(options);
-    void client.signIn({ mode: undefined, provider: undefined, maxAge: undefined, params: { hd: 'corp.example' } });
+    void client.signIn({ mode: undefined, provider: undefined, email: undefined, maxAge: undefined, params: { hd: 'corp.example' } });
     void createClient({ url: 'u', redirectUri: '/callback/{provider}' }).providers().then(([first]) => first?.label);
     void client.signOut({ scope: undefined, provider: true, redirectUri: undefined });
     void client.connect({ offset: undefined, id: undefined }).then((channel) => {

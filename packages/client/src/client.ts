@@ -17,7 +17,7 @@ import type { EndReason, SignInStep } from './session.js';
 import { MESSAGE, reportError, signInMemory } from './sign-in/callback.js';
 import { makeProviders } from './sign-in/providers.js';
 import type { SignInRequests } from './sign-in/requests.js';
-import { loadButtons, makeSignIn } from './sign-in/sign-in.js';
+import { loadChoice, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
 import { makeKeys } from './tokens/keys.js';
 import { keepFresh, signedOut } from './tokens/refresher.js';
@@ -191,7 +191,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     providers: rejecting(providers.providers),
     showProviders: inPage(async (place, wanted = {}) => {
       const { signal } = claim(place);
-      const { showButtons } = await loadButtons();
+      const { showButtons } = await loadChoice();
       await languageLoaded;
       return showButtons(place, signal, providers.providers, texts, signIn, wanted);
     }),

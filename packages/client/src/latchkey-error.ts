@@ -1,5 +1,7 @@
 /**
  * Code of an error: the service's own, such as `invalid_grant` or `server_error`, or one of the client:
+ * - `access_denied`: with status 403 the account may not sign in here, which the dialog has said; without a status the user declined
+ *   at the provider
  * - `cancelled`: the user closed the dialog; show nothing
  * - `insecure_context`: the page was loaded over `http:`; use `https:` or `localhost`
  * - `invalid_state`: the callback belongs to no sign-in of this browser; sign in again
@@ -12,6 +14,7 @@
  * - `unexpected_answer`: the answer is not from the service, but e.g. from a gateway
  */
 export type ErrorCode =
+  | 'access_denied'
   | 'cancelled'
   | 'insecure_context'
   | 'invalid_state'

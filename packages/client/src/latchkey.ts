@@ -97,6 +97,7 @@ export interface Latchkey<Events extends object = any> {
    * @example
    * button.onclick = () => latchkey.signIn().catch(() => {}); // the dialog has shown the error
    * corporate.onclick = () => latchkey.signIn({ provider: 'corp', prompt: 'login' }).catch(() => {});
+   * form.onsubmit = () => latchkey.signIn({ email: form.email.value }).catch(() => {}); // its domain chooses the provider
    */
   readonly signIn: (options?: SignInOptions) => Promise<Session>;
 

@@ -16,12 +16,20 @@ export type SignInMode = 'iframe' | 'popup' | 'redirect';
 export interface SignInOptions {
   /**
    * Name of the provider in the service's settings. Default: the client's, else the only one that is enabled. If there are several,
-   * the user chooses in the dialog.
+   * the user chooses in the dialog, by the e-mail address if providers serve domains.
    */
   readonly provider?: string | undefined;
+  /**
+   * E-mail address of the user. Its domain chooses the provider, if providers serve domains (`email_domains`) and none is named; only
+   * this part is sent to the service then. The provider's page suggests the address, as by `loginHint`.
+   *
+   * @example
+   * latchkey.signIn({ email: 'ada@corp.example' });
+   */
+  readonly email?: string | undefined;
   /** How the provider's page is shown. Default: the client's, else the service's setting for the provider. */
   readonly mode?: SignInMode | undefined;
-  /** Login name or e-mail address that the provider's page suggests. */
+  /** Login name or e-mail address that the provider's page suggests. Default `email`. */
   readonly loginHint?: string | undefined;
   /** E.g. `login` (asks for the password again) or `select_account`. */
   readonly prompt?: string | undefined;

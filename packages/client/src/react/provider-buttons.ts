@@ -18,6 +18,7 @@ export interface ProviderButtonsProps extends ProviderButtonsOptions {
 export function ProviderButtons({
   className,
   mode,
+  email,
   loginHint,
   prompt,
   maxAge,
@@ -29,7 +30,7 @@ export function ProviderButtons({
   const place = useRef<HTMLDivElement>(null);
   const newest = useRef<ProviderButtonsOptions>({}); // is read at each click
   useEffect(() => {
-    Object.assign(newest.current, { mode, loginHint, prompt, maxAge, acrValues, params, onError });
+    Object.assign(newest.current, { mode, email, loginHint, prompt, maxAge, acrValues, params, onError });
   });
   useEffect(() => {
     let isLeft = false;

@@ -29,6 +29,7 @@ export const SignInButton = forwardRef<HTMLButtonElement, SignInButtonProps>(fun
   {
     provider,
     mode,
+    email,
     loginHint,
     prompt,
     maxAge,
@@ -47,7 +48,7 @@ export const SignInButton = forwardRef<HTMLButtonElement, SignInButtonProps>(fun
   const signIn = async (): Promise<void> => {
     setSigningIn(true);
     try {
-      await client.signIn({ provider, mode, loginHint, prompt, maxAge, acrValues, params });
+      await client.signIn({ provider, mode, email, loginHint, prompt, maxAge, acrValues, params });
     } catch (error) {
       if ((error as LatchkeyError).code !== 'cancelled') onError?.(error as LatchkeyError);
     } finally {

@@ -16,6 +16,8 @@ export type CallbackQuery = {
 export interface RequestedSignIn extends SignInOptions {
   /** Id of the only user that may sign in. */
   readonly user?: string;
+  /** If the user has chosen the provider: the options before, for another choice. */
+  readonly before?: SignInOptions;
 }
 
 /** A sign-in that this tab has begun. */

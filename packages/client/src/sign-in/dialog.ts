@@ -1,4 +1,5 @@
 import type { LatchkeyError } from '../latchkey-error.js';
+import type { SignInOptions } from '../options.js';
 import english from '../texts/en.js';
 import type { Texts } from '../texts/texts.js';
 import { STYLE } from './dialog-style.js';
@@ -12,6 +13,8 @@ const A_MINUTE = 60;
 const RIGHT_TO_LEFT = /^(ar|he)\b/;
 /** Hosts of a page in development. */
 const LOOPBACK = /^((.+\.)?localhost|127[.\d]+|\[::1])$/;
+
+const OTHER_ACCOUNT: SignInOptions = { prompt: 'select_account', email: undefined, loginHint: undefined };
 
 /** A button. */
 type Action = readonly [label: string, onClick: () => void];
@@ -168,14 +171,19 @@ export function makeDialog(texts: Texts, onClose: () => void) {
         () => undefined,
       );
     },
-    /** Shows buttons, one for each provider. */
-    choose(buttons: HTMLElement): void {
-      show('', texts.signIn, '', buttons);
-      buttons.focus();
+    /** Shows what leads to a provider: buttons, or a question with a field. */
+    choose(choice: HTMLElement): void {
+      show('', texts.signIn, '', choice);
+      (choice.querySelector('input') ?? choice).focus();
     },
-    /** Explains a failure, and offers a retry. On a loopback host it shows the details, too. */
-    fail(error: LatchkeyError, onRetry: () => void): void {
-      say('alert', explain(error, texts), [texts.retry, onRetry]);
+    /** Explains a failure, and offers a retry, or another account. On a loopback host it shows the details, too. */
+    fail(error: LatchkeyError, onRetry: (other?: SignInOptions) => void): void {
+      const sentence = explain(error, texts);
+      const isRefused = sentence === texts.refused;
+      say('alert', sentence, [
+        isRefused ? texts.otherAccount : texts.retry,
+        () => onRetry(isRefused ? OTHER_ACCOUNT : undefined),
+      ]);
       if (!LOOPBACK.test(location.hostname)) return;
       const details = make('small', { textContent: detailsOf(error), lang: 'en' });
       details.part.add('details');
@@ -201,7 +209,8 @@ function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, tex
   if (code === 'network') return texts.unavailable;
   if (status === 429) return texts.slowDown.replace('{when}', fromNow(retryAfter, texts.language));
   if (status >= 500 || /^(server_error|temporarily_unavailable)$/.test(code)) return texts.trouble;
-  if (code === 'access_denied') return texts.denied;
+  // Without a status it is the provider's, of its callback.
+  if (code === 'access_denied') return status ? texts.refused : texts.denied;
   if (code === 'other_user') return texts.otherUser;
   if (/^invalid_(grant|state)$/.test(code)) return texts.expired;
   if (/^(insecure_context|(invalid|unauthorized)_(client|request))$/.test(code)) return texts.misconfigured;

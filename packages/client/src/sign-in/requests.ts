@@ -47,7 +47,7 @@ export function makeRequests(
     authorize: async (
       options: RequestedSignIn,
     ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
-      const { provider = '', loginHint, prompt, maxAge, acrValues, params } = options;
+      const { provider = '', email, loginHint = email, prompt, maxAge, acrValues, params } = options;
       const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
       const query = new URLSearchParams();

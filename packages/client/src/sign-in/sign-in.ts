@@ -32,7 +32,7 @@ export type SignIn = ReturnType<typeof makeSignIn>;
 /** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
   defaults: SignInOptions,
-  { providers, onlyProvider, knownMode, askMode }: Providers,
+  { providers, onlyProvider, knownMode, askMode, listByEmail }: Providers,
   loadRequests: () => Promise<SignInRequests>,
   { begun, arrived, line }: SignInMemory,
   texts: Texts,
@@ -106,15 +106,18 @@ export function makeSignIn(
   const choose = async (): Promise<void> => {
     const requested = options;
     const mine = attempt;
-    const withProvider = (provider?: string): void => void begin({ ...requested, provider });
+    const go = (more: SignInOptions): void =>
+      void begin({ ...requested, ...more, before: requested.before ?? requested });
     inDialog((open) => open.wait(false)).catch(() => undefined);
     try {
       const list = await providers();
       if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled.');
       if (mine !== attempt) return;
-      if (onlyProvider()) return withProvider(onlyProvider());
-      const buttons = (await loadButtons()).makeButtons(list, texts, withProvider);
-      if (mine === attempt) await inDialog((open) => open.choose(buttons));
+      if (onlyProvider()) return go({ provider: onlyProvider() });
+      const choice = await (await loadChoice()).makeChoice(list, listByEmail, asked.email, texts, go);
+      if (mine !== attempt) return;
+      if (typeof choice === 'string') go({ provider: choice });
+      else await inDialog((open) => open.choose(choice));
     } catch (error) {
       if (mine === attempt) fail(error as LatchkeyError);
     }
@@ -221,9 +224,9 @@ export function makeSignIn(
     failure = problem;
     progress('failed');
     console.warn(`Latchkey: signing in failed, see docs/errors.md: ${problem.code} (${problem.message})`);
-    inDialog((open) => open.fail(problem, () => void begin({ ...options, mode }))).catch(() =>
-      settle(problem),
-    );
+    const again = (other?: SignInOptions): void =>
+      void begin({ ...((other && options.before) ?? { ...options, mode }), ...other });
+    inDialog((open) => open.fail(problem, again)).catch(() => settle(problem));
   };
 
   /**
@@ -288,8 +291,8 @@ export function makeSignIn(
 }
 
 /** Only applications with several providers need it. @throws LatchkeyError `network` */
-export function loadButtons(): Promise<typeof import('./provider-buttons.js')> {
-  return orNetworkError(import('./provider-buttons.js'));
+export function loadChoice(): Promise<typeof import('./choice.js')> {
+  return orNetworkError(import('./choice.js'));
 }
 
 function makeOutcome(): Outcome {

@@ -4,6 +4,9 @@ const texts: Texts = {
   language: 'de',
   signIn: 'Anmelden',
   continueWith: 'Weiter mit {provider}',
+  email: 'E-Mail-Adresse',
+  next: 'Weiter',
+  unserved: 'Mit dieser Adresse kann sich hier niemand anmelden. Bitte prüfen Sie sie.',
   close: 'Schließen',
   wait: 'Einen Moment, bitte',
   slow: 'Lädt es noch?',
@@ -24,6 +27,8 @@ const texts: Texts = {
     'Der Anmeldedienst ist nicht erreichbar. Bitte prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
   trouble: 'Der Anmeldedienst ist gestört. Bitte versuchen Sie es in ein paar Minuten noch einmal.',
   denied: 'Die Anmeldung wurde nicht erlaubt. Sie können es noch einmal versuchen.',
+  refused: 'Mit diesem Konto können Sie sich hier nicht anmelden.',
+  otherAccount: 'Anderes Konto verwenden',
   stepUp: 'Bitte melden Sie sich dafür noch einmal an.',
   otherUser: 'Das war ein anderes Benutzerkonto. Bitte melden Sie sich mit demselben Konto an.',
   expired:

@@ -1,7 +1,7 @@
-import type { FirstTexts, Texts } from './texts.js';
+import type { FirstTexts, QuestionTexts, Texts } from './texts.js';
 
 /** The texts of the dialog alone. */
-const texts: Omit<Texts, keyof FirstTexts> = {
+const texts: Omit<Texts, keyof (FirstTexts & QuestionTexts)> = {
   close: 'Close',
   wait: 'One moment, please',
   slow: 'Still loading?',
@@ -18,6 +18,8 @@ const texts: Omit<Texts, keyof FirstTexts> = {
   unavailable: 'The sign-in service cannot be reached. Please check your connection, and try again.',
   trouble: 'The sign-in service has a problem. Please try again in a few minutes.',
   denied: 'The sign-in was not allowed. You can try again.',
+  refused: 'This account may not sign in here.',
+  otherAccount: 'Use another account',
   stepUp: 'For this, please sign in again.',
   otherUser: 'You signed in as another user. Please sign in as before.',
   expired: 'Signing in did not work, perhaps because it took too long. Please try again.',

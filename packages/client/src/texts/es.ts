@@ -4,6 +4,9 @@ const texts: Texts = {
   language: 'es',
   signIn: 'Iniciar sesión',
   continueWith: 'Continuar con {provider}',
+  email: 'Correo electrónico',
+  next: 'Continuar',
+  unserved: 'Con esta dirección no se puede iniciar sesión aquí. Compruébela, por favor.',
   close: 'Cerrar',
   wait: 'Un momento, por favor',
   slow: '¿Sigue cargando?',
@@ -22,6 +25,8 @@ const texts: Texts = {
     'No se puede acceder al servicio de inicio de sesión. Compruebe su conexión e inténtelo de nuevo, por favor.',
   trouble: 'El servicio de inicio de sesión tiene un problema. Inténtelo de nuevo dentro de unos minutos.',
   denied: 'No se ha permitido el inicio de sesión. Puede volver a intentarlo.',
+  refused: 'Esta cuenta no puede iniciar sesión aquí.',
+  otherAccount: 'Usar otra cuenta',
   stepUp: 'Para esto, vuelva a iniciar sesión.',
   otherUser: 'Ha iniciado sesión con otra cuenta. Utilice la misma cuenta que antes.',
   expired:

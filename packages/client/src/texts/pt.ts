@@ -5,6 +5,9 @@ const texts: Texts = {
   language: 'pt',
   signIn: 'Entrar',
   continueWith: 'Continuar com {provider}',
+  email: 'Endereço de e-mail',
+  next: 'Continuar',
+  unserved: 'Não é possível entrar aqui com este endereço. Verifique-o, por favor.',
   close: 'Fechar',
   wait: 'Um momento, por favor',
   slow: 'Ainda carregando?',
@@ -24,6 +27,8 @@ const texts: Texts = {
   trouble:
     'O serviço de autenticação está com um problema. Tente novamente dentro de alguns minutos, por favor.',
   denied: 'A entrada não foi permitida. Pode tentar novamente.',
+  refused: 'Esta conta não pode entrar aqui.',
+  otherAccount: 'Usar outra conta',
   stepUp: 'Para isso, entre novamente, por favor.',
   otherUser: 'Você entrou com outra conta. Use a mesma conta de antes, por favor.',
   expired: 'Não foi possível entrar, talvez porque demorou demais. Tente novamente, por favor.',

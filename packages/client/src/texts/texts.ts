@@ -5,6 +5,12 @@ export interface Texts {
   signIn: string;
   /** Button of one of several providers. `{provider}` is replaced by its label. */
   continueWith: string;
+  /** Label of the field for the address that chooses the provider. */
+  email: string;
+  /** Button below this field. */
+  next: string;
+  /** No provider serves the address. */
+  unserved: string;
   close: string;
   /** Shown while a request runs. */
   wait: string;
@@ -33,6 +39,10 @@ export interface Texts {
   trouble: string;
   /** The provider denied the sign-in. */
   denied: string;
+  /** The service does not admit the account. */
+  refused: string;
+  /** Button for a new attempt, after `refused`. */
+  otherAccount: string;
   /** Asks for a new sign-in, which an action needs. */
   stepUp: string;
   /** Another user has signed in than the one whose session continues. */
@@ -56,6 +66,9 @@ export type FirstTexts = Pick<
   Texts,
   'language' | 'signIn' | 'continueWith' | 'done' | 'signedOut' | 'ended' | 'keyLost'
 >;
+
+/** The texts of the question for an e-mail address. */
+export type QuestionTexts = Pick<Texts, 'email' | 'next' | 'unserved'>;
 
 const ENGLISH: FirstTexts = {
   language: 'en',
