@@ -99,7 +99,7 @@ export class AuditStore implements EntitySubscriberInterface {
       const known = new Set([NO_USER, ...(await locks.lock(manager, [...userIds]))]);
       await this.insert(
         manager,
-        rows.map((row) => (known.has(row.user_id) ? row : { ...row, ...NOTHING })),
+        rows.map((row) => (known.has(row.user_id) ? row : withoutPerson(row))),
       );
     });
   }
@@ -121,4 +121,10 @@ export class AuditStore implements EntitySubscriberInterface {
   afterTransactionRollback({ queryRunner }: { readonly queryRunner: QueryRunner }): void {
     this.uncommitted.delete(queryRunner);
   }
+}
+
+/** Clears what may describe a person. The name of a condition (`access_denied`: `email_domain`) does not. */
+function withoutPerson(row: AuditRow): AuditRow {
+  const isCondition = row.error === 'access_denied' && /^[a-z_]+$/.test(row.reason ?? '');
+  return { ...row, ...NOTHING, reason: isCondition ? row.reason : null };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
+import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -45,9 +46,9 @@ describe('a provider with allow', () => {
   const refusals = (): Promise<unknown[]> =>
     query(
       here.databaseUrl,
-      `SELECT error, reason, provider, user_id IS NOT NULL AS named FROM audit_events
-       WHERE event = 'sign_in_refused' AND provider_user_id = $1`,
-      [user],
+      `SELECT error, reason, provider, provider_user_id FROM audit_events
+       WHERE event = 'sign_in_refused' AND error = 'access_denied' AND user_id = $1`,
+      [deriveUserId('stub', user)],
     );
   const usersOf = (): Promise<unknown[]> =>
     query(here.databaseUrl, 'SELECT claims FROM users WHERE provider_user_id = $1', [user]);
@@ -75,7 +76,7 @@ describe('a provider with allow', () => {
     expect(await usersOf()).toEqual([]);
     await until(async () => (await refusals()).length > 0);
     expect(await refusals()).toEqual([
-      { error: 'access_denied', reason: 'claim', provider: 'stub', named: false },
+      { error: 'access_denied', reason: 'claim', provider: 'stub', provider_user_id: null }, // an unknown user
     ]);
   });
 

@@ -82,6 +82,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: '`/users`, and the endpoints of the administration page',
     imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
+  policy: {
+    contents: 'who may sign in (`allow`)',
+    imports: [...GROUND, 'auth', 'provider', 'device'],
+  },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client

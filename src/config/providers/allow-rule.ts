@@ -1,5 +1,5 @@
-import { parser, Refused, type Parser } from '../settings/parsers.js';
-import { suggestionFor } from '../settings/suggestion.js';
+import { parser, InvalidValue, type Parser } from '../settings/parsers.js';
+import { suggestionFor } from '../settings/invalid-settings.js';
 import { isClaimName } from './claim-paths.js';
 
 /** One condition of the setting `allow` (docs/guides/access-policy.md#conditions). */
@@ -46,7 +46,7 @@ function parseCondition(text: string): Condition {
   const [kind = '', name] = splitOnce(left.trim(), ':');
   if (kind === 'claim' && name !== undefined) {
     const claim = decode(name, text);
-    if (!isClaimName(claim)) throw new Refused(text, 'names no claim of a user');
+    if (!isClaimName(claim)) throw new InvalidValue(text, 'names no claim of a user');
     return value === undefined ? { kind, name: claim } : { kind, name: claim, value };
   }
   if (name !== undefined || value === undefined || value === '') throw refuse(text, kind);
@@ -54,11 +54,11 @@ function parseCondition(text: string): Condition {
     case 'email_domain': {
       const isOfSubdomains = value.startsWith('*.');
       const domain = (isOfSubdomains ? value.slice(2) : value).toLowerCase();
-      if (!DOMAIN.test(domain)) throw new Refused(text, 'names no domain');
+      if (!DOMAIN.test(domain)) throw new InvalidValue(text, 'names no domain');
       return { kind, domain, isOfSubdomains };
     }
     case 'email':
-      if (!/^[^@]+@[^@]+$/.test(value)) throw new Refused(text, 'names no e-mail address');
+      if (!/^[^@]+@[^@]+$/.test(value)) throw new InvalidValue(text, 'names no e-mail address');
       return { kind, address: value.toLowerCase() };
     case 'user_id':
       return { kind, id: value };
@@ -67,9 +67,9 @@ function parseCondition(text: string): Condition {
   }
 }
 
-function refuse(text: string, kind: string): Refused {
+function refuse(text: string, kind: string): InvalidValue {
   const meant = suggestionFor(kind, KINDS, 4);
-  return new Refused(text, meant ? `has an unknown condition (did you mean ${meant}=…?)` : undefined);
+  return new InvalidValue(text, meant ? `has an unknown condition (did you mean ${meant}=…?)` : undefined);
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {
@@ -81,6 +81,6 @@ function decode(text: string, condition: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Refused(condition, 'has a % that is not followed by two hexadecimal digits');
+    throw new InvalidValue(condition, 'has a % that is not followed by two hexadecimal digits');
   }
 }

@@ -114,7 +114,7 @@ export function makeSignIn(
       if (!list.length) throw new LatchkeyError('invalid_request', 'No provider is enabled.');
       if (mine !== attempt) return;
       if (onlyProvider()) return go({ provider: onlyProvider() });
-      const choice = await (await loadChoice()).makeChoice(list, listByEmail, asked.email, texts, go);
+      const choice = await (await loadChoice()).makeChoice(list, listByEmail, requested.email, texts, go);
       if (mine !== attempt) return;
       if (typeof choice === 'string') go({ provider: choice });
       else await inDialog((open) => open.choose(choice));
