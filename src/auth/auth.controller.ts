@@ -69,7 +69,8 @@ export class AuthController {
    * `code_verifier`, and without `state`.
    *
    * @returns Tokens. Only this answer has the refresh token.
-   * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`, `invalid_dpop_proof`
+   * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
+   *   `invalid_dpop_proof`
    */
   @Post('token')
   @RateLimit(LIMIT_BY_GRANT)

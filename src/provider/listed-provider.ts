@@ -23,7 +23,10 @@ export class ProviderList {
 
 /** Query of GET /oauth2/providers. */
 export class ProvidersDto {
-  /** E-mail address of a user, or `@` and its domain: the providers for this domain. Only the part after the last `@` is read. */
+  /**
+   * E-mail address of a user, or `@` and its domain: the providers for this domain. Only the part after the
+   * last `@` is read.
+   */
   @OptionalText({ max: 320, matches: { pattern: /@[^\s@]+$/, as: 'an e-mail address, or @ and a domain' } })
   email?: string;
 }

@@ -157,7 +157,12 @@ describe('a provider', () => {
         'invalid_request',
         'the provider does not accept the request',
       ],
-      ['access_denied', refusal('access_denied'), 'server_error', fault],
+      [
+        'access_denied',
+        refusal('access_denied'),
+        'access_denied',
+        'the identity provider does not let this account in',
+      ],
       ['no code', new Error('away'), 'server_error', fault],
       ['null', null, 'server_error', fault],
     ])('%s is mapped', async (_name, thrown, error, description) => {

@@ -16,7 +16,8 @@ export class ProvidersController {
   /**
    * The enabled providers, for sign-in buttons
    *
-   * With `email`, those that serve the domain of this address (setting `email_domains`); if none does, those without such domains.
+   * With `email`, those that serve the domain of this address (setting `email_domains`); if none does, those
+   * without such domains.
    *
    * @returns In the order of the configuration.
    * @throws OAuthError `slow_down`

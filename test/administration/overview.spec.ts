@@ -106,6 +106,7 @@ describe('the overview', () => {
         last_success_at: null,
         last_failure_at: null,
         last_error: null,
+        allow: null,
       },
       {
         name: 'stub',
@@ -113,6 +114,7 @@ describe('the overview', () => {
         last_success_at: at(5),
         last_failure_at: at(4),
         last_error: 'server_error',
+        allow: null,
       },
     ]);
   });

@@ -94,6 +94,7 @@ describe('a test sign-in', () => {
         { name: 'email', why: 'the provider did not send it' },
         { name: 'avatar_url', why: 'the provider did not send it' },
       ],
+      allow: null,
     });
     expect(stub.requests.at(-1)!.body).toContain(encodeURIComponent(`${service.url}/admin/callback`));
   });

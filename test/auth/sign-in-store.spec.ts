@@ -310,7 +310,7 @@ describe('the store of sign-ins', () => {
       await query(database.url, 'UPDATE users SET suspended_at = now()');
       const renamed = { ...ada.identity, username: 'New name' };
       const later = { ...whole('ada'), identity: renamed };
-      const refused = { error: 'invalid_grant', reason: 'suspended' };
+      const refused = { error: 'access_denied', reason: 'suspended' };
       await expect(store.record(later)).rejects.toMatchObject(refused);
       await expect(store.record({ ...later, claims: { ...later.claims, version: 9 } })).rejects.toMatchObject(
         refused,

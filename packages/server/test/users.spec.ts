@@ -100,7 +100,7 @@ describe('users and audit', () => {
   it('suspends, restores and removes a user', async () => {
     const { user_id: id, access_token: token } = await signedIn('grace');
     expect((await verifier.users.suspend(id)).suspended_at).toEqual(expect.any(String));
-    await expect(signedIn('grace')).rejects.toThrow('invalid_grant');
+    await expect(signedIn('grace')).rejects.toThrow('access_denied');
     await until(() =>
       verifier.verify(token).then(
         () => false,

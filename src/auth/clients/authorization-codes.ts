@@ -28,6 +28,8 @@ const REDEEM = {
 
 type Row = CodeBinding & Verified & { readonly fresh: boolean };
 
+const NO_PROOF = { isEmailVerified: false, hostedDomain: null, claims: {} };
+
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
@@ -52,7 +54,8 @@ export class AuthorizationCodes {
       codeChallenge,
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
-      identity: { ...identity, idToken: sealed?.toString('base64') ?? null },
+      // Without the proof, which only the checks at the callback read.
+      identity: { ...identity, proof: NO_PROOF, idToken: sealed?.toString('base64') ?? null },
       requestedAt: new Date(requestedAt),
       expiresAt: () => `now() + interval '${CODE_TTL} s'`,
     });

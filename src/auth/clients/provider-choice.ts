@@ -11,15 +11,18 @@ export interface ProviderChoice {
   readonly page: Html;
   /** Whether the page has a form, which its policy must allow. */
   readonly hasForm?: true;
-  /** The address to which the browser goes at once. Not by a redirect: after a form, Chromium applies `form-action` to it. */
+  /**
+   * The address to which the browser goes at once. Not by a redirect: after a form, Chromium applies
+   * `form-action` to it.
+   */
   readonly refresh?: string;
 }
 
 const WITH_DOMAIN = /@[^\s@]+$/;
 
 /**
- * Lets the user choose one of several providers. If providers serve domains, a form first asks for an e-mail address, whose domain chooses
- * (docs/guides/access-policy.md#which-provider).
+ * Lets the user choose one of several providers. If providers serve domains, a form first asks for an e-mail
+ * address, whose domain chooses (docs/guides/access-policy.md#which-provider).
  * @param request the client's; its `email` is the user's answer
  * @param query of this request, as it came
  * @param last provider that the browser used last

@@ -12,7 +12,7 @@ export type Condition =
   | { readonly kind: 'everyone' };
 
 /** Conditions that must hold together, and the text that states them. */
-export interface Alternative {
+interface Alternative {
   readonly text: string;
   readonly conditions: readonly Condition[];
 }
@@ -41,7 +41,8 @@ export const allowRule: Parser<AllowRule> = parser(
 function parseCondition(text: string): Condition {
   if (text === '*') return { kind: 'everyone' };
   const equals = text.indexOf('=');
-  const [left, right] = equals === -1 ? [text] : [text.slice(0, equals), text.slice(equals + 1)];
+  const left = equals === -1 ? text : text.slice(0, equals);
+  const right = equals === -1 ? undefined : text.slice(equals + 1);
   const value = right === undefined ? undefined : decode(right.trim(), text);
   const [kind = '', name] = splitOnce(left.trim(), ':');
   if (kind === 'claim' && name !== undefined) {

@@ -29,7 +29,9 @@ const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
  */
 export const TENANTS_DECIDE = 'tenants_decide';
 
-/** Option of `google`: `hd` proves the company of an address (docs/guides/access-policy.md#e-mail-addresses). */
+/**
+ * Option of `google`: `hd` proves the company of an address (docs/guides/access-policy.md#e-mail-addresses).
+ */
 export const HOSTED_DOMAIN = 'hosted_domain';
 
 /** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */

@@ -38,7 +38,10 @@ export interface ProviderSettings {
   readonly label?: string | undefined;
   /** Who may sign in; unset: everyone. */
   readonly allow?: AllowRule | undefined;
-  /** Whether addresses count for `allow` although the provider does not call them verified; unset: only for `contract`. */
+  /**
+   * Whether addresses count for `allow` although the provider does not call them verified; unset: only for
+   * `contract`.
+   */
   readonly emailTrusted?: boolean | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;

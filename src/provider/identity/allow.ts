@@ -9,8 +9,8 @@ export interface AllowFacts {
   /** Verified by the provider, or trusted by the operator (`email_trusted`); else null. */
   readonly verifiedEmail: string | null;
   /**
-   * `hd` of Google: an address outside `gmail.com` counts only together with it. Undefined: the provider has no such
-   * claim; null: it is absent.
+   * `hd` of Google: an address outside `gmail.com` counts only together with it. Undefined: the provider has
+   * no such claim; null: it is absent.
    */
   readonly hostedDomain?: string | null | undefined;
   /** As the provider sent them, before a cut. */
@@ -31,7 +31,9 @@ export type Verdict =
   | { readonly isAllowed: true; readonly by: string }
   | { readonly isAllowed: false; readonly reason: Condition['kind'] };
 
-/** Checks an identity against the setting `allow` of its provider (docs/guides/access-policy.md#conditions). */
+/**
+ * Checks an identity against the setting `allow` of its provider (docs/guides/access-policy.md#conditions).
+ */
 export function checkAllow(rule: AllowRule, facts: AllowFacts): Verdict {
   let failed: Condition | undefined;
   for (const { text, conditions } of rule) {
@@ -60,6 +62,8 @@ function holds(condition: Condition, facts: AllowFacts): boolean {
       if (domain === undefined || facts.verifiedEmail?.toLowerCase() !== condition.address) return false;
       return isProvenByGoogle(facts, domain, (hosted) => hosted === domain);
     }
+    default:
+      return false;
   }
 }
 
@@ -90,5 +94,10 @@ function hasClaim(claims: Claims, name: string, value: string | undefined): bool
   const isEmpty = (one: unknown): boolean => one === null || one === undefined || one === '';
   return value === undefined
     ? members.some((one) => !isEmpty(one))
-    : members.some((one) => !isEmpty(one) && typeof one !== 'object' && String(one) === value);
+    : members.some(
+        (one) =>
+          !isEmpty(one) &&
+          ['string', 'number', 'boolean'].includes(typeof one) &&
+          `${one as string}` === value,
+      );
 }

@@ -118,7 +118,9 @@ export function emailDoubt(claims: Claims, paths: string, options: Options): str
     : undefined;
 }
 
-/** Returns false for an address in doubt, true if the provider calls it verified; undefined: nothing is said. */
+/**
+ * Returns false for an address in doubt, true if the provider calls it verified; undefined: nothing is said.
+ */
 function isEmailVerified(claims: Claims, paths: string, options: Options): boolean | undefined {
   if (emailDoubt(claims, paths, options) !== undefined) return false;
   const isOfOneTenant = options[TENANTS_DECIDE] !== undefined && options['tenants']?.split(',').length === 1;
@@ -226,7 +228,10 @@ function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown 
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
+/**
+ * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1),
+ * `verified` (Discord).
+ */
 export function isUnverified(claims: Claims): boolean {
   return saysOfEmail(claims, 'false');
 }

@@ -31,7 +31,7 @@ export interface Identity {
 }
 
 /** How far the provider vouches for the identity. */
-export interface IdentityProof {
+interface IdentityProof {
   /** Whether the provider calls the e-mail address verified. */
   readonly isEmailVerified: boolean;
   /** `hd` of Google, null without it; undefined: no claim of this provider. */
