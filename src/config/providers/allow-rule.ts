@@ -44,7 +44,7 @@ function parseCondition(text: string): Condition {
   const left = equals === -1 ? text : text.slice(0, equals);
   const right = equals === -1 ? undefined : text.slice(equals + 1);
   const value = right === undefined ? undefined : decode(right.trim(), text);
-  const [kind = '', name] = splitOnce(left.trim(), ':');
+  const [kind, name] = splitOnce(left.trim(), ':');
   if (kind === 'claim' && name !== undefined) {
     const claim = decode(name, text);
     if (!isClaimName(claim)) throw new InvalidValue(text, 'names no claim of a user');

@@ -89,15 +89,12 @@ function isProvenByGoogle(
 
 function hasClaim(claims: Claims, name: string, value: string | undefined): boolean {
   if (!Object.hasOwn(claims, name)) return false;
-  const claim = claims[name];
-  const members: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
-  const isEmpty = (one: unknown): boolean => one === null || one === undefined || one === '';
-  return value === undefined
-    ? members.some((one) => !isEmpty(one))
-    : members.some(
-        (one) =>
-          !isEmpty(one) &&
-          ['string', 'number', 'boolean'].includes(typeof one) &&
-          `${one as string}` === value,
-      );
+  const texts = [claims[name]].flat().map(toText);
+  return value === undefined ? texts.some((text) => text !== '') : texts.includes(value);
+}
+
+/** Objects and null have no text of their own; an object still counts as present. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === null || value === undefined ? '' : JSON.stringify(value);
 }
