@@ -12,9 +12,9 @@ import { providerParams } from './provider-params.dto.js';
 import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
-import { SignInChecks } from './sign-in/sign-in-checks.js';
+import { SignInChecks, type Verified } from './sign-in/sign-in-checks.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
-import { TokenIssuer, type Verified } from './sign-in/token-issuer.js';
+import { TokenIssuer } from './sign-in/token-issuer.js';
 
 /**
  * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends
@@ -72,8 +72,8 @@ export class AuthService {
       checkSignIn(signIn, params);
       return this.verifyCode(signIn, params);
     });
-    await this.checks.run(verified, origin, params);
-    return this.tokens.issue(verified, params, { proof, origin });
+    const admitted = await this.checks.run(verified, origin, params);
+    return this.tokens.issue(admitted, params, { proof, origin });
   }
 
   /** Asks the provider who the user is. */

@@ -111,6 +111,13 @@ export interface ProviderIdentity {
   /** ID token to keep, encrypted, for `id_token_hint`; adapter `oidc` only. */
   id_token?: string;
   /**
+   * When the session at the provider ends, in seconds since the epoch: tokens are not valid longer. Another
+   * type than an integer is a `server_error`.
+   */
+  session_expiry?: number;
+  /** Refresh token of the provider, for the setting `recheck`; adapter `oidc` only. */
+  refresh_token?: string;
+  /**
    * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON.
    * At most 100 names of 64 characters and 4 KiB of JSON in all. Kept are those that the setting `claims` of
    * the provider names, within docs/guides/roles.md#limits.

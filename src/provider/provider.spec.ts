@@ -119,6 +119,8 @@ describe('a provider', () => {
           email: null,
           avatarUrl: null,
           claims: {},
+          sessionExpiry: null,
+          refreshToken: null,
           proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
           ...names,
         });

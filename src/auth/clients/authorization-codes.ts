@@ -5,7 +5,7 @@ import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import type { Verified } from '../sign-in/token-issuer.js';
+import type { Verified } from '../sign-in/sign-in-checks.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
@@ -46,7 +46,8 @@ export class AuthorizationCodes {
   ): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
     const codeHash = hash('sha256', code, 'buffer');
-    const sealed = this.idTokens.encrypt(identity.idToken, codeOwner(codeHash));
+    const owner = codeOwner(codeHash);
+    const seal = (token: string | null) => this.idTokens.encrypt(token, owner)?.toString('base64') ?? null;
     await this.dataSource.manager.insert(AuthorizationCode, {
       codeHash,
       clientId,
@@ -55,7 +56,12 @@ export class AuthorizationCodes {
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
       // Without the proof, which only the checks at the callback read.
-      identity: { ...identity, proof: NO_PROOF, idToken: sealed?.toString('base64') ?? null },
+      identity: {
+        ...identity,
+        proof: NO_PROOF,
+        idToken: seal(identity.idToken),
+        refreshToken: seal(identity.refreshToken),
+      },
       requestedAt: new Date(requestedAt),
       expiresAt: () => `now() + interval '${CODE_TTL} s'`,
     });
@@ -70,9 +76,11 @@ export class AuthorizationCodes {
     const codeHash = hash('sha256', code, 'buffer');
     const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
-    const sealed = row.identity.idToken === null ? null : Buffer.from(row.identity.idToken, 'base64');
-    const idToken = this.idTokens.decrypt(sealed, codeOwner(codeHash));
-    return { ...row, identity: { ...row.identity, idToken } };
+    const open = (sealed: string | null) =>
+      this.idTokens.decrypt(sealed === null ? null : Buffer.from(sealed, 'base64'), codeOwner(codeHash));
+    const { idToken, refreshToken } = row.identity;
+    const tokens = { idToken: open(idToken), refreshToken: open(refreshToken) };
+    return { ...row, identity: { ...row.identity, ...tokens } };
   }
 
   /** Takes back the codes of a user that are still to be redeemed. */
@@ -81,7 +89,7 @@ export class AuthorizationCodes {
   }
 }
 
-/** The ID token waits here for its session, as encrypted as there. */
+/** The provider's tokens wait here for their session, as encrypted as there. */
 function codeOwner(codeHash: Buffer): string {
   return `code ${codeHash.toString('hex')}`;
 }

@@ -15,7 +15,7 @@ import { Public } from '../../token/guard/access.js';
 import { otherKindOfSignIn } from '../auth.service.js';
 import { SignInChecks } from '../sign-in/sign-in-checks.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import type { Verified } from '../sign-in/token-issuer.js';
+import type { Verified } from '../sign-in/sign-in-checks.js';
 import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
@@ -128,9 +128,9 @@ export class ClientCallbackController {
     const verified = await this.refusals.watch(known, () =>
       this.forClient(client, () => this.verify(provider, client, signIn, params)),
     );
-    await this.forClient(client, () => this.checks.run(verified, origin));
+    const admitted = await this.forClient(client, () => this.checks.run(verified, origin));
     const code = await this.refusals.watch(known, () =>
-      this.forClient(client, () => this.codes.issue(client, verified)),
+      this.forClient(client, () => this.codes.issue(client, admitted)),
     );
     return buildAddress(client, this.settings.publicUrl, { code });
   }

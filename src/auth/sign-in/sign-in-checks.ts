@@ -1,10 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
+import { Clock } from '../../database/clock.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { SessionIds } from '../../events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { DeviceDto } from '../token.dto.js';
 import { SignInRefusals } from './sign-in-refusals.js';
-import type { Verified } from './token-issuer.js';
+
+/** A user as the provider has verified them. */
+export interface Verified {
+  readonly provider: string;
+  readonly identity: Identity;
+  /** Time of the request to the provider: milliseconds, by the database's clock. */
+  readonly requestedAt: number;
+}
 
 /** A verified user who wants to sign in. */
 export interface Candidate {
@@ -16,29 +26,76 @@ export interface Candidate {
   readonly device?: DeviceDto;
 }
 
-/** @throws OAuthError `access_denied` if the candidate may not sign in */
-export type SignInCheck = (candidate: Candidate) => void | Promise<void>;
+/** What a check changes of the identity, for the checks after it and for the session. */
+export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry'>>;
 
-/** Checks of other modules (policy/) before anything of a sign-in is written. */
+/** @throws OAuthError `access_denied` if the candidate may not sign in */
+export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;
+type CheckResult = IdentityChanges | void;
+
+/** A recorded sign-in whose answer has not been sent. */
+export interface SignedIn {
+  readonly provider: string;
+  readonly identity: Identity;
+  readonly session: SessionIds;
+  readonly origin: Origin;
+}
+
+/** Steps of other modules (policy/, admission/) before anything of a sign-in is written, and after it. */
 @Injectable()
 export class SignInChecks {
   private readonly checks: SignInCheck[] = [];
+  private readonly followers: ((signedIn: SignedIn) => Promise<void>)[] = [];
 
-  constructor(private readonly refusals: SignInRefusals) {}
+  constructor(
+    private readonly refusals: SignInRefusals,
+    private readonly clock: Clock,
+  ) {}
 
+  /** Checks run in the order in which they were added. */
   add(check: SignInCheck): void {
     this.checks.push(check);
   }
 
-  /** @throws what a check throws; it is recorded */
-  async run({ provider, identity }: Verified, origin: Origin, device?: DeviceDto): Promise<void> {
-    if (this.checks.length === 0) return;
+  /** @param follow runs before the tokens of a recorded sign-in are sent; its error is the answer instead */
+  addFollower(follow: (signedIn: SignedIn) => Promise<void>): void {
+    this.followers.push(follow);
+  }
+
+  /**
+   * @returns the identity as the checks have changed it
+   * @throws what a check throws; it is recorded
+   */
+  async run(verified: Verified, origin: Origin, device?: DeviceDto): Promise<Verified> {
+    const { provider, identity } = verified;
     const { providerUserId } = identity;
+    if (this.checks.length === 0 && identity.sessionExpiry === null) return verified;
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device?.device_id?.toLowerCase() ?? null;
-    await this.refusals.watch({ origin, provider, providerUserId, userId, deviceId }, async () => {
-      const candidate = { provider, identity, userId, origin, ...(device && { device }) };
-      for (const check of this.checks) await check(candidate);
+    const known = { origin, provider, providerUserId, userId, deviceId };
+    return this.refusals.watch(known, async () => {
+      checkExpiry(identity, this.clock.now());
+      let candidate: Candidate = { provider, identity, userId, origin, ...(device && { device }) };
+      for (const check of this.checks) {
+        const changes = await check(candidate);
+        if (changes) candidate = { ...candidate, identity: { ...candidate.identity, ...changes } };
+      }
+      return { ...verified, identity: candidate.identity };
     });
   }
+
+  async follow(signedIn: SignedIn): Promise<void> {
+    for (const follow of this.followers) await follow(signedIn);
+  }
+}
+
+/**
+ * @param now milliseconds since the epoch
+ * @throws OAuthError `access_denied` if the provider's session has ended
+ *   (docs/guides/access-policy.md#the-providers-session)
+ */
+export function checkExpiry({ sessionExpiry }: Identity, now: number): void {
+  if (sessionExpiry === null || sessionExpiry * 1000 > now) return;
+  const reason = 'session_expiry';
+  throw new OAuthError('access_denied', 'the session at the identity provider has ended', { reason });
 }

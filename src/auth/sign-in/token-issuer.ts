@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Clock } from '../../database/clock.js';
 import { DatabaseBusy } from '../../database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -20,17 +21,10 @@ import {
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
+import { SignInChecks, checkExpiry, type Verified } from './sign-in-checks.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import type { SignIn } from './sign-in.js';
 import { SignInStore } from './sign-in.store.js';
-
-/** A user as the provider has verified them. */
-export interface Verified {
-  readonly provider: string;
-  readonly identity: Identity;
-  /** Time of the request to the provider: milliseconds, by the database's clock. */
-  readonly requestedAt: number;
-}
 
 /** Request, besides its parameters. */
 export interface Call {
@@ -53,6 +47,8 @@ export class TokenIssuer {
     private readonly signOuts: SignOutService,
     private readonly claims: ClaimsStore,
     private readonly refusals: SignInRefusals,
+    private readonly checks: SignInChecks,
+    private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -63,6 +59,8 @@ export class TokenIssuer {
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
     return this.refusals.watch({ origin, provider, providerUserId, userId, deviceId }, async () => {
+      const now = this.clock.now();
+      checkExpiry(identity, now); // again: the code of a stock client may have waited
       const session = { userId, sessionId: randomUUID(), deviceId };
       const authentication = toAuthentication(identity);
       const jkt = proof?.jkt ?? null;
@@ -81,10 +79,14 @@ export class TokenIssuer {
           jkt,
           origin,
           refreshTokenHash: hashRefreshToken(refreshToken, jkt),
-          refreshTokenTtl: this.settings.refreshTokenTtl,
+          refreshTokenTtl: Math.min(
+            this.settings.refreshTokenTtl,
+            (identity.sessionExpiry ?? Infinity) - now / 1000,
+          ),
         },
       );
       await this.endIfLoggedOut(verified, session, origin);
+      await this.checks.follow({ provider, identity, session, origin });
       return {
         access_token: accessToken.token,
         token_type: 'Bearer',

@@ -12,6 +12,8 @@ const NONE = {
   amr: null,
   idToken: null,
   claims: {},
+  sessionExpiry: null,
+  refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
 };
 

@@ -24,6 +24,10 @@ export interface Identity {
   readonly amr: string[] | null;
   /** ID token for `id_token_hint`. */
   readonly idToken: string | null;
+  /** When the session at the provider ends, in seconds since the epoch; null: not reported. */
+  readonly sessionExpiry: number | null;
+  /** Refresh token of the provider, for the setting `recheck`. */
+  readonly refreshToken: string | null;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
@@ -46,11 +50,12 @@ const MAX_METHOD = 64;
 const MOST_METHODS = 10;
 
 const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
+const MAX_REFRESH_TOKEN = 16_384; // characters
 
 /**
  * Validates a provider's answer. Unusable optional fields are dropped.
  * @param warn receives a line for claims that are dropped, cut, or not understood, and the id of the user
- * @throws OAuthError `server_error` without a usable `provider_user_id`
+ * @throws OAuthError `server_error` without a usable `provider_user_id`, or with an unusable `session_expiry`
  */
 export function parseIdentity(
   body: unknown,
@@ -63,9 +68,12 @@ export function parseIdentity(
   const fields: Claims = isObject(body) ? body : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
   const { subject, session, auth_time: authTime, acr, amr, id_token: idToken } = fields;
-  const { hosted_domain: hostedDomain } = fields;
+  const { hosted_domain: hostedDomain, session_expiry: sessionExpiry, refresh_token: refreshToken } = fields;
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
+  }
+  if (sessionExpiry !== undefined && !Number.isSafeInteger(sessionExpiry)) {
+    throw new OAuthError('server_error', 'the provider sent a session_expiry that is no integer');
   }
   const claims = selectClaims(fields['claims'], rules.maps);
   for (const line of describeClaims(claims)) warn?.(line, providerUserId);
@@ -82,6 +90,8 @@ export function parseIdentity(
     acr: isPlain(acr, MAX_ACR) ? acr : null,
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
+    sessionExpiry: (sessionExpiry as number | undefined) ?? null,
+    refreshToken: isToken(refreshToken) ? refreshToken : null,
     claims: isDoubtful ? withoutEmail(claims.accepted) : claims.accepted,
     proof: {
       isEmailVerified: isVerified(fields),
@@ -89,6 +99,10 @@ export function parseIdentity(
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
   };
+}
+
+function isToken(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_REFRESH_TOKEN;
 }
 
 /** APIs read the claim `email` of the token as they read the field. */
