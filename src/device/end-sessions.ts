@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { plainArray } from '../database/batching.js';
 import type { Sql } from '../database/sql.js';
+import type { EndCause } from '../events.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
   END_SESSION,
@@ -39,10 +40,11 @@ export async function haveOpenSessions(sql: Sql, targets: readonly Target[]): Pr
 export function endSessions(
   manager: EntityManager,
   { scope, userId, sessionId, deviceId }: Target,
+  cause: EndCause | null = null,
 ): Promise<Ended[]> {
   return scope === 'session'
-    ? end(manager, END_SESSION.text, [userId, sessionId])
-    : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId]);
+    ? end(manager, END_SESSION.text, [userId, sessionId, cause])
+    : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId, cause]);
 }
 
 /** Ends a slice of the sessions of a user that have these names at the provider, as `endSessions` does. */
@@ -50,8 +52,9 @@ export function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
   { session, subjects }: NamesAtProvider,
+  cause: EndCause | null,
 ): Promise<Ended[]> {
-  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects]);
+  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause]);
 }
 
 async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {
