@@ -1,9 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { plainArray } from '../database/batching.js';
 import type { Sql } from '../database/sql.js';
-import type { EndCause } from '../events.js';
+import type { EndCause, SessionIds } from '../events.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
+  END_EXCESS,
   END_SESSION,
   END_SESSIONS,
   END_SESSIONS_AT_PROVIDER,
@@ -55,6 +56,16 @@ export function endSessionsAtProvider(
   cause: EndCause | null,
 ): Promise<Ended[]> {
   return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause]);
+}
+
+/** Ends a slice of the sessions of a user beyond `most`, of which the given one stays. */
+export function endExcess(
+  manager: EntityManager,
+  { userId, sessionId, deviceId }: SessionIds,
+  most: number,
+  cause: EndCause,
+): Promise<Ended[]> {
+  return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause]);
 }
 
 async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {

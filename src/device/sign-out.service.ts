@@ -4,7 +4,7 @@ import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { Sql } from '../database/sql.js';
-import type { EndCause, RevokeReason } from '../events.js';
+import type { EndCause, RevokeReason, SessionIds } from '../events.js';
 import {
   usersAtProvider,
   type Ended,
@@ -13,7 +13,13 @@ import {
   type SessionScope,
 } from '../token/sessions/session.store.js';
 import type { DeviceRow } from './device.store.js';
-import { endSessions, endSessionsAtProvider, haveOpenSessions, type Target } from './end-sessions.js';
+import {
+  endExcess,
+  endSessions,
+  endSessionsAtProvider,
+  haveOpenSessions,
+  type Target,
+} from './end-sessions.js';
 import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
 
 /** What the audit events of one sign-out have in common. */
@@ -96,6 +102,21 @@ export class SignOutService {
       if (sessions >= SLICE) return { isLast: false };
     }
     return { isLast: true };
+  }
+
+  /**
+   * Ends the sessions of a user beyond a limit, never the given one. The user is locked before the sessions
+   * are counted, so that concurrent calls do not end too many.
+   */
+  async endExcess(session: SessionIds, most: number, origin: Origin): Promise<void> {
+    const { userId } = session;
+    const cause = 'too_many';
+    for (let count = SLICE; count === SLICE;) {
+      count = await this.history.transactionOf(userId, async (transaction) => {
+        const end = () => endExcess(transaction.manager, session, most, cause);
+        return (await this.endSlice(transaction, { userId, origin, cause }, end)).count;
+      });
+    }
   }
 
   /**

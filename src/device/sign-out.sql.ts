@@ -101,6 +101,28 @@ export const END_SESSIONS = {
 };
 
 /**
+ * Ends a slice of the sessions beyond the limit of a user: those of the device first, then by last use.
+ * Parameters: user, the session that stays, its device, the limit, EndCause.
+ */
+export const END_EXCESS = {
+  name: 'sign-out-excess',
+  text: `
+    UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $5, id_token = NULL, address = NULL, user_agent = NULL
+    WHERE user_id = $1 AND session_id = ANY (ARRAY(
+      SELECT session_id FROM refresh_tokens
+      WHERE user_id = $1 AND session_id <> $2
+        AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        AND (idle_ends_at IS NULL OR idle_ends_at > now())
+      ORDER BY coalesce(device_id = $3::uuid, false), last_used_at DESC, created_at DESC, session_id
+      -- The given session counts, unless a concurrent sign-in has ended it.
+      OFFSET $4::int - (
+        SELECT count(*) FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL)
+      LIMIT ${SLICE} FOR UPDATE))
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
  * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as
  * END_SESSIONS does; parameters: user, the provider's session, its subjects, EndCause.
  */

@@ -29,7 +29,7 @@ export class SessionView {
   @Expose()
   idle_expires_at!: Date | null;
 
-  /** Why it ends at `expires_at`: the end of its refresh token, of its idle time, or of the provider's session. */
+  /** Why it ends then: the end of the refresh token, of the idle time, or of the session at the provider. */
   @Expose()
   ends_because!: 'lifetime' | 'idle' | 'session_expiry';
 
