@@ -8,8 +8,8 @@ import { SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
+import { namesPrivateAddress } from './signed-calls.js';
 import { warningsFor } from './warnings.js';
-import { namesPrivateAddress } from './webhook-settings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
 export interface Surroundings {

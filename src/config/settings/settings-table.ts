@@ -5,7 +5,8 @@ import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
 import type { SettingRow } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
-import { auditNames, webhookSecrets, webhookUrls } from './webhook-settings.js';
+import { signingSecrets } from './signed-calls.js';
+import { auditNames, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
 const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string) => ({
@@ -207,7 +208,7 @@ export const settingsTable = named({
     doc: 'Comma-separated `https:` addresses (`http:` on loopback) that get audit events by POST, 20 at most (docs/webhooks.md).',
   },
   webhookSecret: {
-    parser: webhookSecrets,
+    parser: signingSecrets,
     secret: true,
     doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request, so that receivers can change one after the other.',
   },
