@@ -5,7 +5,7 @@ import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
 import type { SettingRow } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
-import { signingSecrets } from './signed-calls.js';
+import { calledUrl, signingSecrets } from './signed-calls.js';
 import { auditNames, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
@@ -115,6 +115,17 @@ export const settingsTable = named({
   },
   refreshTokenTtl: lifetime('2592000', 'Validity of a refresh token in seconds; a refresh never extends it.'),
   stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
+  admissionUrl: {
+    section: 'Who may sign in',
+    parser: calledUrl,
+    secret: true,
+    doc: 'An `https:` address (`http:` on loopback) of a service of yours that is asked at each sign-in whether the user may sign in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
+  },
+  admissionSecret: {
+    parser: signingSecrets,
+    secret: true,
+    doc: 'Signs these questions: `whsec_` and 24 to 64 bytes as base64, as `WEBHOOK_SECRET`. Several, separated by commas, for a change.',
+  },
   trustProxy: {
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,
@@ -219,7 +230,7 @@ export const settingsTable = named({
   },
   webhookPrivate: {
     ...outsideProduction,
-    doc: 'Whether webhooks may be sent to this machine and to private networks.',
+    doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be of this machine and of private networks.',
   },
 });
 
