@@ -30,7 +30,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'an access token is needed, as a bearer token',
   },
   access_denied: {
-    when: 'The identity provider knows the user, who may not sign in here: suspended, or not covered by the setting `allow`.',
+    when: 'The identity provider knows the user, who may not sign in here: suspended, not covered by the setting `allow`, or refused by the service at `ADMISSION_URL`.',
     example: 'this account may not sign in',
   },
   invalid_dpop_proof: {

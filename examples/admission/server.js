@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 
 const webhook = new Webhook(process.env.ADMISSION_SECRET);
-const seats = new Map([['ada@example.com', { plan: 'pro', roles: ['editor'] }]]); // in a database
+const seats = new Map([['corp/42', { plan: 'pro', roles: ['editor'] }]]); // in a database
 
-async function decide({ email, new_user }) {
-  const seat = seats.get(email);
+async function decide({ provider, provider_user_id, new_user }) {
+  const seat = seats.get(`${provider}/${provider_user_id}`);
   if (seat) return { allow: true, claims: seat };
   return { allow: false, message: new_user ? 'no seat for this account' : 'the seat was taken away' };
 }

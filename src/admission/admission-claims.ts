@@ -9,21 +9,21 @@ import { User } from '../user/user.entity.js';
 export class AdmissionClaims {
   constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
 
-  /** Returns the claims to lay over those of the provider (`layOver`), if it is asked again. */
+  /** Returns the claims to lay over the provider's (`layOver`), if the provider is asked again. */
   async find(userId: string): Promise<Claims> {
     const select = { userId: true, admissionClaims: true } as const;
     const user = await this.users.findOne({ select, where: { userId } });
     return user?.admissionClaims ?? {};
   }
 
-  /** Replaces them; writes nothing if they are the same. */
+  /** Replaces them; writes nothing without a change. */
   async keep(userId: string, claims: Claims): Promise<void> {
     // The type of TypeORM takes unknown values for functions that return SQL.
     const kept = Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
     await this.users
       .createQueryBuilder()
       .update({ admissionClaims: kept })
-      .where('user_id = :userId', { userId })
+      .where('user_id = :userId AND removed_at IS NULL', { userId })
       .andWhere('admission_claims IS DISTINCT FROM :json::jsonb', { json: kept && JSON.stringify(kept) })
       .execute();
   }

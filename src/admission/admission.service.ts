@@ -12,7 +12,7 @@ import { readDecision, type Decision } from './decision.js';
 
 /** Of a whole call: the user waits for it. */
 const TIMEOUT_MS = 2000;
-/** Calls at a time, on an instance; nobody waits for a free one. */
+/** Calls at a time, on an instance; a sign-in beyond does not wait. */
 const MOST_CALLS = 100;
 /** A user who begins many sign-ins leaves room for the others. */
 const MOST_OF_USER = 2;
@@ -24,7 +24,7 @@ export class AdmissionService implements OnApplicationShutdown {
   private readonly url: string;
   private readonly http: SignedHttp;
   private readonly secrets: CurrentSecret<readonly string[]>;
-  /** Users whose call has not been answered, as often as they have one. */
+  /** Users with open calls, each as often as there is a call. */
   private readonly asking: string[] = [];
 
   constructor(
@@ -69,7 +69,7 @@ export class AdmissionService implements OnApplicationShutdown {
   }
 }
 
-/** Without the error itself, whose members may have the path of the address, which may be secret. */
+/** Without the error itself: its members may have the path of the address, which may be secret. */
 function unavailable(problem: string): OAuthError {
   const cause = new Error(`ADMISSION_URL: ${problem}`);
   return new OAuthError('server_error', 'the admission service has not decided about this sign-in', {

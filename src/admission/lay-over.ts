@@ -2,7 +2,7 @@ import { fitClaims, type Cut } from '../identity/claim-limits.js';
 import type { Claims } from '../identity/claims.js';
 
 /**
- * Lays claims over those of the provider, name by name. What exceeds the limits is cut from the provider's
+ * Lays claims over the provider's, name by name. What exceeds the limits is cut from the provider's
  * (docs/guides/roles.md#limits).
  * @param claims within the limits alone
  */

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import request from 'supertest';
@@ -21,22 +20,20 @@ it('the example of an admission service decides', async () => {
   await once(example.stdout, 'data'); // it listens
   const provider = await StubProvider.start();
   const service = await startTestService({
-    ...provider.env(),
+    ...provider.env('CORP'),
     ADMISSION_URL: `http://127.0.0.1:${PORT}`,
     ADMISSION_SECRET: WEBHOOK_SECRET,
   });
-  const signIn = async (email: string): Promise<request.Response> => {
-    const code = randomUUID();
-    provider.answerWith(200, { provider_user_id: code, email });
-    const state = await beginSignIn(service.url);
+  const signIn = async (code: string): Promise<request.Response> => {
+    const state = await beginSignIn(service.url, { provider: 'corp' });
     return request(service.url).post('/oauth2/token').send({ code, state });
   };
   try {
-    const admitted = await signIn('ada@example.com');
+    const admitted = await signIn('42');
     expect(admitted.status).toBe(200);
     const { access_token } = admitted.body as Tokens;
     expect(claimsOf(access_token)).toMatchObject({ roles: ['editor'], claims: { plan: 'pro' } });
-    const refused = await signIn('grace@example.com');
+    const refused = await signIn('43');
     expect([refused.status, refused.body]).toMatchObject([403, { error: 'access_denied' }]);
     const forged = await fetch(`http://127.0.0.1:${PORT}`, { method: 'POST', body: '{"data":{}}' });
     expect(forged.status).toBe(400);
