@@ -22,7 +22,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'state is unknown, used or expired',
   },
   server_error: {
-    when: 'Something failed on the server’s side. With `Retry-After` where trying again makes sense: the database is away.',
+    when: 'Something failed on the server’s side. With `Retry-After` where trying again makes sense: the database, or the service at `ADMISSION_URL`, is away.',
     example: 'the database is unavailable',
   },
   invalid_token: {
