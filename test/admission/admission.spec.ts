@@ -162,6 +162,7 @@ describe('the admission service', () => {
     const begun = await new StockClient().authorize(service.url, { provider: 'stub' }).expect(302);
     const back = answerIn(await returnWith(service.url, begun, { code: user }).expect(302));
     expect(back).toEqual({ error: 'access_denied', state: expect.any(String), iss: expect.any(String) });
+    await until(async () => (await refusals()).length >= 2); // of an unknown user
     answerJson({ allow: true });
     const { body: session } = await exchange();
     answerJson(answer);
@@ -180,7 +181,11 @@ describe('the admission service', () => {
     ['10 MB', (response) => response.end(`{"allow":true,"a":"${'x'.repeat(1e7)}"}`), 'larger than 64 KiB'],
     ['HTML', (response) => response.end('<html>'), 'no JSON object'],
     ['a list', (response) => response.end('[true]'), 'neither true nor false'],
-    ['bytes', (response) => response.end(Buffer.from('7b22ff227d', 'hex')), 'no JSON object'],
+    [
+      'bytes',
+      (response) => response.end(Buffer.from('{"allow":true,"a":"\xff"}', 'latin1')),
+      'no JSON object',
+    ],
     ['too many levels', (response) => response.end(`{"allow":true,"a":${deep(101)}}`), '100 levels'],
     ['nothing', (response) => response.end(), 'neither true nor false'],
     ['a text', (response) => response.end('{"allow":"yes"}'), 'allow of the answer is neither'],
