@@ -171,7 +171,8 @@ describe('the admission service', () => {
       .get('/me')
       .expect(200);
     await until(async () => (await refusals()).length >= 3);
-    expect(await refusals()).toEqual(Array(3).fill({ error: 'access_denied', reason }));
+    const refused = { error: 'access_denied', reason };
+    expect(await refusals()).toEqual([refused, refused, refused]);
   });
 
   it.each<[string, (response: ServerResponse) => unknown, problem: string]>([

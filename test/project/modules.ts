@@ -84,8 +84,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
   policy: {
-    contents: 'who may sign in (`allow`)',
-    imports: [...GROUND, 'auth', 'provider', 'device'],
+    contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
+    imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
   },
   admission: {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
