@@ -8,10 +8,10 @@ import {
 import { OAuthError } from '../errors/oauth-error.js';
 import { cleanUserAgent } from '../http/user-agent.js';
 import { describeCuts } from '../identity/claim-limits.js';
+import { layOver } from '../identity/lay-over.js';
+import { AdmissionClaims } from '../user/admission-claims.store.js';
 import { UserStore } from '../user/user.store.js';
-import { AdmissionClaims } from './admission-claims.js';
 import { AdmissionService } from './admission.service.js';
-import { layOver } from './lay-over.js';
 
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
-import { AdmissionClaims } from '../../src/admission/admission-claims.js';
+import { AdmissionClaims } from '../../src/user/admission-claims.store.js';
+import { AdmissionService } from '../../src/admission/admission.service.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
@@ -255,7 +256,7 @@ describe('the admission service', () => {
     const { ADMISSION_URL: _, ...others } = env;
     const other = await startTestService(others);
     try {
-      expect(() => other.app.get(AdmissionClaims)).toThrow('AdmissionClaims');
+      expect(() => other.app.get(AdmissionService)).toThrow('AdmissionService');
       expect((await exchange({}, other.url)).status).toBe(200);
       expect(questions()).toEqual([]);
     } finally {

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import type { Claims } from '../identity/claims.js';
-import { User } from '../user/user.entity.js';
+import { User } from './user.entity.js';
 
-/** Claims of the last sign-in's answer, kept apart from the provider's until the next sign-in. */
+/** Claims of the admission service, kept apart from the provider's until the next sign-in. */
 @Injectable()
 export class AdmissionClaims {
   constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
