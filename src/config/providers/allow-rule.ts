@@ -20,6 +20,11 @@ interface Alternative {
 /** One of the alternatives must hold. */
 export type AllowRule = readonly Alternative[];
 
+/** Returns the rule as it is set; null without one. */
+export function textOf(rule: AllowRule | undefined): string | null {
+  return rule?.map(({ text }) => text).join(', ') ?? null;
+}
+
 const MOST_CONDITIONS = 200;
 
 const KINDS = ['email_domain', 'email', 'user_id', 'claim'];
