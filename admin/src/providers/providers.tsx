@@ -49,7 +49,7 @@ export function Providers(): ReactNode {
                 ['Adapter', <code key="">{provider.adapter}</code>],
                 ['Address', provider.url && <code>{provider.url}</code>],
                 ['Sign-in page', MODES[provider.mode] ?? provider.mode],
-                ['Who may sign in', <Allow key="" rule={provider.allow} />],
+                ['Admits', <Allow key="" rule={provider.allow} />],
               ]}
             />
             <div>

@@ -20,7 +20,7 @@ export function failurePage(
   const ways = Object.entries(links).map(
     ([name, to]) => `<p><a href="${escaped(to)}">${escaped(name)}</a></p>`,
   );
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8">${FOR_DEVICES}<title>Sign-in</title><p>${escaped(text)}</p>${ways.join('')}</html>`;
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8">${FOR_DEVICES}<title>Sign-in</title><main><h1>Sign-in</h1><p>${escaped(text)}</p>${ways.join('')}</main></html>`;
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
