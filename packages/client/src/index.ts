@@ -27,7 +27,9 @@ export type {
 } from './options.js';
 export type {
   ClientEvents,
+  EndCause,
   EndReason,
+  IdleNotice,
   Profile,
   ServiceCall,
   Session,
