@@ -24,8 +24,9 @@ export class AllowCheck implements OnModuleInit {
     if (!settings.allow) return;
     const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
     if (verdict.isAllowed) return;
-    const byPolicy = { ...origin, actor: { type: 'provider', name: provider } } as const;
-    await this.signOuts.signOut('all', { userId, sessionId: null, deviceId: null }, byPolicy);
+    const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
+    const all = { userId, sessionId: null, deviceId: null };
+    await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
     throw new OAuthError('access_denied', 'this account may not sign in', { reason: verdict.reason });
   }
 }

@@ -114,18 +114,21 @@ export class Provider {
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
       const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
-      const answer = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
-      const { name, variables } = settings;
+      const received = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
+      const { name, variables, adapter } = settings;
+      // `contract` and `oauth2` have no ID token, so their member of this name means something else.
+      const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
+      const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
       const warn = (line: string, id: string): void =>
         claimsLogger.warn(
           `provider ${name}, user ${printable(id, 255)} (${deriveUserId(name, id)}): ${line}`,
         );
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
       const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
-      if (settings.adapter === 'oidc') return identity;
+      if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
-      const other = { ...identity, subject: null, session: null, idToken: null };
-      return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
+      const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };
+      return hasIdToken ? other : { ...other, authTime: null, acr: null, amr: null };
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
     return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
