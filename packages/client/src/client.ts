@@ -208,7 +208,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     await signingIn.start(signInOptions);
     return keeper.session()!;
   });
-  const show = (name: 'showDevices' | 'showUser') =>
+  const show = (name: 'showDevices' | 'showUser' | 'showIdleNotice') =>
     inPage(async (...parameters: [Element, (DevicesOptions & UserOptions)?]) => {
       const claimed = claim(parameters[0]);
       const components = await orNetworkError(import('./components/components.js'));
@@ -245,6 +245,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),
+    showIdleNotice: show('showIdleNotice'),
     handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
       if (await (handling ??= handle())) signingIn.showText(texts.done);

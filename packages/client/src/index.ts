@@ -17,6 +17,7 @@ export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type {
   ClientOptions,
   DevicesOptions,
+  IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,
   SignInMode,

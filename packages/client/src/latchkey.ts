@@ -1,6 +1,7 @@
 import type { Channel } from './channel/channel-events.js';
 import type {
   DevicesOptions,
+  IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,
   SignInOptions,
@@ -166,6 +167,18 @@ export interface Latchkey<Events extends object = any> {
    * latchkey.showUser(document.querySelector('header .user'));
    */
   readonly showUser: (place: Element, options?: UserOptions) => Promise<() => void>;
+
+  /**
+   * Shows a dialog with a countdown while the session is about to end since nobody acts, with buttons to stay and to sign out. In the
+   * client's language; the CSS custom properties of the dialog style it.
+   * @param place is empty at all other times. Outside of what may be hidden
+   * @returns a function that removes it
+   * @throws LatchkeyError `network` if its code cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showIdleNotice(document.querySelector('#notice'));
+   */
+  readonly showIdleNotice: (place: Element, options?: IdleNoticeOptions) => Promise<() => void>;
 
   /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at
