@@ -102,8 +102,8 @@ describe('the end of the session at the provider', () => {
   ])('has no effect: %s', async (_, expiry) => {
     const { status, body } = await exchange(expiry);
     expect(status).toBe(200);
-    expect(Object.keys(body as object).sort()).toEqual(
-      ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user_id'].sort(),
+    expect(Object.keys(body as object).toSorted()).toEqual(
+      ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user_id'].toSorted(),
     );
     expect((body as Tokens).expires_in).toBe(3600);
   });
@@ -121,7 +121,7 @@ describe('the end of the session at the provider', () => {
     async (expiry) => {
       const { status, body } = await exchange(expiry);
       expect([status, body]).toMatchObject([500, { error: 'server_error' }]);
-      expect(service.log.join('')).toContain('session_expiry');
+      expect([...service.log, ...bound.log].join('')).toContain('a session_expiry that is no integer');
     },
   );
 
