@@ -343,7 +343,7 @@ inChromium('a session that a newer one replaces', () => {
   let contexts: BrowserContext[];
 
   beforeAll(async () => {
-    world = await BoundApp.start({ MAX_SESSIONS: '1' });
+    world = await BoundApp.start({ MAX_SESSIONS: '1', PROVIDERS_STUB_AUTH_TIME: 'sign_in' });
   });
   afterAll(() => world?.close());
   beforeEach(() => void (contexts = []));
