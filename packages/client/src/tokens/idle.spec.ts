@@ -8,7 +8,7 @@ const ENDS = { expires_in: HALF_HOUR, idle_expires_in: HALF_HOUR, refresh_token_
 const answer = (changes: object = {}): object => ({ access_token: 'second', ...ENDS, ...changes });
 const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * 1000);
 /** Sets the clock of the device, as a sleep does; timers do not run. */
-const jump = (count: number): void => void jest.setSystemTime(Date.now() + count * 1000);
+const jump = (count: number): void => jest.setSystemTime(Date.now() + count * 1000);
 
 let open: Tab[] = [];
 
