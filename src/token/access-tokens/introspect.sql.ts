@@ -32,11 +32,11 @@ export const ACCESS_TOKENS = {
     WHERE session.signed_out_at IS NULL`,
 };
 
-/** Finds the live session that a refresh token names. */
+/** Finds the live session that a refresh token names, with its end: the idle one, if it comes first. */
 export const REFRESH_TOKEN = {
   name: 'refresh-token',
   text: `
-    SELECT 1 AS place, token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
+    SELECT 1 AS place, token_hash AS "tokenHash", jkt, created_at AS "createdAt", least(expires_at, idle_ends_at) AS "expiresAt"
     FROM refresh_tokens
     WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL AND expires_at > now()
       AND (idle_ends_at IS NULL OR idle_ends_at > now())`,
@@ -47,7 +47,7 @@ export const REFRESH_TOKENS = {
   name: 'refresh-tokens',
   text: `
     SELECT presented.place::int, token_hash AS "tokenHash", jkt, created_at AS "createdAt",
-      expires_at AS "expiresAt"
+      least(expires_at, idle_ends_at) AS "expiresAt"
     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS presented (user_id, session_id, place)
     JOIN refresh_tokens USING (user_id, session_id)
     WHERE signed_out_at IS NULL AND expires_at > now()
