@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
+import { requireRecentAuth } from '../../packages/server/src/requirements.js';
+import type { UserClaims } from '../../packages/server/src/token/user-claims.js';
 import { sectionsOf } from '../guides/page.js';
 import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
@@ -190,18 +192,6 @@ describe('the guide for who may sign in', () => {
     expect(live).toEqual([false, true, true, true]);
   });
 
-  it("The provider's session", async () => {
-    const service = await start(openIdProvider('corp'));
-    const exp = inSeconds(1000);
-    openId.claims = { session_expiry: exp };
-    const { body } = await signIn(service, 'corp');
-    expect(claimsOf(body.access_token)).toMatchObject({ exp });
-    openId.claims = { session_expiry: inSeconds(-10) };
-    expect(await signIn(service, 'corp')).toMatchObject(REFUSED);
-    openId.claims = { session_expiry: String(exp) };
-    expect(await signIn(service, 'corp')).toMatchObject({ status: 500, body: { error: 'server_error' } });
-  });
-
   it('Bound sessions', async () => {
     const service = await start({ ...contract('corp'), ...settingsOf('Bound sessions') });
     const send = {
@@ -235,5 +225,13 @@ describe('the guide for who may sign in', () => {
     for (const other of [{ acr: 'silver' }, { acr: undefined }, { auth_time: inSeconds(-maxAge - 600) }])
       expect((await exchange(other)).body).toMatchObject({ error: 'invalid_grant' });
     expect(await signIn(service, 'corp')).toMatchObject({ body: { error: 'invalid_dpop_proof' } });
+    const [, options = ''] = /requireRecentAuth\((\{.*?\})\)/.exec(STANDARDS.get('')!.text)!;
+    const check = requireRecentAuth(
+      JSON.parse(options.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"')) as object,
+    );
+    const claims = claimsOf((body as Answer).access_token) as UserClaims & { auth_time: number };
+    check(claims);
+    for (const other of [{ acr: 'silver' }, { auth_time: claims.auth_time - 86_400 - 60 }])
+      expect(() => check({ ...claims, ...other })).toThrow('authenti');
   });
 });
