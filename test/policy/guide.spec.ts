@@ -229,7 +229,7 @@ describe('the guide for who may sign in', () => {
     const check = requireRecentAuth(
       JSON.parse(options.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"')) as object,
     );
-    const claims = claimsOf((body as Answer).access_token) as UserClaims & { auth_time: number };
+    const claims = claimsOf((body as Answer).access_token) as unknown as UserClaims & { auth_time: number };
     check(claims);
     for (const other of [{ acr: 'silver' }, { auth_time: claims.auth_time - 86_400 - 60 }])
       expect(() => check({ ...claims, ...other })).toThrow('authenti');
