@@ -10,6 +10,7 @@ import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 type Answer = Tokens & { readonly error?: string } & Readonly<Record<string, number>>;
 type Env = Record<string, string>;
@@ -78,6 +79,7 @@ describe('the guide for who may sign in', () => {
     expect(headings).toEqual([
       'One company at Google',
       'Conditions',
+      'Ask a service of yours',
       'Which provider',
       'Idle',
       'Number of sessions',
@@ -142,6 +144,40 @@ describe('the guide for who may sign in', () => {
     expect(shown).toBe(0);
     await run({ signIn: () => Promise.reject({ code: body.error, status }) }, showContact);
     expect(shown).toBe(1);
+  });
+
+  it('Ask a service of yours', async () => {
+    const heading = 'Ask a service of yours';
+    const receiver = endings.after(await WebhookReceiver.start(), (it) => it.close());
+    expect(Object.keys(settingsOf(heading))).toEqual(['ADMISSION_URL', 'ADMISSION_SECRET']);
+    const asked = { ADMISSION_URL: receiver.url, ADMISSION_SECRET: WEBHOOK_SECRET };
+    const service = await start({ ...contract('corp'), ...asked });
+    const answers = [...GUIDE.get(heading)!.text.matchAll(/^\| `(\{"allow": [^`]+)`/gm)].map(
+      ([, answer]) => answer!,
+    );
+    const results = [];
+    for (const answer of [...answers, '{"allow": "yes"}']) {
+      receiver.answer = (response) => void response.end(answer);
+      const { status, body } = await signIn(
+        service,
+        'corp',
+        {},
+        { device_id: randomUUID(), device_name: 'Phone' },
+      );
+      results.push([status, body.error ?? claimsOf(body.access_token)['claims']]);
+    }
+    expect(results).toEqual([
+      [200, undefined],
+      [200, { plan: 'pro' }],
+      [403, 'access_denied'],
+      [500, 'server_error'],
+    ]);
+    const [example = ''] = /^\{\n[^]*?^\}$/m.exec(GUIDE.get(heading)!.text)!;
+    const membersOf = ({ data }: { data: object }): string[] => Object.keys(data).toSorted();
+    const { body } = receiver.deliveries[0]!;
+    expect(membersOf(body as unknown as { data: object })).toEqual(
+      membersOf(JSON.parse(example) as { data: object }),
+    );
   });
 
   it('Which provider', async () => {
