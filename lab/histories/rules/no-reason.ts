@@ -46,6 +46,7 @@ export function endedForNoReason(entries: readonly HistoryEntry[], sessions: Ses
 
   function mayHaveExpired(jti: string, by: number): boolean {
     const token = sessions.tokens.get(jti);
-    return !token || token.by.begun + token.expiresIn * 1000 <= by;
+    // `exp` is counted from the last whole second.
+    return !token || token.by.begun + (token.expiresIn - 1) * 1000 <= by;
   }
 }
