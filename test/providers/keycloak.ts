@@ -24,6 +24,7 @@ export const KEYCLOAK_FEATURES: Features = {
   claims: true,
   iss: true,
   acr: true,
+  asksForAccount: true,
   logout: 'silent',
 };
 

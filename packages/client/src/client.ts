@@ -193,7 +193,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
       const { signal } = claim(place);
       const { showButtons } = await loadChoice();
       await languageLoaded;
-      return showButtons(place, signal, providers.providers, texts, signIn, wanted);
+      return showButtons(place, signal, providers, texts, signIn, wanted);
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),

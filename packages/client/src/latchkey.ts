@@ -118,8 +118,8 @@ export interface Latchkey<Events extends object = any> {
   readonly providers: () => Promise<Provider[]>;
 
   /**
-   * Puts a button for each provider into an element, in place of its content: with label and logo, in the client's language. Without
-   * an answer of the service, a single button, whose dialog explains it. The CSS custom properties of the dialog style the buttons.
+   * Puts a button for each provider into an element, in place of its content: with label and logo, in the client's language. If e-mail
+   * addresses choose the provider, a single button, whose dialog asks for one; so without an answer of the service. The CSS custom properties of the dialog style the buttons.
    * @throws LatchkeyError `network` if the code of the buttons cannot be loaded; `no_browser` without a page
    *
    * @example

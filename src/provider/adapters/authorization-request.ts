@@ -12,6 +12,16 @@ export function staticParams({ authorize_params: query = '' }: Options): Record<
   return Object.fromEntries(new URLSearchParams(query));
 }
 
+/**
+ * Replaces `select_account` by `login` if discovery says that the provider does not know it: Keycloak then signs
+ * in the account of its session at once, and with `login` its page offers another one.
+ * @param supported `prompt_values_supported` of the discovery document
+ */
+export function knownPrompt(prompt: string | undefined, supported: unknown): { prompt?: string } {
+  const isUnknown = prompt === 'select_account' && Array.isArray(supported) && !supported.includes(prompt);
+  return isUnknown ? { prompt: 'login' } : {};
+}
+
 /** Whether the service uses PKCE with the provider. @param usual without the setting */
 export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';

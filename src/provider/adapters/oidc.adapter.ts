@@ -15,7 +15,14 @@ import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { isSafeForBrowsers } from './addresses.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
-import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
+import {
+  challenge,
+  knownPrompt,
+  memorized,
+  staticParams,
+  usesPkce,
+  verifierOf,
+} from './authorization-request.js';
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { verifySignature } from './id-token.js';
 import { accessTokenIn, ORIGINAL } from './used-members.js';
@@ -59,10 +66,11 @@ export class OidcAdapter implements ProviderAdapter {
     const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
     const { response_mode: responseMode = 'query', scope = 'openid profile email' } = provider.options;
     const { usual_max_age: usualAge } = provider.options; // of a preset; not required of the ID token
+    const wanted: Record<string, string> = { ...staticParams(provider.options), ...params };
     const parameters = {
       ...(usualAge !== undefined && { max_age: usualAge }),
-      ...staticParams(provider.options),
-      ...params,
+      ...wanted,
+      ...knownPrompt(wanted['prompt'], metadata['prompt_values_supported']),
       redirect_uri: redirectUri,
       scope,
       state,

@@ -52,6 +52,7 @@ const LISTS = [
   'grant_types_supported',
   'token_endpoint_auth_methods_supported',
   'code_challenge_methods_supported',
+  'prompt_values_supported',
   'id_token_signing_alg_values_supported',
   'userinfo_signing_alg_values_supported',
 ];
