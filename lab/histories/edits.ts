@@ -1,8 +1,7 @@
 import { CALM_MS, STALLED_MS } from './disturbances.js';
 import { UNWRITTEN_MS } from './ends.js';
 import type { Limits } from './limits.js';
-import type { HistoryEntry, Refresh, Use } from './operation.js';
-import { FINAL } from './rules/kept.js';
+import { FINAL, type HistoryEntry, type Refresh, type Use } from './operation.js';
 
 type Kind = HistoryEntry['kind'];
 type Entry<Of extends Kind> = HistoryEntry & { kind: Of };
@@ -65,13 +64,19 @@ export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limit
     limits,
     entries: entries.map((one) => (one.kind === 'refresh' ? to(one) : one)),
   });
+  const first = new Map(
+    entries.flatMap((one) =>
+      one.kind === 'sign-in' && one.issued ? [[one.issued.session, one.issued]] : [],
+    ),
+  );
+  const calling = ({ error: _error, ...call }: Refresh): Refresh => call;
   const issuedWith = (ends: Partial<Refresh['issued']>, one: Refresh): Refresh =>
     one.issued ? { ...one, issued: { ...one.issued, ...ends } } : one;
   return [
-    refreshed(/^accepted after its end: refresh .* unused for/, ({ error, ...one }) =>
+    refreshed(/^accepted after its end: refresh .* unused for/, (one) =>
       (one.idleFor ?? 0) >= limits.idleTtl
-        ? { ...one, outcome: 'ok', status: 200 }
-        : { ...one, ...(error && { error }) },
+        ? { ...calling(one), outcome: 'ok', status: 200, issued: first.get(one.session)! }
+        : one,
     ),
     refreshed(/^accepted after its end: refresh .* after its idle end/, (one) =>
       one.client === FINAL ? moved(one, 3_600_000)[0]! : one,

@@ -1,13 +1,20 @@
-import { CALM_MS, type Disturbances } from './disturbances.js';
+import { CALM_MS, latestEffect, type Disturbances } from './disturbances.js';
 import { addTo } from './groups.js';
 import type { Limits } from './limits.js';
 import type { HistoryEntry, Refresh, SignIn } from './operation.js';
-import { latestEffect, type SessionLife } from './sessions.js';
 
 /** Milliseconds by which a stored idle end may differ from the reported one: it is not written for less. */
 export const UNWRITTEN_MS = 5000;
 /** Milliseconds by which clocks of service and database may differ. */
 export const CLOCKS_MS = 200;
+
+/** A session that was acknowledged. */
+interface Life {
+  readonly signIn: SignIn;
+  readonly user: string;
+  readonly ended: { readonly ended: number } | undefined;
+  readonly lastAlive: number;
+}
 
 /** A use of a session, and for how long it has kept the session at least and at most. */
 export interface Use {
@@ -29,7 +36,7 @@ export class Ends {
 
   constructor(
     entries: readonly HistoryEntry[],
-    private readonly lives: ReadonlyMap<string, SessionLife>,
+    private readonly lives: ReadonlyMap<string, Life>,
     private readonly disturbances: Disturbances,
     private readonly limits: Limits | undefined,
   ) {
@@ -74,7 +81,7 @@ export class Ends {
     return uses.filter((use) => !isReplaced(use));
   }
 
-  private mayBeTooMany({ signIn, user, lastAlive }: SessionLife, by: number): boolean {
+  private mayBeTooMany({ signIn, user, lastAlive }: Life, by: number): boolean {
     return (this.signIns.get(user) ?? []).some((other) => {
       if (other === signIn || other.begun > by) return false;
       const latest = latestEffect(other, this.disturbances);

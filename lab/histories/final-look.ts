@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { query } from '../../test/support/database.js';
 import { numberOf } from './claims.js';
 import { Client, type Shared } from './client.js';
-import type { Stored, StoredEnd } from './operation.js';
+import { FINAL, type Stored, type StoredEnd } from './operation.js';
 import type { Person } from './person.js';
-import { FINAL } from './rules/kept.js';
 
 const AT_ONCE = 8;
 const TRIES = 50;

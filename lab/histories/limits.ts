@@ -15,21 +15,15 @@ export function toEnv({ idleTtl, most }: Limits): Record<string, string> {
   return { SESSION_IDLE_TTL: String(idleTtl), MAX_SESSIONS: String(most) };
 }
 
-/** Seconds within which an end is near: less or more than a session is unused for. */
+/** Seconds before the idle end: a session may be unused for as long. */
 const NEAR = 6;
 
 /** Returns what a client reports as `idle_for`; undefined: it reports nothing. */
 export function drawIdleFor({ idleTtl }: Limits, random: Random): number | undefined {
-  switch (random.weighted({ absent: 30, present: 30, away: 20, near: 16, beyond: 4 })) {
-    case 'absent':
-      return undefined;
-    case 'present':
-      return 0;
-    case 'away':
-      return random.below(idleTtl);
-    case 'near':
-      return idleTtl - 1 - random.below(NEAR);
-    case 'beyond':
-      return idleTtl + random.below(2) * random.below(1000);
-  }
+  const how = random.weighted({ absent: 30, present: 30, away: 20, near: 16, beyond: 4 });
+  if (how === 'absent') return undefined;
+  if (how === 'present') return 0;
+  if (how === 'away') return random.below(idleTtl);
+  if (how === 'near') return idleTtl - 1 - random.below(NEAR);
+  return idleTtl + random.below(2) * random.below(1000);
 }

@@ -6,6 +6,9 @@ import type { Fault } from '../world/faults.js';
  */
 export type HistoryEntry = Operation | Fault | Stall | Exchange | Stored | StoredEnd | Sample | Rows;
 
+/** The client that looks, when everything is whole again, for what was acknowledged. */
+export const FINAL = 'final';
+
 /** What clients have done, and what came to them. */
 export type Operation =
   | Authorize

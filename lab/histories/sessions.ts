@@ -1,16 +1,18 @@
-import { CALM_MS, type Disturbances } from './disturbances.js';
+import { CALM_MS, latestEffect, type Disturbances } from './disturbances.js';
 import { Ends } from './ends.js';
 import { addTo } from './groups.js';
 import type { Limits } from './limits.js';
-import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
-import { FINAL } from './rules/kept.js';
-
-const LATE_MS = 30_000;
-
-/** The last moment at which a call can have taken effect. */
-export function latestEffect(call: SignOut | SignIn | Refresh, disturbances: Disturbances): number {
-  return call.outcome === 'ok' ? call.ended : disturbances.endOf(call) + LATE_MS;
-}
+import {
+  FINAL,
+  type Connect,
+  type HistoryEntry,
+  type Issued,
+  type KeyChange,
+  type Refresh,
+  type SignIn,
+  type SignOut,
+  type Use,
+} from './operation.js';
 
 /** A session that was acknowledged, and what may have ended it. */
 export interface SessionLife {

@@ -1,10 +1,16 @@
-import type { Disturbances } from '../disturbances.js';
+import { latestEffect, type Disturbances } from '../disturbances.js';
 import type { Ends } from '../ends.js';
 import { addTo } from '../groups.js';
-import type { HistoryEntry, Refresh, SignIn, SignOut, Stored } from '../operation.js';
-import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
+import {
+  FINAL,
+  type HistoryEntry,
+  type Refresh,
+  type SignIn,
+  type SignOut,
+  type Stored,
+} from '../operation.js';
+import type { SessionLife, Sessions } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
-import { FINAL } from './kept.js';
 
 const CLOCKS_MS = 100;
 const COMMIT_MS = 5000;
