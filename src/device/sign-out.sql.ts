@@ -151,7 +151,7 @@ export const FIND_SIGNED_OUT_DEVICES = {
     SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices
     WHERE user_id = $1 AND device_id = ANY ($2) AND device_id NOT IN (
       SELECT device_id FROM refresh_tokens
-      WHERE user_id = $1 AND device_id = ANY ($2)
+      WHERE user_id = $1 AND device_id IS NOT NULL
         -- Of this transaction as well: a session that it has ended expires after its now().
         AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
         AND (idle_ends_at IS NULL OR idle_ends_at > now())
