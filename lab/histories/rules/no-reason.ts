@@ -1,7 +1,6 @@
-import type { HistoryEntry, TokenName } from '../operation.js';
+import { FINAL, type HistoryEntry, type TokenName } from '../operation.js';
 import { tokenCall, type Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
-import { FINAL } from './kept.js';
 
 /**
  * A session ends by a sign-out of its owner or their backend, and nothing else (spec §1, §2.2); an access token besides by the

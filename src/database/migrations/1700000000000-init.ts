@@ -8,6 +8,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
  *   session.sql.ts).
+ * - Pages of `refresh_tokens` have free room, so that a new idle end or last use writes no index (HOT).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
  * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail
  *   addresses (search-key.ts) are compared byte by byte: hence the collation.
@@ -85,7 +86,7 @@ export class Init1700000000000 implements MigrationInterface {
         idle_ends_at timestamptz,
         ends_because text,
         PRIMARY KEY (user_id, session_id)
-      );
+      ) WITH (fillfactor = 85);
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);
       CREATE INDEX refresh_tokens_signed_out ON refresh_tokens (signed_out_at, session_id)
         WHERE signed_out_at IS NOT NULL;
