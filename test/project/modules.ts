@@ -86,6 +86,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'who may sign in (`allow`)',
     imports: [...GROUND, 'auth', 'provider', 'device'],
   },
+  recheck: {
+    contents: 'asks providers again about users whose sessions are in use',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+  },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client
