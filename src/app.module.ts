@@ -53,9 +53,7 @@ export class AppModule {
         OpenApiModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
-        ...([...settings.providers.values(), settings.sampleProvider?.provider].some((one) => one?.allow)
-          ? [PolicyModule]
-          : []),
+        ...(hasPolicy(settings) ? [PolicyModule] : []),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
         AdministrationModule.forRoot(settings),
@@ -70,4 +68,9 @@ export class AppModule {
       ],
     };
   }
+}
+
+function hasPolicy({ providers, sampleProvider, maxSessions }: Settings): boolean {
+  const hasRule = [...providers.values(), sampleProvider?.provider].some((one) => one?.allow);
+  return hasRule || maxSessions !== undefined;
 }

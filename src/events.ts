@@ -9,8 +9,22 @@ export interface SessionIds {
   readonly deviceId: string | null;
 }
 
+/** Why a session was signed out, other than by a person. */
+export type EndCause =
+  | 'idle'
+  | 'too_many'
+  | 'not_allowed'
+  | 'provider_ended'
+  | 'directory'
+  | 'signal'
+  | 'suspended'
+  | 'removed'
+  | 'replaced';
+
 export interface EndedSession extends SessionIds {
   readonly endedAt: Date;
+  /** Null: a person signed out. */
+  readonly cause: EndCause | null;
   /** When its last token expires at the latest. */
   readonly until: Date;
 }

@@ -3,7 +3,6 @@ import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
 import { Public } from '../token/guard/access.js';
 import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
-import { TokenService } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
@@ -21,7 +20,6 @@ import { ClientTokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
-    private readonly tokens: TokenService,
     private readonly clientSignIns: ClientSignIns,
   ) {}
 
@@ -82,7 +80,7 @@ export class AuthController {
     @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
-    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call, () => origin);
+    if (body instanceof RefreshDto) return this.auth.refresh(body, call, () => origin);
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
     return this.auth.exchange(body, call, origin);
   }
@@ -105,6 +103,6 @@ export class AuthController {
     @Headers('dpop') header?: string,
   ): Promise<RefreshedToken> {
     const call = { header, path: '/oauth2/refresh' } as const;
-    return this.tokens.refresh(body.refresh_token, call, () => originOf(request));
+    return this.auth.refresh(body, call, () => originOf(request));
   }
 }

@@ -6,12 +6,15 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../provider/redirect-uris.js';
+import { SignOutService } from '../device/sign-out.service.js';
+import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
+import { IdleEnd, TokenService } from '../token/refresh/token.service.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { providerParams } from './provider-params.dto.js';
 import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
-import type { TokenDto, IssuedTokens } from './token.dto.js';
+import type { TokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 import { SignInChecks, type Verified } from './sign-in/sign-in-checks.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
@@ -31,6 +34,8 @@ export class AuthService {
     private readonly clock: Clock,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
+    private readonly refreshes: TokenService,
+    private readonly signOuts: SignOutService,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -65,7 +70,7 @@ export class AuthService {
   /** Finishes a sign-in (spec §4.3). @param call a proof in it binds the session to its key */
   async exchange(params: TokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
     const { proof, signIn } = await this.refusals.watch({ origin }, async () => ({
-      proof: await this.proofs.validate(call), // first: a bad one spends no state
+      proof: await this.proofs.validateAtSignIn(call), // first: a bad one spends no state
       signIn: await this.states.consume(params.state),
     }));
     const verified = await this.refusals.watch({ origin, provider: signIn.provider }, () => {
@@ -74,6 +79,22 @@ export class AuthService {
     });
     const admitted = await this.checks.run(verified, origin, params);
     return this.tokens.issue(admitted, params, { proof, origin });
+  }
+
+  /**
+   * Issues an access token for a refresh token (spec §4.4). A session that its idle time has ended is signed
+   * out (docs/guides/access-policy.md#idle).
+   */
+  async refresh(params: RefreshDto, call: DpopCall, originOf: () => Origin): Promise<RefreshedToken> {
+    try {
+      return await this.refreshes.refresh(params, call, originOf);
+    } catch (error) {
+      if (error instanceof IdleEnd) {
+        const bySystem = { ...originOf(), actor: { type: 'system', name: 'idle' } } as const;
+        await this.signOuts.signOut('session', error.session, bySystem, { cause: 'idle' });
+      }
+      throw error;
+    }
   }
 
   /** Asks the provider who the user is. */

@@ -1,5 +1,6 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText, UncheckedInteger } from '../http/parameters/parameter.js';
 import { A_UUID } from '../http/parameters/uuid.js';
+import { MOST_IDLE } from '../token/refresh/token.service.js';
 import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { STATE } from './states/state.service.js';
 
@@ -70,6 +71,10 @@ export class RefreshDto {
   /** The refresh token; stays valid. */
   @RequiredText()
   refresh_token!: string;
+
+  /** Whole seconds since the person last acted, 0 to 2147483647; it counts if `SESSION_IDLE_TTL` is set. */
+  @UncheckedInteger({ max: MOST_IDLE })
+  idle_for?: unknown;
 }
 
 /** Answer of POST /oauth2/token (spec §4.3). */

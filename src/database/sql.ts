@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
+import { errorCode } from '../errors/error-facts.js';
 import { Events } from '../events.js';
 import { outsideTrace, inSpan, statementFacts } from '../spans.js';
 import { coalesce } from './batching.js';
@@ -77,4 +78,12 @@ export class Sql {
     const facts = statementFacts(name);
     return (item) => inSpan(name, facts, () => call(item)); // including the wait
   }
+}
+
+/** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
+const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
+
+/** Whether a transaction failed because another one has a lock. */
+export function isLockConflict(error: unknown): boolean {
+  return CONFLICTS.has(errorCode(error));
 }

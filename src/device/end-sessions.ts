@@ -1,8 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { plainArray } from '../database/batching.js';
 import type { Sql } from '../database/sql.js';
+import type { EndCause, SessionIds } from '../events.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
+  END_EXCESS,
   END_SESSION,
   END_SESSIONS,
   END_SESSIONS_AT_PROVIDER,
@@ -39,10 +41,11 @@ export async function haveOpenSessions(sql: Sql, targets: readonly Target[]): Pr
 export function endSessions(
   manager: EntityManager,
   { scope, userId, sessionId, deviceId }: Target,
+  cause: EndCause | null = null,
 ): Promise<Ended[]> {
   return scope === 'session'
-    ? end(manager, END_SESSION.text, [userId, sessionId])
-    : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId]);
+    ? end(manager, END_SESSION.text, [userId, sessionId, cause])
+    : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId, cause]);
 }
 
 /** Ends a slice of the sessions of a user that have these names at the provider, as `endSessions` does. */
@@ -50,8 +53,19 @@ export function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
   { session, subjects }: NamesAtProvider,
+  cause: EndCause | null,
 ): Promise<Ended[]> {
-  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects]);
+  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause]);
+}
+
+/** Ends a slice of the sessions of a user beyond `most`, of which the given one stays. */
+export function endExcess(
+  manager: EntityManager,
+  { userId, sessionId, deviceId }: SessionIds,
+  most: number,
+  cause: EndCause,
+): Promise<Ended[]> {
+  return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause]);
 }
 
 async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {

@@ -4,7 +4,7 @@ import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { Sql } from '../database/sql.js';
-import type { RevokeReason } from '../events.js';
+import type { EndCause, RevokeReason, SessionIds } from '../events.js';
 import {
   usersAtProvider,
   type Ended,
@@ -13,7 +13,13 @@ import {
   type SessionScope,
 } from '../token/sessions/session.store.js';
 import type { DeviceRow } from './device.store.js';
-import { endSessions, endSessionsAtProvider, haveOpenSessions, type Target } from './end-sessions.js';
+import {
+  endExcess,
+  endSessions,
+  endSessionsAtProvider,
+  haveOpenSessions,
+  type Target,
+} from './end-sessions.js';
 import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
 
 /** What the audit events of one sign-out have in common. */
@@ -22,9 +28,11 @@ interface Circumstances {
   readonly origin: Origin;
   /** As the client reports it. */
   readonly reason?: RevokeReason | undefined;
+  /** Absent: a person signs out. */
+  readonly cause?: EndCause | undefined;
 }
 
-interface SignOutOptions extends Pick<Circumstances, 'reason'> {
+interface SignOutOptions extends Pick<Circumstances, 'reason' | 'cause'> {
   /**
    * Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed.
    */
@@ -69,10 +77,10 @@ export class SignOutService {
     scope: SessionScope,
     ids: ScopeOf,
     origin: Origin,
-    { reason, last }: SignOutOptions = {},
+    { reason, cause, last }: SignOutOptions = {},
   ): Promise<number> {
     const target = { ...ids, scope };
-    const circumstances = { userId: ids.userId, origin, reason };
+    const circumstances = { userId: ids.userId, origin, reason, cause };
     if (last) return this.endAll(target, circumstances, last);
     if (await this.hasOpenSession(target)) return this.endAllOnce(target, circumstances);
     await this.sql.confirmRead(); // an earlier request may have ended them
@@ -90,15 +98,31 @@ export class SignOutService {
     origin: Origin,
   ): Promise<{ readonly isLast: boolean }> {
     const { userIds, known } = await usersAtProvider(within.manager, names);
+    const cause = 'provider_ended';
     let sessions = 0;
     for (const userId of userIds) {
-      const { count } = await this.endSlice(within, { userId, origin }, () =>
-        endSessionsAtProvider(within.manager, userId, known),
+      const { count } = await this.endSlice(within, { userId, origin, cause }, () =>
+        endSessionsAtProvider(within.manager, userId, known, cause),
       );
       sessions += count;
       if (sessions >= SLICE) return { isLast: false };
     }
     return { isLast: true };
+  }
+
+  /**
+   * Ends the sessions of a user beyond a limit, never the given one. The user is locked before the sessions
+   * are counted, so that concurrent calls do not end too many.
+   */
+  async endExcess(session: SessionIds, most: number, origin: Origin): Promise<void> {
+    const { userId } = session;
+    const cause = 'too_many';
+    for (let count = SLICE; count === SLICE;) {
+      count = await this.history.transactionOf(userId, async (transaction) => {
+        const end = () => endExcess(transaction.manager, session, most, cause);
+        return (await this.endSlice(transaction, { userId, origin, cause }, end)).count;
+      });
+    }
   }
 
   /**
@@ -112,9 +136,10 @@ export class SignOutService {
     origin: Origin,
   ): Promise<void> {
     const target = { scope: 'all', userId, sessionId: null, deviceId: null } as const;
+    const cause = 'removed';
     for (let count = SLICE; count === SLICE;) {
-      const ended = await endSessions(manager, target);
-      await this.audit.write(manager, toAuditFacts({ userId, origin }, provider, ended));
+      const ended = await endSessions(manager, target, cause);
+      await this.audit.write(manager, toAuditFacts({ userId, origin, cause }, provider, ended));
       count = ended.length;
     }
     for (const follow of this.followers) await follow(manager, userId);
@@ -127,7 +152,7 @@ export class SignOutService {
    */
   private async endAllOnce(target: Target, circumstances: Circumstances): Promise<number> {
     const { scope, userId, sessionId, deviceId } = target;
-    const key = [scope, userId, sessionId, deviceId].join();
+    const key = [scope, userId, sessionId, deviceId, circumstances.cause].join();
     const begin = (): Promise<number> => {
       const ended = this.endAll(target, circumstances);
       const run: Run = { done: ended.catch(() => undefined) };
@@ -157,7 +182,7 @@ export class SignOutService {
     while (count === SLICE) {
       count = await this.history.transactionOf(target.userId, async (transaction) => {
         const slice = await this.endSlice(transaction, circumstances, () =>
-          endSessions(transaction.manager, target),
+          endSessions(transaction.manager, target, circumstances.cause ?? null),
         );
         if (slice.count < SLICE) await last?.(transaction, slice.provider);
         return slice.count;
@@ -205,10 +230,11 @@ export function toDeviceFacts(device: Omit<DeviceRow, 'address'>): object {
 
 /** @param provider of the user; undefined if the user was removed */
 function toAuditFacts(
-  circumstances: Circumstances,
+  { userId, origin, reason, cause }: Circumstances,
   provider: string | undefined,
   ended: readonly Ended[],
 ): AuditFacts[] {
-  const event = LOSSES.has(circumstances.reason) ? 'session_lost' : 'sign_out';
-  return ended.map((session) => ({ event, ...circumstances, provider, ...session }));
+  const event = LOSSES.has(reason) ? 'session_lost' : 'sign_out';
+  const facts = { event, userId, origin, reason: reason ?? cause, provider } as const;
+  return ended.map((session) => ({ ...facts, ...session }));
 }

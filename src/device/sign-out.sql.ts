@@ -65,25 +65,28 @@ export const LOCK_USER = {
 };
 
 /**
- * Ends one session; parameters: user, session. A sign-out expires the session (spec §2.2: a refresh token
+ * Ends one session; parameters: user, session, EndCause. A sign-out expires the session (spec §2.2: a refresh token
  * "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
  */
 export const END_SESSION = {
   name: 'sign-out-session',
   text: `
     UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $3,
       id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };
 
 /**
- * Ends a slice of sessions as END_SESSION does, device by device; parameters: user, scope, session, device.
+ * Ends a slice of sessions as END_SESSION does, device by device; parameters: user, scope, session, device,
+ * EndCause.
  */
 export const END_SESSIONS = {
   name: 'sign-out-sessions',
   text: `
     UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $5,
       id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = ANY (ARRAY(
       -- FOR UPDATE locks in one order, and skips sessions that a concurrent sign-out has ended.
@@ -98,13 +101,36 @@ export const END_SESSIONS = {
 };
 
 /**
+ * Ends a slice of the sessions beyond the limit of a user: those of the device first, then by last use.
+ * Parameters: user, the session that stays, its device, the limit, EndCause.
+ */
+export const END_EXCESS = {
+  name: 'sign-out-excess',
+  text: `
+    UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $5, id_token = NULL, address = NULL, user_agent = NULL
+    WHERE user_id = $1 AND session_id = ANY (ARRAY(
+      SELECT session_id FROM refresh_tokens
+      WHERE user_id = $1 AND session_id <> $2
+        AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        AND (idle_ends_at IS NULL OR idle_ends_at > now())
+      ORDER BY coalesce(device_id = $3::uuid, false), last_used_at DESC, created_at DESC, session_id
+      -- The given session counts, unless a concurrent sign-in has ended it.
+      OFFSET $4::int - (
+        SELECT count(*) FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL)
+      LIMIT ${SLICE} FOR UPDATE))
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
  * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as
- * END_SESSIONS does; parameters: user, the provider's session, its subjects.
+ * END_SESSIONS does; parameters: user, the provider's session, its subjects, EndCause.
  */
 export const END_SESSIONS_AT_PROVIDER = {
   name: 'sign-out-at-provider',
   text: `
     UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $4,
       id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = ANY (ARRAY(
       SELECT session_id FROM refresh_tokens
@@ -128,6 +154,7 @@ export const FIND_SIGNED_OUT_DEVICES = {
       WHERE user_id = $1 AND device_id IS NOT NULL
         -- Of this transaction as well: a session that it has ended expires after its now().
         AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        AND (idle_ends_at IS NULL OR idle_ends_at > now())
       ORDER BY device_id, expires_at)
     ORDER BY device_id`,
 };

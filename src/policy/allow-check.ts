@@ -26,8 +26,9 @@ export class AllowCheck implements OnModuleInit {
   private async check({ provider, identity, userId, origin }: Candidate): Promise<void> {
     const reason = this.reasonToRefuse({ provider, identity });
     if (reason === undefined) return;
-    const byPolicy = { ...origin, actor: { type: 'provider', name: provider } } as const;
-    await this.signOuts.signOut('all', { userId, sessionId: null, deviceId: null }, byPolicy);
+    const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
+    const all = { userId, sessionId: null, deviceId: null };
+    await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
     throw refusal(reason);
   }
 

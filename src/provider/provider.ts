@@ -114,11 +114,16 @@ export class Provider {
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
       const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
-      const identity = this.toIdentity(settings, await this.adapter.exchange(settings, exchange));
-      if (settings.adapter === 'oidc') return identity;
+      const received = await this.adapter.exchange(settings, exchange);
+      const { adapter } = settings;
+      // `contract` and `oauth2` have no ID token, so their member of this name means something else.
+      const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
+      const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
+      const identity = this.toIdentity(settings, answer as ProviderIdentity);
+      if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };
-      return ADAPTERS.has(settings.adapter) ? { ...other, authTime: null, acr: null, amr: null } : other;
+      return hasIdToken ? other : { ...other, authTime: null, acr: null, amr: null };
     };
     const identity = await this.ask('exchange', work, this.deadlineMs, secrets);
     return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>

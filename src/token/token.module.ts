@@ -27,9 +27,13 @@ import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
+import { SETTINGS } from '../config/settings/settings.js';
+import { Clock } from '../database/clock.js';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { UserModule } from '../user/user.module.js';
+import { CitusLimitedRefreshStore } from './refresh/limited-refresh.citus.js';
+import { LimitedRefreshStore } from './refresh/limited-refresh.store.js';
 import { TokenService } from './refresh/token.service.js';
 
 @Module({
@@ -51,6 +55,11 @@ import { TokenService } from './refresh/token.service.js';
     SessionService,
     TokenInspector,
     TokenService,
+    {
+      provide: LimitedRefreshStore,
+      inject: [DataSource, Sql, AccessTokens, Clock, SETTINGS],
+      useFactory: limitedRefreshStore,
+    },
     { provide: AccessTokenStore, inject: [Sql, AccessTokens], useFactory: accessTokenStore },
     { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
     { provide: Totals, inject: [Sql, Events], useFactory: totals },
@@ -75,6 +84,15 @@ export class TokenModule {}
 
 function accessTokenStore(sql: Sql, accessTokens: AccessTokens): AccessTokenStore {
   return new (sql.distributed ? CitusAccessTokenStore : AccessTokenStore)(sql, accessTokens);
+}
+
+function limitedRefreshStore(
+  dataSource: DataSource,
+  ...others: ConstructorParameters<typeof LimitedRefreshStore>
+): LimitedRefreshStore {
+  return others[0].distributed
+    ? new CitusLimitedRefreshStore(dataSource, ...others)
+    : new LimitedRefreshStore(...others);
 }
 
 function totals(sql: Sql, events: Events): Totals {

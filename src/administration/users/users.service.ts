@@ -9,6 +9,7 @@ import { Sql } from '../../database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import type { EndCause } from '../../events.js';
 import { validClaims } from '../../provider/identity/select-claims.js';
 import type { Claims, UserClaims } from '../../identity/claims.js';
 import { KeyStore } from '../../token/keys/key.store.js';
@@ -19,10 +20,11 @@ import { UserStore } from '../../user/user.store.js';
 import { noSuchUser, type RemovedUserList } from './users.dto.js';
 import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
 
-/** What of a user is meant; nothing: everything. */
+/** What of a user is meant; nothing: everything. `cause`: absent if a person signs the user out. */
 interface Part {
   readonly deviceId?: string | undefined;
   readonly sessionId?: string | undefined;
+  readonly cause?: EndCause | undefined;
 }
 
 /** Sign-out, claims and removal of users, by an application's backend. */
@@ -48,12 +50,12 @@ export class UsersService {
    * @returns number of sessions that have ended
    * @throws OAuthError `not_found`
    */
-  async signOut(userId: string, origin: Origin, { deviceId, sessionId }: Part = {}): Promise<number> {
+  async signOut(userId: string, origin: Origin, { deviceId, sessionId, cause }: Part = {}): Promise<number> {
     if (sessionId !== undefined) return this.endSession(userId, sessionId, origin);
     if (deviceId === undefined) await this.codes.forget(userId);
     if (!(await this.exists(userId, deviceId))) return this.notFound();
     const target = { userId, sessionId: null, deviceId: deviceId ?? null };
-    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin);
+    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin, { cause });
   }
 
   /** @param cursor `next_cursor` of the page before */
@@ -79,7 +81,7 @@ export class UsersService {
       return isRemoved ? 'removed' : 'user';
     });
     if (found === 'nobody') return this.notFound();
-    if (suspended) await this.signOut(userId, origin);
+    if (suspended) await this.signOut(userId, origin, { cause: 'suspended' });
     return found === 'user';
   }
 
@@ -106,7 +108,7 @@ export class UsersService {
    * @throws OAuthError `not_found`
    */
   async remove(userId: string, origin: Origin): Promise<void> {
-    await this.signOut(userId, origin);
+    await this.signOut(userId, origin, { cause: 'removed' });
     const forgotten = await this.audit.forget(this.dataSource.manager, userId);
     await removeMostEvents(this.dataSource, userId);
     await this.presence.forget(userId);

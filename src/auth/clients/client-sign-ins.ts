@@ -81,7 +81,7 @@ export class ClientSignIns {
   ): Promise<IssuedTokens> {
     const { clientIds, proof, redeemed } = await this.refusals.watch({ origin }, async () => ({
       clientIds: basicClientIds(authorization),
-      proof: await this.proofs.validate(call),
+      proof: await this.proofs.validateAtSignIn(call),
       redeemed: await this.codes.redeem(params.code),
     }));
     await this.refusals.watch({ origin, provider: redeemed.provider }, () =>

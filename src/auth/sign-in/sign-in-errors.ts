@@ -19,14 +19,6 @@ export function rethrow(error: unknown): never {
   throw new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
 }
 
-/** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
-const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
-
-/** Whether a transaction failed because another one has a lock. */
-export function isLockConflict(error: unknown): boolean {
-  return CONFLICTS.has(errorCode(error));
-}
-
 const UNIQUE_VIOLATION = '23505';
 
 /**

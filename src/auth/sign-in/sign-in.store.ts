@@ -4,11 +4,11 @@ import { toAuditRow } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OneAtATime } from '../../database/limits.js';
-import { Sql } from '../../database/sql.js';
+import { isLockConflict, Sql } from '../../database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
 import { Events } from '../../events.js';
 import { lockUser } from '../../user/lock-user.js';
-import { isLockConflict, isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
+import { isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
 import {
   toArrays,
   toAuditFacts,

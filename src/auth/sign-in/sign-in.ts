@@ -21,6 +21,10 @@ export interface SignIn {
   readonly refreshTokenHash: Buffer;
   /** Seconds. */
   readonly refreshTokenTtl: number;
+  /** Seconds without a use after which the session ends; null: any. */
+  readonly idleTtl: number | null;
+  /** When the provider ends the session, in seconds since the epoch; null: not before `refreshTokenTtl`. */
+  readonly sessionExpiry: number | null;
   readonly accessToken: IssuedAccessToken;
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
@@ -71,6 +75,8 @@ const COLUMNS = {
   session_id: ['uuid', ({ session }) => session.sessionId],
   token_hash: ['bytea', ({ refreshTokenHash }) => refreshTokenHash],
   ttl: ['float8', ({ refreshTokenTtl }) => refreshTokenTtl],
+  idle_ttl: ['float8', ({ idleTtl }) => idleTtl],
+  session_expiry: ['float8', ({ sessionExpiry }) => sessionExpiry],
   jkt: ['bytea', ({ jkt }) => jkt],
   provider_subject: ['bytea', ({ providerSubject }) => providerSubject],
   provider_session: ['bytea', ({ providerSession }) => providerSession],

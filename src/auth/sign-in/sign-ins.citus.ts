@@ -84,6 +84,8 @@ async function writeSession(run: Run, row: SignInRow): Promise<void> {
     ...names,
     address,
     user_agent,
+    row.idle_ttl,
+    row.session_expiry,
   ]);
   await run(INSERT_ACCESS_TOKEN, [...key, row.jti, row.token_expires_at, row.token]);
 }

@@ -11,13 +11,14 @@ import { cleanUserAgent } from '../../http/user-agent.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
-import { AccessTokens, type IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+import { AccessTokens, type IssuedAccessToken, type TokenContent } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import {
   hashRefreshToken,
   makeRefreshToken,
   type Authentication,
 } from '../../token/refresh/refresh-token.js';
+import { mayEndEarly, toSessionEnds } from '../../token/sessions/session-ends.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
@@ -39,6 +40,8 @@ const TRIES = 5;
 /** Last step of each sign-in: writes user, device and session, and issues the tokens. */
 @Injectable()
 export class TokenIssuer {
+  private readonly mayEndEarly: boolean;
+
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly signIns: SignInStore,
@@ -50,7 +53,9 @@ export class TokenIssuer {
     private readonly checks: SignInChecks,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.mayEndEarly = mayEndEarly(settings);
+  }
 
   /** @throws OAuthError `invalid_grant` if the provider has logged the user out since the request to it */
   issue(verified: Verified, device: DeviceDto, { proof, origin }: Call): Promise<IssuedTokens> {
@@ -64,9 +69,15 @@ export class TokenIssuer {
       const session = { userId, sessionId: randomUUID(), deviceId };
       const authentication = toAuthentication(identity);
       const jkt = proof?.jkt ?? null;
-      const refreshToken = makeRefreshToken(session, jkt !== null, authentication);
+      const { refreshTokenTtl, sessionIdleTtl: idleTtl = null } = this.settings;
+      const lifetime = (identity.sessionExpiry ?? Infinity) - now / 1000;
+      const isEarly = lifetime < refreshTokenTtl;
+      const ttl = isEarly ? lifetime : refreshTokenTtl;
+      const isLimited = isEarly || this.mayEndEarly;
+      const latest = isLimited ? now / 1000 + Math.min(ttl, idleTtl ?? ttl) : undefined;
+      const refreshToken = makeRefreshToken(session, jkt !== null, authentication, isEarly);
       const accessToken = await this.signAndRecord(
-        { authentication, proof },
+        { authentication, proof, latest },
         {
           session,
           provider,
@@ -79,10 +90,9 @@ export class TokenIssuer {
           jkt,
           origin,
           refreshTokenHash: hashRefreshToken(refreshToken, jkt),
-          refreshTokenTtl: Math.min(
-            this.settings.refreshTokenTtl,
-            (identity.sessionExpiry ?? Infinity) - now / 1000,
-          ),
+          refreshTokenTtl,
+          idleTtl,
+          sessionExpiry: isEarly ? identity.sessionExpiry : null,
         },
       );
       await this.endIfLoggedOut(verified, session, origin);
@@ -93,13 +103,14 @@ export class TokenIssuer {
         refresh_token: refreshToken,
         expires_in: accessToken.expiresIn,
         user_id: userId,
+        ...(isLimited && toSessionEnds(ttl, idleTtl)),
       };
     });
   }
 
   /** Signs a token with the user's claims, and records the sign-in; again, if the claims have changed. */
   private async signAndRecord(
-    token: { readonly authentication: Authentication | undefined; readonly proof: DpopProof | undefined },
+    token: Pick<TokenContent, 'authentication' | 'proof' | 'latest'>,
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
   ): Promise<IssuedAccessToken> {
     const { session, identity, provider } = signIn;
@@ -119,7 +130,7 @@ export class TokenIssuer {
   ): Promise<void> {
     if (!(await this.loggedOut.since(requestedAt, provider, identity))) return;
     const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;
-    await this.signOuts.signOut('session', session, byProvider);
+    await this.signOuts.signOut('session', session, byProvider, { cause: 'provider_ended' });
     throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
   }
 }

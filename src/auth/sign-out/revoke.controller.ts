@@ -55,8 +55,10 @@ export class RevokeController {
     // the batch.
     const isSuspect = await this.limits.isExceeded('bad_token', address);
     const inspected = await this.tokens.inspect(token, isSuspect);
-    if (inspected) await this.signOuts.signOut('session', inspected.session, origin, { reason });
-    else {
+    if (inspected) {
+      const cause = reason === 'replaced' ? reason : undefined;
+      await this.signOuts.signOut('session', inspected.session, origin, { reason, cause });
+    } else {
       await this.limits.count('bad_token', address);
       await this.sql.confirmRead(); // its session may have been ended before
     }

@@ -114,6 +114,19 @@ export const settingsTable = named({
   },
   refreshTokenTtl: lifetime('2592000', 'Validity of a refresh token in seconds; a refresh never extends it.'),
   stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
+  sessionIdleTtl: {
+    parser: parsers.integer(300, TEN_YEARS, 'seconds'),
+    doc: 'A session ends this many seconds after its last use, at least 300 (docs/guides/access-policy.md#idle).',
+  },
+  maxSessions: {
+    parser: parsers.integer(1, 10_000, 'sessions'),
+    doc: 'Live sessions of a user: a sign-in beyond them ends the session that was used least recently (docs/guides/access-policy.md#number-of-sessions).',
+  },
+  binding: {
+    parser: parsers.oneOf('optional', 'required'),
+    default: 'optional',
+    doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/access-policy.md#bound-sessions).',
+  },
   trustProxy: {
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,

@@ -81,6 +81,8 @@ export class Init1700000000000 implements MigrationInterface {
         auth_time timestamptz,
         address text,
         user_agent text,
+        idle_ends_at timestamptz,
+        ends_because text,
         PRIMARY KEY (user_id, session_id)
       );
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);

@@ -30,6 +30,8 @@ describe('parseIdentity (spec §2.5)', () => {
       acr: 'urn:mace:silver',
       amr: ['pwd', 'otp'],
       id_token: 'x'.repeat(6144),
+      session_expiry: 1_700_000_100,
+      refresh_token: 'r',
       claims: { roles: 'admin' },
     };
     expect(parseIdentity(body)).toEqual({
@@ -43,6 +45,8 @@ describe('parseIdentity (spec §2.5)', () => {
       acr: 'urn:mace:silver',
       amr: ['pwd', 'otp'],
       idToken: 'x'.repeat(6144),
+      sessionExpiry: 1_700_000_100,
+      refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
     });

@@ -45,8 +45,8 @@ export class ConnectionRegistry {
   ) {
     // For all: separate timers take more memory, and would not follow a clock that is corrected.
     background.repeat('end-expired-sockets', () => this.onTick());
-    events.on('session.ended', ({ sessionId }) =>
-      this.bySession.get(sessionId)?.forEach((connection) => connection.end('signed_out')),
+    events.on('session.ended', ({ sessionId, cause }) =>
+      this.bySession.get(sessionId)?.forEach((connection) => connection.end('signed_out', cause)),
     );
     events.on('key.revoked', ({ kid }) => this.revoke(kid));
     events.on('state.requested', (report) => report({ sockets: this.openSockets }));

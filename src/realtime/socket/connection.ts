@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'socket.io';
-import type { ChannelEvent, SessionIds } from '../../events.js';
+import type { ChannelEvent, EndCause, SessionIds } from '../../events.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, toTransport } from './transport.js';
@@ -87,10 +87,10 @@ export class Connection {
    * Sends the reason, and closes. Stock clients reconnect after a closed transport, not after a disconnect by
    * the server.
    */
-  end(reason: Ending): void {
+  end(reason: Ending, cause: EndCause | null = null): void {
     if (!this.isOpen) return;
     this.ending = reason;
-    this.socket.emit('session.ended', { reason });
+    this.socket.emit('session.ended', { reason, ...(cause !== null && { cause }) });
     if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect();
     closeSoon(toTransport(this.socket));
   }

@@ -24,9 +24,10 @@ export interface Refresh {
  * - `session`: no live session has this refresh token
  * - `proof`: the session needs a proof of its own key that was not used before
  * - `claims`: they have changed
+ * - `limits`: the session has an idle end, so LimitedRefreshStore decides
  */
 export interface Refused {
-  readonly refusal: 'session' | 'proof' | 'claims';
+  readonly refusal: 'session' | 'proof' | 'claims' | 'limits';
 }
 
 /** Result of the statement; `token`: the session has another refresh token, or is bound to another key. */
@@ -83,7 +84,7 @@ export class AccessTokenStore {
   }
 }
 
-function toParameters(
+export function toParameters(
   { refreshToken, session, proof, claims }: Refresh,
   { jti, expiresAt, token }: IssuedAccessToken,
 ): PlainElement[] {
@@ -93,7 +94,10 @@ function toParameters(
 }
 
 /** The hash includes the key: only the key of the session shows whether the refresh token is right. */
-function findReason({ refusal, tokenHash, jkt }: RefusedRow, { refreshToken }: Refresh): Refused['refusal'] {
-  if (refusal !== 'token') return refusal;
+export function findReason<Reason extends string>(
+  { refusal, tokenHash, jkt }: Pick<RefusedRow, 'tokenHash' | 'jkt'> & { readonly refusal: Reason },
+  { refreshToken }: Refresh,
+): Exclude<Reason, 'token'> | 'proof' | 'session' {
+  if (refusal !== 'token') return refusal as Exclude<Reason, 'token'>;
   return tokenHash?.equals(hashRefreshToken(refreshToken, jkt)) ? 'proof' : 'session';
 }

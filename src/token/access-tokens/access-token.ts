@@ -43,6 +43,8 @@ export function readClaims(payload: unknown): AccessTokenClaims | undefined {
 export interface IssuedAccessToken {
   readonly token: string;
   readonly jti: string;
+  /** Seconds since the epoch. */
+  readonly exp: number;
   /** Expiry of its row, in seconds since the epoch: with a proof it may be later than that of the token. */
   readonly expiresAt: number;
   /** Lifetime in seconds. */
@@ -55,12 +57,14 @@ export interface IssuedAccessToken {
  */
 const PROOF_STORED_S = 180;
 
-interface TokenContent {
+export interface TokenContent {
   readonly authentication?: Authentication | undefined;
   /** Determines the `jti`, so only one token can be stored for it. */
   readonly proof?: DpopProof | undefined;
   /** Effective claims of the user. */
   readonly claims: Claims;
+  /** The token expires then at the latest: seconds since the epoch. */
+  readonly latest?: number | undefined;
 }
 
 @Injectable()
@@ -74,13 +78,13 @@ export class AccessTokens {
   /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068. */
   issue(
     { userId, sessionId, deviceId }: SessionIds,
-    { authentication, proof, claims }: TokenContent,
+    { authentication, proof, claims, latest = Infinity }: TokenContent,
   ): IssuedAccessToken {
-    const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
+    const { publicUrl, accessTokenTtl } = this.settings;
     const { header, privateKey } = this.keys.signer!;
     const jti = proof ? jtiFor(proof) : randomUUID();
     const iat = Math.floor(this.clock.now() / 1000);
-    const exp = iat + expiresIn;
+    const exp = Math.floor(Math.min(iat + accessTokenTtl, latest));
     const device = deviceId === null ? {} : { device_id: deviceId };
     const token = signJwt(
       header,
@@ -100,7 +104,7 @@ export class AccessTokens {
       privateKey,
     );
     const expiresAt = proof ? Math.max(exp, iat + PROOF_STORED_S) : exp;
-    return { token, jti, expiresAt, expiresIn };
+    return { token, jti, exp, expiresAt, expiresIn: Math.max(0, exp - iat) };
   }
 }
 

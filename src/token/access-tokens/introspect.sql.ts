@@ -38,7 +38,8 @@ export const REFRESH_TOKEN = {
   text: `
     SELECT 1 AS place, token_hash AS "tokenHash", jkt, created_at AS "createdAt", expires_at AS "expiresAt"
     FROM refresh_tokens
-    WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL AND expires_at > now()`,
+    WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL AND expires_at > now()
+      AND (idle_ends_at IS NULL OR idle_ends_at > now())`,
 };
 
 /** Does what REFRESH_TOKEN does, for several tokens. */
@@ -49,5 +50,6 @@ export const REFRESH_TOKENS = {
       expires_at AS "expiresAt"
     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS presented (user_id, session_id, place)
     JOIN refresh_tokens USING (user_id, session_id)
-    WHERE signed_out_at IS NULL AND expires_at > now()`,
+    WHERE signed_out_at IS NULL AND expires_at > now()
+      AND (idle_ends_at IS NULL OR idle_ends_at > now())`,
 };

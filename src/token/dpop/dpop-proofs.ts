@@ -27,6 +27,17 @@ export class DpopProofs {
   ) {}
 
   /**
+   * Validates the proof of a sign-in, before its state or code is consumed.
+   * @returns undefined if there is none
+   * @throws OAuthError `invalid_dpop_proof`, also without a proof if `BINDING` requires one
+   */
+  async validateAtSignIn(call: DpopCall): Promise<DpopProof | undefined> {
+    const proof = await this.validate(call);
+    if (proof || this.settings.binding !== 'required') return proof;
+    throw new OAuthError('invalid_dpop_proof', 'sign-ins need a DPoP proof (RFC 9449)');
+  }
+
+  /**
    * @returns undefined if the request has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */

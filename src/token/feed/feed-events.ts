@@ -4,9 +4,9 @@ import { eventText } from '../../http/event-stream.js';
 // Events of the session feed (docs/ended-sessions.md#session-revocation-feed). JSON has a Date as RFC 3339,
 // UTC.
 
-export function formatEnded({ sessionId, userId, deviceId, endedAt, until }: EndedSession): string {
+export function formatEnded({ sessionId, userId, deviceId, endedAt, cause, until }: EndedSession): string {
   const ids = { session_id: sessionId, user_id: userId, device_id: deviceId };
-  return eventText('ended', { ...ids, ended_at: endedAt, until });
+  return eventText('ended', { ...ids, ended_at: endedAt, ...(cause !== null && { cause }), until });
 }
 
 export function formatChanged({ userId, claims, changedAt, until }: ChangedClaims): string {

@@ -41,7 +41,7 @@ const READ = {
   name: 'ended-sessions',
   text: `
     SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId", signed_out_at AS "endedAt",
-      signed_out_at::text AS key
+      ends_because AS cause, signed_out_at::text AS key
     FROM refresh_tokens
     WHERE signed_out_at >= $1::timestamptz AND signed_out_at <= $3::timestamptz
       AND (signed_out_at, session_id) > ($1::timestamptz, $2::uuid)

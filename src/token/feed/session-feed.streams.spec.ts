@@ -60,6 +60,7 @@ const session = (name: string, deviceId: string | null = null): EndedSession => 
   userId: `user of ${name}`,
   deviceId,
   endedAt: new Date(1_700_000_000_123),
+  cause: null,
   until: new Date(1_700_003_600_456),
 });
 const endedText = (name: string, device: string | null = null): string =>

@@ -57,7 +57,7 @@ describe('the refresh token', () => {
     ['a space before it', ` ${textOf(bytesOf())}`],
     ['version 0', textOf(withByte(0, 0))],
     ['version 2', textOf(withByte(0, 2))],
-    ['an unknown flag', textOf(withByte(1, 4))],
+    ['an unknown flag', textOf(withByte(1, 8))],
     ['all flags', textOf(withByte(1, 255))],
     ['only random bytes', textOf(randomBytes(81))],
     ['a tail that is no JSON', withTail('x')],

@@ -7,4 +7,10 @@ export class RefreshedToken {
 
   /** Lifetime of the access token, in seconds. */
   expires_in!: number;
+
+  /** Seconds to the end of the refresh token, if the session may end earlier than `REFRESH_TOKEN_TTL`. */
+  refresh_token_expires_in?: number;
+
+  /** Seconds to the end of the session without another use, if `SESSION_IDLE_TTL` is set. */
+  idle_expires_in?: number;
 }

@@ -9,6 +9,8 @@ import { makeRefreshToken } from './refresh-token.js';
 import type { TokenInspector } from '../access-tokens/token-inspector.js';
 import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
+import type { Clock } from '../../database/clock.js';
+import type { LimitedRefreshStore } from './limited-refresh.store.js';
 import { TokenService } from './token.service.js';
 
 const session: SessionIds = {
@@ -19,7 +21,7 @@ const session: SessionIds = {
 const ORIGIN = systemOrigin();
 const proof: DpopProof = { jkt: Buffer.alloc(32), jti: 'p' };
 const call = { header: undefined, path: '/oauth2/refresh' } as const;
-const issued = { token: 'access', jti: 'j', expiresAt: 1, expiresIn: 3600 };
+const issued = { token: 'access', jti: 'j', exp: 1, expiresAt: 1, expiresIn: 3600 };
 const forged = new OAuthError('invalid_dpop_proof', 'forged');
 const away = new Error('away');
 
@@ -69,8 +71,12 @@ describe('a refresh (spec §4.4)', () => {
       inspector as TokenInspector,
       audit as AuditTrail,
       events,
+      {} as LimitedRefreshStore,
+      { now: Date.now } as Clock,
+      { sessionIdleTtl: undefined, maxSessions: undefined, providers: new Map() },
     );
-    return service.refresh(token ?? makeRefreshToken(session, bound), call, () => ORIGIN);
+    const refresh_token = token ?? makeRefreshToken(session, bound);
+    return service.refresh({ refresh_token }, call, () => ORIGIN);
   }
 
   it.each<[string, Case, DpopProof | undefined]>([

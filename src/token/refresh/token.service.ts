@@ -1,6 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Clock } from '../../database/clock.js';
 import { DatabaseBusy } from '../../database/limits.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type SessionIds } from '../../events.js';
@@ -9,14 +11,43 @@ import type { IssuedAccessToken } from '../access-tokens/access-token.js';
 import { AccessTokenStore, type Refresh } from '../access-tokens/access-token.store.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
+import { mayEndEarly, toSessionEnds, type SessionEnds } from '../sessions/session-ends.js';
+import { LimitedRefreshStore } from './limited-refresh.store.js';
 import { parseRefreshToken } from './refresh-token.js';
 import type { RefreshedToken } from './refresh.dto.js';
 
 /** Attempts to store a token, while the claims of its user change. */
 const TRIES = 5;
+/** Seconds. */
+export const MOST_IDLE = 2_147_483_647;
+
+/** A session that its idle time has ended: the caller signs it out. */
+export class IdleEnd extends OAuthError {
+  constructor(readonly session: SessionIds) {
+    super('invalid_grant', 'the session has ended, since it was not used', { reason: 'idle' });
+  }
+}
+
+export interface RefreshParameters {
+  readonly refresh_token: string;
+  /** As it came. */
+  readonly idle_for?: unknown;
+}
+
+/** @throws OAuthError `invalid_request` */
+function parseIdleFor(value: unknown): number {
+  if (value === undefined || value === null || value === '') return 0;
+  const seconds = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  if (Number.isInteger(seconds) && (seconds as number) >= 0 && (seconds as number) <= MOST_IDLE) {
+    return seconds as number;
+  }
+  throw new OAuthError('invalid_request', `idle_for must be whole seconds from 0 to ${MOST_IDLE}`);
+}
 
 @Injectable()
 export class TokenService {
+  private readonly mayEndEarly: boolean;
+
   constructor(
     private readonly store: AccessTokenStore,
     private readonly claims: ClaimsStore,
@@ -24,24 +55,39 @@ export class TokenService {
     private readonly inspector: TokenInspector,
     private readonly audit: AuditTrail,
     private readonly events: Events,
-  ) {}
+    private readonly limited: LimitedRefreshStore,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>,
+  ) {
+    this.mayEndEarly = mayEndEarly(settings);
+  }
 
   /**
    * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
    * @param call is used if the session is bound to a key
    * @param originOf is called for a refusal only
-   * @throws OAuthError `invalid_grant` if the token is unknown or has expired, `invalid_dpop_proof` if only
-   *   the proof is invalid; DatabaseBusy if the claims of the user change each time
+   * @param params `idle_for` counts if `SESSION_IDLE_TTL` is set
+   * @throws OAuthError `invalid_grant` if the token is unknown or has expired (IdleEnd if the session has),
+   *   `invalid_dpop_proof` if only the proof is invalid; DatabaseBusy if the claims of the user change each
+   *   time
    */
-  async refresh(refreshToken: string, call: DpopCall, originOf: () => Origin): Promise<RefreshedToken> {
+  async refresh(
+    { refresh_token: refreshToken, idle_for: idleFor }: RefreshParameters,
+    call: DpopCall,
+    originOf: () => Origin,
+  ): Promise<RefreshedToken> {
+    const idle = this.settings.sessionIdleTtl === undefined ? 0 : parseIdleFor(idleFor);
     const parsed = parseRefreshToken(refreshToken);
     try {
       if (!parsed) throw unknownToken();
-      const { session, authentication, bound } = parsed;
+      const { session, authentication, bound, early = false } = parsed;
       const proof = bound ? await this.proofs.validate(call) : undefined;
-      const { token, expiresIn } = await this.issue({ refreshToken, session, authentication, proof });
+      const refresh = { refreshToken, session, authentication, proof };
+      const isLimited = early || this.mayEndEarly;
+      const { token, expiresIn, endsAt } = await this.issue(refresh, isLimited, idle);
       this.events.emit('session.used', session);
-      return { access_token: token, token_type: 'Bearer', expires_in: expiresIn };
+      const ends = isLimited ? this.toEnds(endsAt!, idle) : {};
+      return { access_token: token, token_type: 'Bearer', expires_in: expiresIn, ...ends };
     } catch (error) {
       if (error instanceof OAuthError) this.recordRefusal(error, originOf(), refreshToken, parsed?.session);
       throw error;
@@ -52,16 +98,34 @@ export class TokenService {
    * Stores a token with the current claims: if they have changed since this instance read them, it signs
    * again.
    */
-  private async issue(refresh: Omit<Refresh, 'claims'>): Promise<IssuedAccessToken> {
-    const { userId } = refresh.session;
+  private async issue(
+    refresh: Omit<Refresh, 'claims'>,
+    isLimited: boolean,
+    idleFor: number,
+  ): Promise<IssuedAccessToken & { readonly endsAt?: number }> {
+    const { session } = refresh;
+    let limits: { readonly idleFor: number; readonly latest?: number } | undefined;
+    if (isLimited) limits = { idleFor };
     for (let left = TRIES; left > 0; left--) {
-      const result = await this.store.issue({ ...refresh, claims: this.claims.known(userId) });
+      const current = { ...refresh, claims: this.claims.known(session.userId) };
+      const result = limits
+        ? await this.limited.issue({ ...current, ...limits })
+        : await this.store.issue(current);
       if (!('refusal' in result)) return result;
       if (result.refusal === 'session') throw unknownToken();
       if (result.refusal === 'proof') throw unusableProof();
-      await this.claims.find(userId);
+      if (result.refusal === 'idle') throw new IdleEnd(session);
+      if (result.refusal === 'end') limits = { idleFor, latest: result.endsAt };
+      else if (result.refusal === 'limits') limits = { idleFor };
+      else await this.claims.find(session.userId);
     }
     throw new DatabaseBusy('the claims of the user change too often');
+  }
+
+  private toEnds(endsAt: number, idleFor: number): SessionEnds {
+    const { sessionIdleTtl } = this.settings;
+    const idle = sessionIdleTtl === undefined ? null : sessionIdleTtl - idleFor;
+    return toSessionEnds(endsAt - this.clock.now() / 1000, idle);
   }
 
   /** The event has the ids in the token if the token is ours. */

@@ -62,6 +62,14 @@ export class Session {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 
+  /** End of the session without another use, if `SESSION_IDLE_TTL` is set. In no index: refreshes move it. */
+  @Column('timestamptz', { name: 'idle_ends_at', nullable: true })
+  idleEndsAt!: Date | null;
+
+  /** Why it ends at `expiresAt`: a SessionEnd; or, after a sign-out, the EndCause. */
+  @Column('text', { name: 'ends_because', nullable: true })
+  endsBecause!: string | null;
+
   /** Set by a sign-out, which also sets `expires_at` to now. */
   @Column('timestamptz', { name: 'signed_out_at', nullable: true })
   signedOutAt!: Date | null;

@@ -12,7 +12,7 @@ export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
  * Condition: the session is live. With OPEN, since a session that ended during this transaction expires after
  * its `now()`.
  */
-export const LIVING = `${OPEN} AND expires_at > now()`;
+export const LIVING = `${OPEN} AND expires_at > now() AND (idle_ends_at IS NULL OR idle_ends_at > now())`;
 
 /** Live sessions that a user may have (docs/security.md#database). */
 export const MOST_SESSIONS = 10_000;

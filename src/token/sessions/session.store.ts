@@ -98,8 +98,10 @@ const COUNT_LIVE = {
 
 /** Raw: `selectPage` compares places with the cursor. */
 const PAGE = `
-  SELECT session_id, device_id, created_at, last_used_at, expires_at, auth_time, address, user_agent,
-    jkt IS NOT NULL AS bound, cursor
+  SELECT session_id, device_id, created_at, last_used_at, least(expires_at, idle_ends_at) AS expires_at,
+    idle_ends_at AS idle_expires_at,
+    CASE WHEN idle_ends_at < expires_at THEN 'idle' ELSE coalesce(ends_because, 'lifetime') END AS ends_because,
+    auth_time, address, user_agent, jkt IS NOT NULL AS bound, cursor
   FROM (${selectPage('refresh_tokens', 'last_used_at', 'session_id', LIVING)}) AS page
   ORDER BY last_used_at DESC, session_id`;
 

@@ -21,9 +21,17 @@ export class SessionView {
   @Expose()
   last_used_at!: Date;
 
-  /** In JSON RFC 3339, UTC, with milliseconds. */
+  /** When it ends, unless it is used before `idle_expires_at`; in JSON RFC 3339, UTC, with milliseconds. */
   @Expose()
   expires_at!: Date;
+
+  /** When it ends without another use; null: `SESSION_IDLE_TTL` was not set at the last one. */
+  @Expose()
+  idle_expires_at!: Date | null;
+
+  /** Why it ends then: the end of the refresh token, of the idle time, or of the session at the provider. */
+  @Expose()
+  ends_because!: 'lifetime' | 'idle' | 'session_expiry';
 
   /** Whether it is bound to a key of the client. */
   @Expose()
