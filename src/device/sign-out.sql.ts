@@ -65,8 +65,8 @@ export const LOCK_USER = {
 };
 
 /**
- * Ends one session; parameters: user, session, EndCause. A sign-out expires the session (spec §2.2: a refresh token
- * "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
+ * Ends one session; parameters: user, session, EndCause. A sign-out expires the session (spec §2.2: a refresh
+ * token "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
  */
 export const END_SESSION = {
   name: 'sign-out-session',

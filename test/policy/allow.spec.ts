@@ -88,6 +88,7 @@ describe('a provider with allow', () => {
     provider.claims.set(user, { groups: [] });
     expect((await exchange()).status).toBe(403);
     await socket.closed();
+    expect((await socket.next('session.ended')).data).toEqual({ reason: 'signed_out', cause: 'not_allowed' });
     expect((await bearer(there.url, session.access_token).get('/me')).status).toBe(401);
     const { refresh_token } = session;
     const refreshed = await request(there.url).post('/oauth2/refresh').send({ refresh_token });

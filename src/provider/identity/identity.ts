@@ -73,7 +73,9 @@ export function parseIdentity(
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
   if (sessionExpiry !== undefined && !Number.isSafeInteger(sessionExpiry)) {
-    throw new OAuthError('server_error', 'the provider sent a session_expiry that is no integer');
+    const line = 'the provider sent a session_expiry that is no integer';
+    warn?.(line, providerUserId);
+    throw new OAuthError('server_error', line);
   }
   const claims = selectClaims(fields['claims'], rules.maps);
   for (const line of describeClaims(claims)) warn?.(line, providerUserId);

@@ -34,14 +34,15 @@ export class CitusLimitedRefreshStore extends LimitedRefreshStore {
       const requested = { tokenHash, jkt, version, exp, idleEndsAt } as unknown as Requested;
       const refusal = judge(locked, requested);
       const found = { place: 1, tokenHash: locked.tokenHash, jkt: locked.jkt, endsAt: locked.endsAt };
-      if (refusal !== null) return [{ ...found, refusal }];
+      // With `idle`, an expired token is stored for a bound session: a used proof must not end it.
+      if (refusal !== null && !(refusal === 'idle' && locked.jkt !== null)) return [{ ...found, refusal }];
       const values = [userId, sessionId, jti, expiresAt, token];
       const stored = await manager.query<object[]>(STORE_TOKEN, values);
       if (stored.length === 0) return [{ ...found, refusal: 'proof' }];
-      if (moves(locked.idleEndsAt, requested.idleEndsAt)) {
+      if (refusal === null && moves(locked.idleEndsAt, requested.idleEndsAt)) {
         await manager.query(MOVE_IDLE_END, [userId, sessionId, requested.idleEndsAt]);
       }
-      return [{ ...found, refusal: null }];
+      return [{ ...found, refusal }];
     });
   }
 }

@@ -78,6 +78,10 @@ export const REFRESH_WITHIN_LIMITS = {
       LEFT JOIN refresh_tokens session ON session.user_id = requested.user_id
         AND session.session_id = requested.session_id AND session.expires_at > now()
     ),
+    -- With \`idle\`, an expired token is stored for a bound session: a used proof must not end it.
+    storable AS (
+      SELECT * FROM checked WHERE refusal IS NULL OR refusal = 'idle' AND session_jkt IS NOT NULL
+    ),
     -- Lock the sessions whose idle end moves by more than 5 s; in the order of the key, against deadlocks.
     moving AS MATERIALIZED (
       SELECT session.user_id, session.session_id, checked.jti, checked.idle_ends_at
@@ -91,8 +95,7 @@ export const REFRESH_WITHIN_LIMITS = {
     stored AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(expires_at), token
-      FROM checked, (SELECT count(*) FROM moving) AS after_locks
-      WHERE refusal IS NULL
+      FROM storable, (SELECT count(*) FROM moving) AS after_locks
       ORDER BY user_id, jti
       ON CONFLICT DO NOTHING
       RETURNING jti
@@ -105,7 +108,10 @@ export const REFRESH_WITHIN_LIMITS = {
     )
     SELECT place::int, session_token_hash AS "tokenHash", session_jkt AS jkt,
       extract(epoch FROM session_expires_at)::float8 AS "endsAt",
-      CASE WHEN refusal IS NULL AND jti NOT IN (SELECT jti FROM stored) THEN 'proof' ELSE refusal END AS refusal
+      CASE
+        WHEN jti IN (SELECT jti FROM storable) AND jti NOT IN (SELECT jti FROM stored) THEN 'proof'
+        ELSE refusal
+      END AS refusal
     FROM checked`,
 };
 

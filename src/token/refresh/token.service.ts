@@ -57,7 +57,8 @@ export class TokenService {
     private readonly events: Events,
     private readonly limited: LimitedRefreshStore,
     private readonly clock: Clock,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>,
   ) {
     this.mayEndEarly = mayEndEarly(settings);
   }
