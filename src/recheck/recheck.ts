@@ -91,7 +91,7 @@ export class Recheck {
     }
     try {
       const { claims } = await this.checks.rerun({ provider, identity, userId });
-      await this.claims.atSignIn(userId, provider, claims, systemOrigin());
+      await this.claims.atSignIn(userId, provider, claims, systemOrigin('recheck'));
     } catch (error) {
       if (error instanceof OAuthError && error.error === 'access_denied') return this.end(row, 'not_allowed');
       throw error;
@@ -121,8 +121,7 @@ export class Recheck {
   private async end(row: ProviderCheck, cause: 'provider_ended' | 'not_allowed'): Promise<Outcome> {
     if (await this.store.isHeld(row)) {
       const all = { userId: row.userId, sessionId: null, deviceId: null };
-      await this.signOuts.signOut('all', all, systemOrigin());
-      void cause;
+      await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });
     }
     return { answered: true };
   }

@@ -85,7 +85,9 @@ export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApp
     for (const userId of await this.store.findEnding()) {
       const { expired, next } = await this.sessions.findExpired(userId, MOST_ENDING);
       for (const session of expired) {
-        await this.signOuts.signOut('session', { userId, ...session }, systemOrigin());
+        await this.signOuts.signOut('session', { userId, ...session }, systemOrigin('recheck'), {
+          cause: 'provider_ended',
+        });
       }
       if (expired.length < MOST_ENDING) await this.store.setEndsAt(userId, next);
     }

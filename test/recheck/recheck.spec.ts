@@ -86,10 +86,11 @@ describe('a provider with recheck', () => {
     await ended(two);
     const events = await query(
       here.databaseUrl,
-      `SELECT actor_type, count(*)::int FROM audit_events WHERE event = 'sign_out' AND user_id = $1 GROUP BY 1`,
+      `SELECT actor_type, reason, count(*)::int FROM audit_events WHERE event = 'sign_out' AND user_id = $1
+       GROUP BY 1, 2`,
       [deriveUserId('corp', user)],
     );
-    expect(events).toEqual([{ actor_type: 'system', count: 2 }]);
+    expect(events).toEqual([{ actor_type: 'system', reason: 'provider_ended', count: 2 }]);
   });
 
   it.each([
@@ -216,6 +217,64 @@ describe('a provider with recheck', () => {
     expect(await checkOf(here.databaseUrl, user)).toBeDefined();
     await bearer(here.url, other.access_token).post('/sign-out', {}).expect(204);
     expect(await checkOf(here.databaseUrl, user)).toBeUndefined();
+  });
+
+  describe('with a session_expiry', () => {
+    const expiry = async (): Promise<number> => {
+      const [row] = await query<{ left: number }>(
+        here.databaseUrl,
+        'SELECT extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens WHERE user_id = $1',
+        [deriveUserId('corp', user)],
+      );
+      return row!.left;
+    };
+    const answer = async (session_expiry: unknown): Promise<void> => {
+      const before = provider.countOf(user);
+      provider.claims.set(user, { groups: ['staff'], session_expiry });
+      await asked(before + 1);
+    };
+    const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+
+    it('ends sessions earlier, and never later', async () => {
+      await provider.signIn(here.url, user);
+      await answer(inSeconds(5000));
+      await applied();
+      expect(await expiry()).toBeLessThanOrEqual(5000);
+      await answer(inSeconds(9000));
+      await applied();
+      expect(await expiry()).toBeLessThanOrEqual(5000);
+      await answer(10_413_792_000); // in 2300
+      await applied();
+      expect(await expiry()).toBeLessThanOrEqual(5000);
+    });
+
+    it('ends sessions and sockets at that second', async () => {
+      const tokens = await provider.signIn(here.url, user);
+      const socket = await SocketClient.connect(there.url, tokens.access_token);
+      const end = inSeconds(3);
+      await answer(end);
+      await until(async () => (await checkOf(here.databaseUrl, user))?.ends_at !== null, 'the end is known');
+      expect(await isEnded(tokens)).toBe(false);
+      await socket.closed();
+      expect(Date.now() / 1000).toBeGreaterThanOrEqual(end);
+      await ended(tokens);
+    });
+
+    it('in the past ends the sessions at once', async () => {
+      const tokens = await provider.signIn(here.url, user);
+      await answer(inSeconds(-3600));
+      await ended(tokens);
+    });
+
+    it('that is no integer is no answer', async () => {
+      const tokens = await provider.signIn(here.url, user);
+      await answer('tomorrow');
+      await until(
+        async () => (await checkOf(here.databaseUrl, user))?.attempts === 1,
+        'an attempt has failed',
+      );
+      await refresh(tokens).expect(200);
+    });
   });
 
   it('removes the row with the user', async () => {

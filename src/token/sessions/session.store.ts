@@ -175,7 +175,7 @@ export class SessionStore {
     const update = this.dataSource.manager
       .createQueryBuilder()
       .update(Session)
-      .set({ expiresAt: at })
+      .set({ expiresAt: at, endsBecause: 'session_expiry' })
       .where(`user_id = :userId AND ${LIVING} AND expires_at > :at`, { userId, at });
     if (sessionId !== undefined) update.andWhere('session_id = :sessionId', { sessionId });
     return (await update.execute()).affected! > 0;
