@@ -16,6 +16,7 @@ describe('a provider with recheck', () => {
   let here: TestService;
   let there: TestService;
   let user: string;
+  let userId: string;
 
   beforeAll(async () => {
     provider = endings.after(await RefreshingProvider.start(), (one) => one.close());
@@ -32,6 +33,7 @@ describe('a provider with recheck', () => {
   afterAll(() => endings.run());
   beforeEach(() => {
     user = randomUUID();
+    userId = deriveUserId('corp', user);
     provider.reset();
     provider.claims.set(user, { groups: ['staff'], roles: ['admin'] });
   });
@@ -39,18 +41,18 @@ describe('a provider with recheck', () => {
   const refresh = ({ refresh_token }: Tokens): request.Test =>
     request(there.url).post('/oauth2/refresh').send({ refresh_token });
   const asked = async (count = 1): Promise<void> => {
-    await makeDue(here.databaseUrl, user);
+    await makeDue(here.databaseUrl, userId);
     await until(() => provider.countOf(user) >= count, 'the provider is asked');
   };
   /** The answer was applied: the next call is due later. */
   const applied = (): Promise<void> =>
-    until(async () => (await checkOf(here.databaseUrl, user))?.due === false, 'the answer is applied');
+    until(async () => (await checkOf(here.databaseUrl, userId))?.due === false, 'the answer is applied');
   const isEnded = async (tokens: Tokens): Promise<boolean> =>
     (await bearer(there.url, tokens.access_token).get('/me')).status === 401;
   const ended = async (tokens: Tokens): Promise<void> => {
     await until(() => isEnded(tokens), 'the session ends');
     expect((await refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await checkOf(here.databaseUrl, user)).toBeUndefined();
+    expect(await checkOf(here.databaseUrl, userId)).toBeUndefined();
   };
 
   it('is asked when a user with a session in use is due, once, by one of two instances', async () => {
@@ -88,7 +90,7 @@ describe('a provider with recheck', () => {
       here.databaseUrl,
       `SELECT actor_type, reason, count(*)::int FROM audit_events WHERE event = 'sign_out' AND user_id = $1
        GROUP BY 1, 2`,
-      [deriveUserId('corp', user)],
+      [userId],
     );
     expect(events).toEqual([{ actor_type: 'system', reason: 'provider_ended', count: 2 }]);
   });
@@ -101,7 +103,7 @@ describe('a provider with recheck', () => {
     if (claims) provider.claims.set(user, { groups: ['staff'], ...claims });
     else {
       const change = `UPDATE provider_checks SET subject = '\\x00' WHERE user_id = $1`;
-      await query(here.databaseUrl, change, [deriveUserId('corp', user)]);
+      await query(here.databaseUrl, change, [userId]);
     }
     await asked();
     await ended(tokens);
@@ -131,29 +133,31 @@ describe('a provider with recheck', () => {
     const tokens = await provider.signIn(here.url, user);
     provider.refusal = (login) => (login === user ? said : undefined);
     await asked();
-    await until(async () => (await checkOf(here.databaseUrl, user))?.attempts === 1, 'an attempt has failed');
-    expect(await checkOf(here.databaseUrl, user)).toMatchObject({ due: false, failing: true });
+    await until(
+      async () => (await checkOf(here.databaseUrl, userId))?.attempts === 1,
+      'an attempt has failed',
+    );
+    expect(await checkOf(here.databaseUrl, userId)).toMatchObject({ due: false, failing: true });
     await refresh(tokens).expect(200);
     provider.reset();
     await asked(2);
-    await until(async () => (await checkOf(here.databaseUrl, user))?.failing === false, 'it works again');
+    await until(async () => (await checkOf(here.databaseUrl, userId))?.failing === false, 'it works again');
   });
 
   it('ends the sessions if the provider has not answered for recheck_grace', async () => {
     const tokens = await provider.signIn(here.url, user);
     provider.refusal = (login) => (login === user ? [503, ''] : undefined);
     const since = `UPDATE provider_checks SET failing_since = now() - interval '86401 seconds' WHERE user_id = $1`;
-    await query(here.databaseUrl, since, [deriveUserId('corp', user)]);
+    await query(here.databaseUrl, since, [userId]);
     await asked();
     await ended(tokens);
   });
 
   it('does not ask while no session is in use; a refresh makes the user due at once', async () => {
     const tokens = await provider.signIn(here.url, user);
-    const id = deriveUserId('corp', user);
-    await query(here.databaseUrl, 'DELETE FROM access_tokens WHERE user_id = $1', [id]);
-    await makeDue(here.databaseUrl, user);
-    await until(async () => (await checkOf(here.databaseUrl, user))?.due === null, 'the user rests');
+    await query(here.databaseUrl, 'DELETE FROM access_tokens WHERE user_id = $1', [userId]);
+    await makeDue(here.databaseUrl, userId);
+    await until(async () => (await checkOf(here.databaseUrl, userId))?.due === null, 'the user rests');
     expect(provider.countOf(user)).toBe(0);
     await refresh(tokens).expect(200);
     await until(() => provider.countOf(user) === 1, 'the provider is asked');
@@ -166,14 +170,14 @@ describe('a provider with recheck', () => {
       const rows = await query<{ left: number }>(
         here.databaseUrl,
         `SELECT extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens WHERE user_id = $1 ORDER BY 1`,
-        [deriveUserId('corp', user)],
+        [userId],
       );
       return rows.map(({ left }) => left);
     };
     await provider.signIn(here.url, user);
     const [short] = await expiry();
     expect(short).toBeLessThanOrEqual(86_400);
-    expect(await checkOf(here.databaseUrl, user)).toBeUndefined();
+    expect(await checkOf(here.databaseUrl, userId)).toBeUndefined();
     expect(here.log.concat(there.log).join('').includes('sends no refresh token')).toBe(true);
     provider.gives = true;
     await provider.signIn(here.url, user);
@@ -200,11 +204,10 @@ describe('a provider with recheck', () => {
     const other = await provider.signIn(here.url, user);
     await asked();
     await applied();
-    const id = deriveUserId('corp', user);
     const admin = bearer(here.url, 'k'.repeat(32));
     const answers = [
-      await admin.get(`/users/${id}`),
-      await admin.get(`/users/${id}/devices`),
+      await admin.get(`/users/${userId}`),
+      await admin.get(`/users/${userId}/devices`),
       await admin.get('/audit'),
       await bearer(here.url, tokens.access_token).get('/me'),
       await bearer(here.url, tokens.access_token).get('/sessions'),
@@ -214,9 +217,9 @@ describe('a provider with recheck', () => {
     expect(provider.sent.length).toBeGreaterThan(2);
     expect(provider.sent.filter((token) => all.includes(token))).toEqual([]);
     await bearer(here.url, tokens.access_token).post('/sign-out', {}).expect(204);
-    expect(await checkOf(here.databaseUrl, user)).toBeDefined();
+    expect(await checkOf(here.databaseUrl, userId)).toBeDefined();
     await bearer(here.url, other.access_token).post('/sign-out', {}).expect(204);
-    expect(await checkOf(here.databaseUrl, user)).toBeUndefined();
+    expect(await checkOf(here.databaseUrl, userId)).toBeUndefined();
   });
 
   describe('with a session_expiry', () => {
@@ -224,7 +227,7 @@ describe('a provider with recheck', () => {
       const [row] = await query<{ left: number }>(
         here.databaseUrl,
         'SELECT extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens WHERE user_id = $1',
-        [deriveUserId('corp', user)],
+        [userId],
       );
       return row!.left;
     };
@@ -253,7 +256,10 @@ describe('a provider with recheck', () => {
       const socket = await SocketClient.connect(there.url, tokens.access_token);
       const end = inSeconds(3);
       await answer(end);
-      await until(async () => (await checkOf(here.databaseUrl, user))?.ends_at !== null, 'the end is known');
+      await until(
+        async () => (await checkOf(here.databaseUrl, userId))?.ends_at !== null,
+        'the end is known',
+      );
       expect(await isEnded(tokens)).toBe(false);
       await socket.closed();
       expect(Date.now() / 1000).toBeGreaterThanOrEqual(end);
@@ -270,7 +276,7 @@ describe('a provider with recheck', () => {
       const tokens = await provider.signIn(here.url, user);
       await answer('tomorrow');
       await until(
-        async () => (await checkOf(here.databaseUrl, user))?.attempts === 1,
+        async () => (await checkOf(here.databaseUrl, userId))?.attempts === 1,
         'an attempt has failed',
       );
       await refresh(tokens).expect(200);
@@ -279,10 +285,8 @@ describe('a provider with recheck', () => {
 
   it('removes the row with the user', async () => {
     await provider.signIn(here.url, user);
-    await bearer(here.url, 'k'.repeat(32))
-      .delete(`/users/${deriveUserId('corp', user)}`)
-      .expect(204);
-    expect(await checkOf(here.databaseUrl, user)).toBeUndefined();
+    await bearer(here.url, 'k'.repeat(32)).delete(`/users/${userId}`).expect(204);
+    expect(await checkOf(here.databaseUrl, userId)).toBeUndefined();
   });
 
   it('warns once of an outage, and nothing else fails', () => {

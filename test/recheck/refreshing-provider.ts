@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
-import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { beginSignIn, type Tokens } from '../support/sign-in.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
@@ -142,10 +141,10 @@ export class RefreshingProvider {
 }
 
 /** Moves the next re-check of a user to now. */
-export async function makeDue(databaseUrl: string, login: string): Promise<void> {
+export async function makeDue(databaseUrl: string, userId: string): Promise<void> {
   const change = `UPDATE provider_checks SET due_at = now(), checked_at = checked_at - interval '1 day'
     WHERE user_id = $1 AND due_at IS NOT NULL`;
-  await query(databaseUrl, change, [deriveUserId('corp', login)]);
+  await query(databaseUrl, change, [userId]);
 }
 
 export interface CheckRow {
@@ -156,12 +155,12 @@ export interface CheckRow {
 }
 
 /** The row of a user; undefined: none. */
-export async function checkOf(databaseUrl: string, login: string): Promise<CheckRow | undefined> {
+export async function checkOf(databaseUrl: string, userId: string): Promise<CheckRow | undefined> {
   const [row] = await query<CheckRow & Record<string, unknown>>(
     databaseUrl,
     `SELECT due_at <= now() AS due, attempts, failing_since IS NOT NULL AS failing, ends_at
      FROM provider_checks WHERE user_id = $1`,
-    [deriveUserId('corp', login)],
+    [userId],
   );
   return row;
 }
