@@ -209,10 +209,10 @@ export class OidcAdapter implements ProviderAdapter {
     provider: ProviderSettings,
     { refreshToken, rotated, signal }: RefreshRequest,
   ) {
+    watchRotation(library, (token) => token !== refreshToken && rotated(token));
     const tokens = await client.genericGrantRequest(library, 'refresh_token', {
       refresh_token: refreshToken,
     });
-    if (tokens.refresh_token && tokens.refresh_token !== refreshToken) rotated(tokens.refresh_token);
     const accessToken = accessTokenIn(tokens);
     if (tokens[ORIGINAL] === undefined) {
       if (!accessToken || !library.serverMetadata().userinfo_endpoint) {
@@ -307,6 +307,18 @@ async function userinfoOf(
   return client.fetchUserInfo(library, accessToken, subject).catch((error: unknown) => {
     throw explained(provider.name, error, 'userinfo');
   });
+}
+
+/** Reports a refresh token before the library validates the claims beside it. */
+function watchRotation(library: client.Configuration, report: (refreshToken: string) => unknown): void {
+  const send = library[client.customFetch]!;
+  library[client.customFetch] = async (url, options) => {
+    const response = await send(url, options);
+    if (options.method !== 'POST') return response;
+    const { refresh_token: token } = (await response.clone().json()) as { refresh_token?: string };
+    if (token !== undefined) report(token);
+    return response;
+  };
 }
 
 /** Codes of OpenID Connect Core §3.1.2.6 that Entra ID sends to a refresh: only the user can go on. */
