@@ -344,6 +344,10 @@ describe('the store of sign-ins', () => {
       await expect(store.record({ ...whole('ada'), identity: renamed })).rejects.toMatchObject(error);
       expect(await rowsOf('username FROM users', userId)).toEqual([{ username: ada.identity.username }]);
       expect([await sessions(), started.length]).toEqual([most, 1]);
+      if (what === 'devices') return;
+      const one = 'ctid IN (SELECT ctid FROM refresh_tokens LIMIT 1)';
+      await query(database.url, `UPDATE refresh_tokens SET idle_ends_at = now() WHERE ${one}`);
+      expect(await store.record(whole('ada'))).toBe(true);
     });
 
     it('fails as the database does, and is not reported', async () => {

@@ -175,12 +175,12 @@ describe('idle sessions', () => {
     const tokens = await begin();
     await refresh(tokens, { idle_for: 500 }).expect(200);
     const { body } = await refresh(tokens, { idle_for: 'ignored' }, without.url).expect(200);
-    expect(Object.keys(body as object).sort()).toEqual(['access_token', 'expires_in', 'token_type']);
+    expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in', 'token_type']);
     expect((body as Answer).expires_in).toBe(3600);
     expect(await idleEnd(tokens)).toBeNull();
     const fresh = await signIn(without.url);
     const members = ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user_id'];
-    expect(Object.keys(fresh).sort()).toEqual(members);
+    expect(Object.keys(fresh).toSorted()).toEqual(members);
   });
 
   it('are refreshed while another transaction has a session of the same batch', async () => {

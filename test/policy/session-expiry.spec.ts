@@ -29,6 +29,7 @@ type Answer = Tokens & { readonly refresh_token_expires_in?: number };
 /** `session_expiry` of a provider (docs/guides/access-policy.md#the-providers-session), and `BINDING`. */
 describe('the end of the session at the provider', () => {
   const endings = new Endings();
+  let provider: StubProvider;
   let service: TestService;
   let bound: TestService;
 
@@ -37,7 +38,7 @@ describe('the end of the session at the provider', () => {
     endings.after(folder, (path) => rm(path, { recursive: true }));
     const file = join(folder, 'adapter.mjs');
     await writeFile(file, ADAPTER);
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+    provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = {
       ...provider.env(),
       PROVIDERS_CORP_ADAPTER: file,
@@ -102,8 +103,8 @@ describe('the end of the session at the provider', () => {
   ])('has no effect: %s', async (_, expiry) => {
     const { status, body } = await exchange(expiry);
     expect(status).toBe(200);
-    expect(Object.keys(body as object).sort()).toEqual(
-      ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user_id'].sort(),
+    expect(Object.keys(body as object).toSorted()).toEqual(
+      ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user_id'].toSorted(),
     );
     expect((body as Tokens).expires_in).toBe(3600);
   });
@@ -121,12 +122,14 @@ describe('the end of the session at the provider', () => {
     async (expiry) => {
       const { status, body } = await exchange(expiry);
       expect([status, body]).toMatchObject([500, { error: 'server_error' }]);
-      expect(service.log.join('')).toContain('session_expiry');
+      expect([...service.log, ...bound.log].join('')).toContain('a session_expiry that is no integer');
     },
   );
 
   it('is no member of the provider contract', async () => {
-    expect((await exchange('anything', 'stub')).status).toBe(200);
+    provider.answerWith(200, { provider_user_id: 'ada', session_expiry: 'tomorrow' });
+    expect((await exchange('unused', 'stub')).status).toBe(200);
+    provider.reset();
   });
 
   it('reaches the tokens of a stock client, too', async () => {

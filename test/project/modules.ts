@@ -83,8 +83,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
   policy: {
-    contents: 'who may sign in (`allow`)',
-    imports: [...GROUND, 'auth', 'provider', 'device'],
+    contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
+    imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
   },
   recheck: {
     contents: 'asks providers again about users whose sessions are in use',

@@ -51,7 +51,14 @@ export const SIGN_IN: Statement = {
             SELECT FROM refresh_tokens AS t
             WHERE t.user_id = r.user_id AND signed_out_at IS NULL
               AND expires_at > '-infinity' AND expires_at > now()
-            ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
+            ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1)
+            -- Only then without those past their idle end, which the index does not know.
+            AND EXISTS (
+              SELECT FROM refresh_tokens AS t
+              WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+                AND expires_at > '-infinity' AND expires_at > now()
+                AND (idle_ends_at IS NULL OR idle_ends_at > now())
+              ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
           WHEN device_id IS NOT NULL
             AND EXISTS (
               SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
@@ -191,6 +198,7 @@ export const FIND_REACHED_BOUND = `
       WHEN EXISTS (
         SELECT FROM refresh_tokens
         WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+          AND (idle_ends_at IS NULL OR idle_ends_at > now())
         ORDER BY device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
       WHEN $2::uuid IS NOT NULL
         AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)

@@ -29,7 +29,8 @@ export class CitusLimitedRefreshStore extends LimitedRefreshStore {
     const [userId, sessionId, tokenHash, jkt, version, jti, expiresAt, token, exp, idleEndsAt] = row!;
     // Raw: a lock, the database's clock, and a conflict that is no error.
     return this.dataSource.transaction(async (manager) => {
-      const [locked] = await manager.query<Locked[]>(LOCK_SESSION, [userId, sessionId]);
+      const run = <Row>(text: string, values: unknown[]): Promise<Row[]> => manager.query(text, values);
+      const [locked] = await run<Locked>(LOCK_SESSION, [userId, sessionId]);
       if (!locked) return [{ place: 1, refusal: 'session', tokenHash: null, jkt: null, endsAt: null }];
       const requested = { tokenHash, jkt, version, exp, idleEndsAt } as unknown as Requested;
       const refusal = judge(locked, requested);
@@ -37,10 +38,10 @@ export class CitusLimitedRefreshStore extends LimitedRefreshStore {
       // With `idle`, an expired token is stored for a bound session: a used proof must not end it.
       if (refusal !== null && !(refusal === 'idle' && locked.jkt !== null)) return [{ ...found, refusal }];
       const values = [userId, sessionId, jti, expiresAt, token];
-      const stored = await manager.query<object[]>(STORE_TOKEN, values);
+      const stored = await run(STORE_TOKEN, values);
       if (stored.length === 0) return [{ ...found, refusal: 'proof' }];
       if (refusal === null && moves(locked.idleEndsAt, requested.idleEndsAt)) {
-        await manager.query(MOVE_IDLE_END, [userId, sessionId, requested.idleEndsAt]);
+        await run(MOVE_IDLE_END, [userId, sessionId, requested.idleEndsAt]);
       }
       return [{ ...found, refusal }];
     });

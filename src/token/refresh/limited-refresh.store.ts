@@ -90,7 +90,7 @@ export class LimitedRefreshStore {
     const { sessionIdleTtl } = this.settings;
     const issued = refreshes.map((refresh) => {
       const { session, authentication, proof, claims, idleFor, latest = Infinity } = refresh;
-      const idleEndsAt = sessionIdleTtl === undefined ? null : now - idleFor + sessionIdleTtl;
+      const idleEndsAt = sessionIdleTtl === undefined ? null : toIdleEnd(now, idleFor, sessionIdleTtl);
       const most = Math.min(latest, idleEndsAt ?? Infinity);
       const content = { authentication, proof, claims: claims.effective, latest: most };
       return { idleEndsAt, token: this.accessTokens.issue(session, content) };
@@ -111,6 +111,11 @@ export class LimitedRefreshStore {
     }
     return results;
   }
+}
+
+/** Returns seconds since the epoch: for a report beyond the limit a time that is past by every clock. */
+function toIdleEnd(now: number, idleFor: number, ttl: number): number {
+  return idleFor >= ttl ? 0 : now - idleFor + ttl;
 }
 
 function toResult(row: Omit<LimitedRow, 'place'>, refresh: LimitedRefresh, token: IssuedAccessToken): Result {

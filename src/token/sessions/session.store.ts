@@ -151,9 +151,9 @@ export class SessionStore {
   async findEndedDevices(userId: string, manager = this.dataSource.manager): Promise<Map<string, Date>> {
     const ended = manager
       .createQueryBuilder(Session, 'session')
-      .select(['session.deviceId AS "deviceId"', 'session.expiresAt AS ended_at'])
+      .select(['session.deviceId AS "deviceId"', 'least(expires_at, idle_ends_at) AS ended_at'])
       .where({ userId })
-      .andWhere('device_id IS NOT NULL AND expires_at <= now()')
+      .andWhere('device_id IS NOT NULL AND least(expires_at, idle_ends_at) <= now()')
       .limit(MOST_ENDED);
     const rows = await manager
       .createQueryBuilder()
