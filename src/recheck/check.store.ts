@@ -84,7 +84,7 @@ export class CheckStore {
     return affected! > 0;
   }
 
-  /** Makes users due whose sessions were not in use. @param userIds each once */
+  /** Makes idle users due. @param userIds each once */
   wake(userIds: readonly string[]): Promise<void> {
     return forEachLimited(chunks(userIds, LARGEST_WRITE), (some) =>
       this.change({ dueAt: () => 'now()' }, 'user_id = ANY (:some) AND due_at IS NULL', { some }),

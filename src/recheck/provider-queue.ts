@@ -13,7 +13,7 @@ const MOST_IN_FLIGHT = 200;
 const MOST_SLICES = 10;
 /** Longer than the pauses between attempts (pauses.ts): a failure after that is a new one. */
 const WORKS_AFTER_MS = 1_200_000;
-/** Delay, in seconds, of which the log warns. */
+/** A longer delay, in seconds, is logged as a warning. */
 const LATE_S = 60;
 
 interface Parts {

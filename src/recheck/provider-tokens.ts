@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SecretBox } from '../config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 
-/** Encrypts refresh tokens of providers, under a key of their own; the owner is the user. */
+/** Encrypts refresh tokens of providers, with a separate key; the owner is the user. */
 @Injectable()
 export class ProviderTokens {
   private readonly box: SecretBox;

@@ -17,7 +17,7 @@ import { ProviderTokens } from './provider-tokens.js';
 @Injectable()
 export class RecheckSignIns implements OnModuleInit {
   private readonly logger = new Logger('Recheck');
-  /** Providers of which the log has warned. */
+  /** The log has warned of these providers. */
   private readonly warned = new Set<string>();
 
   constructor(
@@ -35,7 +35,7 @@ export class RecheckSignIns implements OnModuleInit {
     this.checks.addFollower((signedIn) => this.keep(signedIn));
   }
 
-  /** Limits the session of a user whom the provider cannot be asked about. */
+  /** Limits the session if the provider cannot be asked about the user. */
   private async limit({ provider, identity, userId }: Candidate): Promise<IdentityChanges | undefined> {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck || identity.refreshToken !== null || (await this.store.has(userId))) return undefined;

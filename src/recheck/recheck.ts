@@ -48,7 +48,7 @@ export class Recheck {
   async run(row: ProviderCheck, provider: Provider, settings: RecheckSettings): Promise<Outcome> {
     const startedAt = new Date(this.clock.now());
     const refreshToken = this.tokens.decrypt(row.refreshToken, row.userId);
-    // Nobody can ask about this user any more.
+    // Without it the provider cannot be asked about this user.
     if (refreshToken === undefined) return this.end(row, 'provider_ended');
     let stored: Promise<void> | undefined;
     const answer = await provider

@@ -78,7 +78,7 @@ const home = keycloakHome();
 needs({ 'Java, Maven and the download': home !== undefined }).describe('recheck with Keycloak', () => {
   const endings = new Endings();
   let keycloak: Keycloak;
-  let it_: Rechecked;
+  let rechecked: Rechecked;
   let ada: string;
 
   beforeAll(async () => {
@@ -95,7 +95,7 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('recheck 
       protocolMapper: 'oidc-usermodel-realm-role-mapper',
       config: { 'claim.name': 'roles', multivalued: 'true', 'id.token.claim': 'true' },
     });
-    it_ = endings.after(await Rechecked.start(keycloak, { claims: 'roles=roles' }), (one) =>
+    rechecked = endings.after(await Rechecked.start(keycloak, { claims: 'roles=roles' }), (one) =>
       one.service.close(),
     );
   }, START_MS);
@@ -109,15 +109,15 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('recheck 
     keycloak.admin('GET', '/latchkey/roles/editor') as Promise<{ id: string; name: string }>;
 
   async function endsBy(change: () => Promise<unknown>): Promise<void> {
-    const tokens = await it_.signIn(new Person('ada'));
-    await it_.checked(tokens);
-    const socket = await SocketClient.connect(it_.service.url, tokens.access_token);
-    expect(await it_.isAlive(tokens)).toBe(true);
+    const tokens = await rechecked.signIn(new Person('ada'));
+    await rechecked.checked(tokens);
+    const socket = await SocketClient.connect(rechecked.service.url, tokens.access_token);
+    expect(await rechecked.isAlive(tokens)).toBe(true);
     await change();
-    await it_.makeDue(tokens);
+    await rechecked.makeDue(tokens);
     await socket.closed();
-    await until(async () => !(await it_.isAlive(tokens)), 'the session has ended');
-    expect((await it_.refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
+    await until(async () => !(await rechecked.isAlive(tokens)), 'the session has ended');
+    expect((await rechecked.refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
   }
 
   it('a disabled user is refused, and the socket closes', () =>
@@ -126,14 +126,14 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('recheck 
   it('so is a user who was logged out there', () => endsBy(() => keycloak.admin('POST', `${ada}/logout`)));
 
   it('a role that was removed is gone without a sign-in', async () => {
-    const tokens = await it_.signIn(new Person('ada'));
+    const tokens = await rechecked.signIn(new Person('ada'));
     const rolesOf = (token: string): unknown => claimsOf(token)['roles'];
     expect(rolesOf(tokens.access_token)).toContain('editor');
-    const socket = await SocketClient.connect(it_.service.url, tokens.access_token);
+    const socket = await SocketClient.connect(rechecked.service.url, tokens.access_token);
     await keycloak.admin('DELETE', `${ada}/role-mappings/realm`, [await editor()]);
-    await it_.makeDue(tokens);
+    await rechecked.makeDue(tokens);
     await until(() => socket.received.some(({ event }) => event === 'claims.changed'));
-    const { body } = await it_.refresh(tokens).expect(200);
+    const { body } = await rechecked.refresh(tokens).expect(200);
     expect(rolesOf((body as Tokens).access_token) ?? []).not.toContain('editor');
     socket.socket.close();
   });
