@@ -53,7 +53,10 @@ export class Recheck {
     let stored: Promise<void> | undefined;
     const answer = await provider
       .refresh(refreshToken, (token) => (stored = this.keep(row, token)))
-      .catch((error: unknown) => error as OAuthError);
+      .catch((error: unknown) => {
+        if (error instanceof OAuthError) return error;
+        throw error;
+      });
     await stored;
     return this.limit.run(async () => {
       if (!(answer instanceof OAuthError)) return this.apply(row, answer, startedAt, settings);

@@ -7,6 +7,7 @@ import {
 import { systemOrigin } from '../audit/audit-event.js';
 import { Background } from '../background.js';
 import { PresenceStore } from '../channel/presence.store.js';
+import { forEachLimited } from '../database/last-use.js';
 import { CachedReading } from '../database/limits.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { Events } from '../events.js';
@@ -58,18 +59,19 @@ export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApp
   }
 
   onApplicationBootstrap(): void {
-    this.background.repeat('ask-providers', () => this.run());
+    this.background.repeat('ask-providers', () => this.ask());
+    this.background.repeat('end-cut-sessions', () => this.endCutSessions());
     this.background.repeat('wake-checks', () => this.wake());
   }
 
   /** The connection pool is closed after this. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.background.stop('ask-providers'), this.background.stop('wake-checks')]);
+    const works = ['ask-providers', 'end-cut-sessions', 'wake-checks'] as const;
+    await Promise.all(works.map((work) => this.background.stop(work)));
     await Promise.all(this.queues.map((queue) => queue.settled()));
   }
 
-  private async run(): Promise<void> {
-    await this.endExpired();
+  private async ask(): Promise<void> {
     for (const queue of this.queues) await queue.run();
   }
 
@@ -80,16 +82,17 @@ export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApp
     if (users.length > 0) await this.store.wake(users);
   }
 
-  /** Ends sessions at the second that a `session_expiry` names: they have access tokens, and sockets. */
-  private async endExpired(): Promise<void> {
-    for (const userId of await this.store.findEnding()) {
-      const { expired, next } = await this.sessions.findExpired(userId, MOST_ENDING);
-      for (const session of expired) {
-        await this.signOuts.signOut('session', { userId, ...session }, systemOrigin('recheck'), {
-          cause: 'provider_ended',
-        });
-      }
-      if (expired.length < MOST_ENDING) await this.store.setEndsAt(userId, next);
+  /** Ends sessions at the second that a `session_expiry` names: they may have access tokens, and sockets. */
+  private async endCutSessions(): Promise<void> {
+    await forEachLimited(await this.store.findEnding(), (userId) => this.endCutSessionsOf(userId));
+  }
+
+  private async endCutSessionsOf(userId: string): Promise<void> {
+    const { expired, next } = await this.sessions.findExpired(userId, MOST_ENDING);
+    const cause = 'provider_ended';
+    for (const session of expired) {
+      await this.signOuts.signOut('session', { userId, ...session }, systemOrigin('recheck'), { cause });
     }
+    if (expired.length < MOST_ENDING) await this.store.setEndsAt(userId, next);
   }
 }
