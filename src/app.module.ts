@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AdmissionModule } from './admission/admission.module.js';
 import { AdministrationModule } from './administration/administration.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
@@ -54,6 +55,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
+        ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
         AdministrationModule.forRoot(settings),

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { Sql } from '../database/sql.js';
+import { AdmissionClaims } from './admission-claims.store.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
@@ -23,7 +24,7 @@ const userLocks = {
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
-  providers: [ClaimsChangesStore, ClaimsStore, userLocks, UserRights, UserSearch, UserStore],
-  exports: [ClaimsChangesStore, ClaimsStore, UserLocks, UserRights, UserSearch, UserStore],
+  providers: [AdmissionClaims, ClaimsChangesStore, ClaimsStore, userLocks, UserRights, UserSearch, UserStore],
+  exports: [AdmissionClaims, ClaimsChangesStore, ClaimsStore, UserLocks, UserRights, UserSearch, UserStore],
 })
 export class UserModule {}

@@ -38,7 +38,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: ['background', 'config', 'errors', 'events', 'spans'],
   },
   http: {
-    contents: 'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages',
+    contents:
+      'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages; signed calls',
     imports: ['config', 'errors', 'events', 'spans'],
   },
   identity: {
@@ -85,6 +86,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   policy: {
     contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
     imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
+  },
+  admission: {
+    contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
+    imports: [...GROUND, 'auth', 'provider', 'user'],
   },
   recheck: {
     contents: 'asks providers again about users whose sessions are in use',

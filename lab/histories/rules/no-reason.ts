@@ -44,8 +44,9 @@ export function endedForNoReason(entries: readonly HistoryEntry[], sessions: Ses
     return true; // the client comes back by itself
   }
 
+  /** `exp` is in whole seconds, so it may be up to a second before `expires_in` is over. */
   function mayHaveExpired(jti: string, by: number): boolean {
     const token = sessions.tokens.get(jti);
-    return !token || token.by.begun + token.expiresIn * 1000 <= by;
+    return !token || token.by.begun + (token.expiresIn - 1) * 1000 <= by;
   }
 }

@@ -27,7 +27,7 @@ export interface Candidate {
 }
 
 /** What a check changes of the identity, for the checks after it and for the session. */
-export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry'>>;
+export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry'>>;
 
 /** @throws OAuthError `access_denied` if the candidate may not sign in */
 export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;

@@ -43,10 +43,16 @@ export const SIGN_IN: Statement = {
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: a bound of the user is reached, the user is suspended, or the user's
-    --    claims are not the token's. The conditions on sessions are those of the index refresh_tokens_open.
+    -- 4. Why a sign-in is refused: the user is suspended, the user's claims are not the token's, or a bound
+    --    is reached. Not a bound of a user from step 3: sessions and devices that this statement sees are
+    --    those of a user removed since its begin. The conditions on sessions are those of the index
+    --    refresh_tokens_open.
     judged AS MATERIALIZED (
       SELECT user_id, CASE
+          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
+          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
+          WHEN (user_id, claims_version) NOT IN (SELECT user_id, claims_version FROM locked_user)
+            THEN 'claims'
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
             WHERE t.user_id = r.user_id AND signed_out_at IS NULL
@@ -65,10 +71,6 @@ export const SIGN_IN: Statement = {
             AND NOT EXISTS (
               SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
             THEN 'device'
-          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
-          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
-          WHEN (user_id, claims_version) IN (SELECT user_id, claims_version FROM locked_user) THEN NULL
-          ELSE 'claims'
         END AS refused
       FROM requested AS r
     ),

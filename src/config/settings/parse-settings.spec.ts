@@ -98,6 +98,8 @@ const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Part
     'http://otlp.example:4318',
     { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
   ],
+  admissionUrl: ['http://[::1]:4001', { admissionUrl: 'http://[::1]:4001' }],
+  admissionSecret: [WEBHOOK_SECRET, { admissionSecret: [WEBHOOK_SECRET] }],
   webhookUrls: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
   webhookSecret: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
   webhookEvents: ['sign_in', { webhookEvents: ['sign_in'] }],

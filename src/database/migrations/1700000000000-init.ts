@@ -25,6 +25,7 @@ export class Init1700000000000 implements MigrationInterface {
         avatar_url text,
         created_at timestamptz NOT NULL DEFAULT now(),
         provider_claims jsonb,
+        admission_claims jsonb,
         application_claims jsonb,
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
