@@ -3,6 +3,8 @@ import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { createDatabase, query } from '../support/database.js';
+import { DataSource } from 'typeorm';
+import { CheckStore } from '../../src/recheck/check.store.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { KEYS, startServiceProcess } from '../support/service-process.js';
@@ -46,12 +48,30 @@ describe('re-checks of many users', () => {
     expect(Math.max(...early)).toBeLessThan(USERS * 0.75);
   });
 
+  it('one caller at a time gets a user, for a minute', async () => {
+    const service = await start({}); // which asks nobody
+    await insertDue(service, provider, 'leased', 50);
+    const store = new CheckStore(service.app.get(DataSource));
+    const ids = (await store.findDue('corp')).map(({ userId }) => userId);
+    expect(ids.length).toBe(50);
+    const leased = await Promise.all([store.lease(ids), store.lease(ids), store.lease(ids)]);
+    expect(
+      leased
+        .flat()
+        .map(({ userId }) => userId)
+        .toSorted(),
+    ).toEqual(ids.toSorted());
+    expect(await store.lease(ids)).toEqual([]);
+    await query(service.databaseUrl, `UPDATE provider_checks SET due_at = due_at - interval '1 minute'`, []);
+    expect(await store.lease(ids)).toHaveLength(50);
+  });
+
   it('asks no faster than recheck_rate, says how late it is, and answers others', async () => {
     const rate = 5;
     const service = await start(provider.env('CORP', { RECHECK_RATE: String(rate) }));
     const began = performance.now();
     await insertDue(service, provider, 'slow', USERS);
-    await until(() => provider.refreshes.length >= 2 * rate, 'some are asked about');
+    await until(() => provider.refreshes.length >= 6 * rate, 'some are asked about');
     const seconds = (performance.now() - began) / 1000;
     expect(provider.refreshes.length).toBeLessThanOrEqual(rate * (seconds + 2));
     const { text } = await request(service.url).get('/metrics').expect(200);
