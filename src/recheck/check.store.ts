@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type Repository, type UpdateQueryBuilder } from 'typeorm';
 import { chunks } from '../database/batching.js';
 import { forEachLimited } from '../database/last-use.js';
-import { LIVING } from '../token/sessions/session.sql.js';
+import { hasAccessToken, hasSession } from '../token/sessions/session.store.js';
 import { ProviderCheck } from './provider-check.entity.js';
 
 /** Seconds for which one instance has a user: longer than a call and its statements take. */
@@ -14,11 +14,8 @@ export const SLICE = 200;
 
 const LARGEST_WRITE = 1000;
 
-// Each condition is about one user, so that a Citus cluster answers it on the node of the user.
-const HAS_ACCESS_TOKEN = `EXISTS (
-  SELECT FROM access_tokens a WHERE a.user_id = provider_checks.user_id AND a.expires_at > now())`;
-const HAS_SESSION = `EXISTS (
-  SELECT FROM refresh_tokens t WHERE t.user_id = provider_checks.user_id AND ${LIVING})`;
+const HAS_ACCESS_TOKEN = hasAccessToken('provider_checks');
+const HAS_SESSION = hasSession('provider_checks');
 
 export interface DueUser {
   readonly userId: string;

@@ -70,6 +70,13 @@ export async function usersAtProvider(
   return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
 }
 
+// SQL conditions on a row of another table with `user_id`; each is about one user, so that a Citus cluster
+// answers it on the node of the user.
+export const hasAccessToken = (table: string): string => `EXISTS (
+  SELECT FROM access_tokens a WHERE a.user_id = ${table}.user_id AND a.expires_at > now())`;
+export const hasSession = (table: string): string => `EXISTS (
+  SELECT FROM refresh_tokens t WHERE t.user_id = ${table}.user_id AND ${LIVING})`;
+
 export type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
 
 /** Ended sessions of a user that are read at most. */
