@@ -60,7 +60,7 @@ class Rechecked {
   async checked(tokens: Tokens): Promise<void> {
     await this.makeDue(tokens);
     const row = (): ReturnType<typeof checkOf> => checkOf(this.service.databaseUrl, tokens.user_id);
-    await until(async () => (await row())?.due === false, 'the provider has answered');
+    await until(async () => (await row())?.fresh === true, 'the provider has answered');
     expect(await row()).toMatchObject({ attempts: 0, failing: false });
   }
 

@@ -46,7 +46,7 @@ describe('a provider with recheck', () => {
   };
   /** The answer was applied: the next call is due later. */
   const applied = (): Promise<void> =>
-    until(async () => (await checkOf(here.databaseUrl, userId))?.due === false, 'the answer is applied');
+    until(async () => (await checkOf(here.databaseUrl, userId))?.fresh === true, 'the answer is applied');
   const isEnded = async (tokens: Tokens): Promise<boolean> =>
     (await bearer(there.url, tokens.access_token).get('/me')).status === 401;
   const ended = async (tokens: Tokens): Promise<void> => {

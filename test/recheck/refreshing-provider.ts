@@ -149,6 +149,8 @@ export async function makeDue(databaseUrl: string, userId: string): Promise<void
 
 export interface CheckRow {
   readonly due: boolean | null;
+  /** Since `makeDue`, a good answer was applied. */
+  readonly fresh: boolean;
   readonly attempts: number;
   readonly failing: boolean;
   readonly ends_at: Date | null;
@@ -158,7 +160,7 @@ export interface CheckRow {
 export async function checkOf(databaseUrl: string, userId: string): Promise<CheckRow | undefined> {
   const [row] = await query<CheckRow & Record<string, unknown>>(
     databaseUrl,
-    `SELECT due_at <= now() AS due, attempts, failing_since IS NOT NULL AS failing, ends_at
+    `SELECT due_at <= now() AS due, checked_at > now() - interval '1 hour' AS fresh, attempts, failing_since IS NOT NULL AS failing, ends_at
      FROM provider_checks WHERE user_id = $1`,
     [userId],
   );
