@@ -44,6 +44,13 @@ export const BACKGROUND_WORK = {
   /** Tables marked as `first`, which never wait for the others. Expired rows are removed within a minute. */
   'remove-first-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
   'remove-other-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
+  'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
+  'end-cut-sessions': {
+    everyMs: 250,
+    failure: 'sessions were not ended at their session_expiry',
+    level: 'warn',
+  },
+  'wake-checks': { everyMs: 1000, failure: 'used sessions were not marked: they are with their next use' },
   'remove-old-webhooks': {
     everyMs: 600_000,
     failure: 'cursors of former webhook addresses were not removed',

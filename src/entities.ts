@@ -7,6 +7,7 @@ import { IdempotencyKey } from './channel/idempotency-key.entity.js';
 import { Instance, Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
+import { ProviderCheck } from './recheck/provider-check.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
@@ -32,5 +33,6 @@ export const ENTITIES = [
   Instance,
   Presence,
   StoredAuditEvent,
+  ProviderCheck,
   Webhook,
 ];

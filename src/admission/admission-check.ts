@@ -29,6 +29,10 @@ export class AdmissionCheck implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.checks.add((candidate) => this.check(candidate));
     this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.checks.addRecheck(async ({ userId, identity }) => {
+      const { claims } = layOver(identity.claims, await this.claims.find(userId));
+      return { claims };
+    });
   }
 
   private async check(candidate: Candidate): Promise<IdentityChanges> {

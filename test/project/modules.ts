@@ -91,6 +91,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
     imports: [...GROUND, 'auth', 'provider', 'user'],
   },
+  recheck: {
+    contents: 'asks providers again about users whose sessions are in use',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+  },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client

@@ -31,6 +31,11 @@ export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'admissionClaims
 
 /** @throws OAuthError `access_denied` if the candidate may not sign in */
 export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;
+/** A user whom the provider was asked about again. */
+export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
+/** As SignInCheck; it ends no session itself. */
+export type Recheck = (checked: Checked) => CheckResult | Promise<CheckResult>;
+
 type CheckResult = IdentityChanges | void;
 
 /** A recorded sign-in whose answer has not been sent. */
@@ -45,6 +50,7 @@ export interface SignedIn {
 @Injectable()
 export class SignInChecks {
   private readonly checks: SignInCheck[] = [];
+  private readonly rechecks: Recheck[] = [];
   private readonly followers: ((signedIn: SignedIn) => Promise<void>)[] = [];
 
   constructor(
@@ -55,6 +61,11 @@ export class SignInChecks {
   /** Checks run in the order in which they were added. */
   add(check: SignInCheck): void {
     this.checks.push(check);
+  }
+
+  /** @param check runs when the provider was asked again (recheck/), in the order of the additions */
+  addRecheck(check: Recheck): void {
+    this.rechecks.push(check);
   }
 
   /** @param follow runs before the tokens of a recorded sign-in are sent; its error is the answer instead */
@@ -82,6 +93,18 @@ export class SignInChecks {
       }
       return { ...verified, identity: candidate.identity };
     });
+  }
+
+  /**
+   * @returns the identity as the checks have changed it
+   * @throws OAuthError `access_denied` if the sessions of the user must end
+   */
+  async rerun(checked: Checked): Promise<Identity> {
+    let { identity } = checked;
+    for (const check of this.rechecks) {
+      identity = { ...identity, ...(await check({ ...checked, identity })) };
+    }
+    return identity;
   }
 
   async follow(signedIn: SignedIn): Promise<void> {

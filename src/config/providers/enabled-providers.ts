@@ -3,12 +3,20 @@ import { parser } from '../settings/parsers.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
+import type { RecheckSettings } from './provider-settings.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
 import { mappedClaim } from './claim-map.js';
 import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
 import { isOpenId } from './presets.js';
-import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
+import {
+  adapterKeys,
+  ADAPTERS,
+  providerKeys,
+  RECHECK_GRACE,
+  RECHECK_RATE,
+  requiredKeys,
+} from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other. */
@@ -80,6 +88,7 @@ function parseSampleProvider(source: Source, { production, cwd }: Surroundings):
   const { accounts, ...set } = options(source);
   const others = { claims: SAMPLE_CLAIMS, ...set };
   checkAdapterKeys(source, 'contract');
+  checkRecheck(source, 'contract');
   checkMaps(source, others.claims);
   checkAllow(source, others.claims);
   const variable = variableOf(source, 'accounts');
@@ -105,6 +114,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
   const usesSecret = method === 'client_secret';
   const clientSecret = usesSecret ? readKey(source, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(source, adapter);
+  checkRecheck(source, adapter);
   checkMaps(source, variables.get('claims')?.text, ADAPTERS.has(adapter));
   checkAllow(source, variables.get('claims')?.text);
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
@@ -129,6 +139,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKey,
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
+    recheck: recheckOf(source),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
       ...options(source),
@@ -170,6 +181,28 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     emailTrusted: readKey(source, 'email_trusted'),
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };
+}
+
+function recheckOf(source: Source): RecheckSettings | undefined {
+  const interval = readKey(source, 'recheck');
+  const grace = readKey(source, 'recheck_grace') ?? RECHECK_GRACE;
+  const rate = readKey(source, 'recheck_rate') ?? RECHECK_RATE;
+  return interval === undefined ? undefined : { interval, grace, rate };
+}
+
+/** Only the adapter `oidc` asks again, and the other keys need `recheck`. */
+function checkRecheck(source: Source, adapter: string): void {
+  const { variables, errors } = source;
+  for (const key of ['recheck', 'recheck_grace', 'recheck_rate']) {
+    if (!variables.has(key)) continue;
+    const variable = variableOf(source, key);
+    if (!isOpenId(adapter)) {
+      const use = `${variableOf(source, 'adapter')} with oidc or a product that speaks it, or remove it`;
+      errors.add(variable, `is not a setting of the adapter ${quote(adapter)}`, use);
+    } else if (!variables.has('recheck')) {
+      errors.add(variable, 'needs recheck', `${variableOf(source, 'recheck')} as well, or remove it`);
+    }
+  }
 }
 
 /** Returns every key that the service does not read itself, unchanged. */

@@ -43,12 +43,23 @@ export interface ProviderSettings {
    * `contract`.
    */
   readonly emailTrusted?: boolean | undefined;
+  /** How the provider is asked again during a session; unset: never. Adapter `oidc` only. */
+  readonly recheck?: RecheckSettings | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */
   readonly options: Readonly<Record<string, string>>;
+}
+
+export interface RecheckSettings {
+  /** Seconds between two questions about a user. */
+  readonly interval: number;
+  /** Seconds for which sessions go on without an answer of the provider. */
+  readonly grace: number;
+  /** Calls a second of all instances. */
+  readonly rate: number;
 }
 
 /** How an application shows the provider's page. */

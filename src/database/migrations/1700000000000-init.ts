@@ -220,6 +220,24 @@ export class Init1700000000000 implements MigrationInterface {
         paused_at timestamptz
       );
 
+      CREATE TABLE provider_checks (
+        user_id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        refresh_token bytea NOT NULL,
+        subject bytea,
+        signed_in_at timestamptz NOT NULL DEFAULT now(),
+        checked_at timestamptz NOT NULL DEFAULT now(),
+        due_at timestamptz,
+        lease uuid,
+        failing_since timestamptz,
+        attempts integer NOT NULL DEFAULT 0,
+        ends_at timestamptz,
+        expires_at timestamptz NOT NULL
+      );
+      CREATE INDEX provider_checks_due ON provider_checks (provider, due_at) WHERE due_at IS NOT NULL;
+      CREATE INDEX provider_checks_ends_at ON provider_checks (ends_at) WHERE ends_at IS NOT NULL;
+      CREATE INDEX provider_checks_expires_at ON provider_checks (expires_at);
+
       CREATE TABLE sample_codes (
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
@@ -234,7 +252,7 @@ export class Init1700000000000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
+      DROP TABLE provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);
   }
