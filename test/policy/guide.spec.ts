@@ -3,6 +3,7 @@ import request from 'supertest';
 import { requireRecentAuth } from '../../packages/server/src/requirements.js';
 import type { UserClaims } from '../../packages/server/src/token/user-claims.js';
 import { sectionsOf } from '../guides/page.js';
+import { makeDue, RefreshingProvider } from '../recheck/refreshing-provider.js';
 import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
@@ -10,6 +11,7 @@ import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 type Answer = Tokens & { readonly error?: string } & Readonly<Record<string, number>>;
@@ -83,6 +85,7 @@ describe('the guide for who may sign in', () => {
       'Which provider',
       'Idle',
       'Number of sessions',
+      'Ask the provider again',
       'Bound sessions',
     ]);
   });
@@ -226,6 +229,34 @@ describe('the guide for who may sign in', () => {
     }
     const live = await Promise.all(sessions.map((session) => isLive(service, session)));
     expect(live).toEqual([false, true, true, true]);
+  });
+
+  it("The provider's session", async () => {
+    const service = await start(openIdProvider('corp'));
+    const exp = inSeconds(1000);
+    openId.claims = { session_expiry: exp };
+    const { body } = await signIn(service, 'corp');
+    expect(claimsOf(body.access_token)).toMatchObject({ exp });
+    openId.claims = { session_expiry: inSeconds(-10) };
+    expect(await signIn(service, 'corp')).toMatchObject(REFUSED);
+    openId.claims = { session_expiry: String(exp) };
+    expect(await signIn(service, 'corp')).toMatchObject({ status: 500, body: { error: 'server_error' } });
+  });
+
+  it('Ask the provider again', async () => {
+    const { 'providers.corp.recheck': recheck = '', ...others } = settingsOf('Ask the provider again');
+    expect(others).toEqual({});
+    const provider = endings.after(await RefreshingProvider.start(), (it) => it.close());
+    const service = await start(provider.env('CORP', { RECHECK: recheck }));
+    const session = await provider.signIn(service.url, 'ada');
+    const [row] = await query(
+      service.databaseUrl,
+      'SELECT extract(epoch FROM due_at - checked_at)::int AS pause FROM provider_checks',
+    );
+    expect(row).toEqual({ pause: 300 });
+    provider.refusal = () => [400, { error: 'invalid_grant' }];
+    await makeDue(service.databaseUrl, session.user_id);
+    await until(async () => !(await isLive(service, session)), 'the session ends');
   });
 
   it('Bound sessions', async () => {
