@@ -198,6 +198,7 @@ describe('idle sessions', () => {
   });
 
   it('are refreshed while another transaction has a session of the same batch', async () => {
+    if (process.env['CITUS_URL'] !== undefined) return; // each refresh is a batch there
     const [held, free] = await Promise.all([begin(), begin()]);
     const locked = query(
       service.databaseUrl,

@@ -55,8 +55,8 @@ describe('the end of the session at the provider', () => {
   });
   afterAll(() => endings.run());
 
-  const exchange = async (expiry: unknown, provider = 'corp'): Promise<request.Response> => {
-    const state = await beginSignIn(service.url, { provider, redirect_uri: REDIRECT_URI });
+  const exchange = async (expiry: unknown, name = 'corp'): Promise<request.Response> => {
+    const state = await beginSignIn(service.url, { provider: name, redirect_uri: REDIRECT_URI });
     return request(service.url)
       .post('/oauth2/token')
       .send({ code: codeOf(expiry), state });

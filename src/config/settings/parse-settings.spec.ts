@@ -69,6 +69,7 @@ const DIRECT = 'postgresql://u:p@direct.example/x';
 const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Partial<Settings>]>>> = {
   nodeEnv: ['test', { production: false }],
   host: ['::', { host: '::' }],
+  sessionIdleTtl: ['1800', { sessionIdleTtl: 1800 }],
   publicUrl: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],
   databaseUrl: [DATABASE, { databaseUrl: DATABASE }],
   databaseDirectUrl: [DIRECT, { databaseDirectUrl: DIRECT }],
