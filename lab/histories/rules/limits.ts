@@ -129,7 +129,9 @@ function* tooManyEnded(
       const live = ends.liveAt(user, { begun }, ended);
       const gone = live.flatMap(({ issued }) => {
         const end = issued && refused.get(issued.session);
-        const isGone = end && end.ended < next;
+        // Not one that an earlier sign-in has ended.
+        const wasLive = end && sessions.lives.get(end.session)!.lastAlive >= begun;
+        const isGone = wasLive && end.ended < next;
         return isGone && isOfLimit(end.session, end.ended) ? [end] : [];
       });
       if (signIns > 1) checked.count('groups of concurrent sign-ins');
