@@ -69,6 +69,8 @@ describe('a user, by service key', () => {
       created_at: expect.stringMatching(TIME),
       last_used_at: expect.stringMatching(TIME),
       expires_at: expect.stringMatching(TIME),
+      idle_expires_at: null,
+      ends_because: 'lifetime',
       bound: false,
       auth_time: null,
       address: expect.stringMatching(LOOPBACK),

@@ -267,7 +267,7 @@ describe('users, by service key', () => {
       expect(worst).toBeLessThan(1000 + 10 * lateness());
       for (const { received } of sockets) {
         const data = { reason: 'signed_out', cause: 'removed' };
-          expect(received.at(-1)).toEqual({ event: 'session.ended', data });
+        expect(received.at(-1)).toEqual({ event: 'session.ended', data });
       }
       expect(socket.disconnects).toEqual([]);
       socket.close();
