@@ -125,12 +125,14 @@ export class ClientApp {
  */
 export async function storeSession(where: Page, service: string, user: string, age = 0): Promise<string> {
   const device_id = randomUUID();
-  const tokens = await signIn(service, user, { device_id });
+  // Without the ends of the session: with idle time, a session is not refreshed while nobody acts.
+  const { access_token, refresh_token, expires_in, user_id } = await signIn(service, user, { device_id });
   const now = Date.now();
+  const tokens = { access_token, refresh_token, expires_in, user_id };
   const stored = { ...tokens, device_id, received_at: now - age * 1000, signed_in_at: now };
   const parameters = [`latchkey:${service}`, JSON.stringify(stored)].map((text) => JSON.stringify(text));
   await where.evaluate(
     `localStorage.setItem(${parameters.join()}); dispatchEvent(new StorageEvent('storage'))`,
   );
-  return tokens.user_id;
+  return user_id;
 }
