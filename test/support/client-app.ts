@@ -125,14 +125,14 @@ export class ClientApp {
  */
 export async function storeSession(where: Page, service: string, user: string, age = 0): Promise<string> {
   const device_id = randomUUID();
-  // Without the ends of the session: with idle time, a session is not refreshed while nobody acts.
-  const { access_token, refresh_token, expires_in, user_id } = await signIn(service, user, { device_id });
+  const tokens = await signIn(service, user, { device_id });
   const now = Date.now();
-  const tokens = { access_token, refresh_token, expires_in, user_id };
+  // With idle time, an old token is not refreshed while nobody acts.
+  if (age > 0) Reflect.deleteProperty(tokens, 'idle_expires_in');
   const stored = { ...tokens, device_id, received_at: now - age * 1000, signed_in_at: now };
   const parameters = [`latchkey:${service}`, JSON.stringify(stored)].map((text) => JSON.stringify(text));
   await where.evaluate(
     `localStorage.setItem(${parameters.join()}); dispatchEvent(new StorageEvent('storage'))`,
   );
-  return user_id;
+  return tokens.user_id;
 }
