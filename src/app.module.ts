@@ -25,6 +25,7 @@ import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
+import { ScimModule } from './scim/scim.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
@@ -53,6 +54,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
+        ...(hasDirectory(settings) ? [ScimModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
         AdministrationModule.forRoot(settings),
       ],
@@ -66,6 +68,10 @@ export class AppModule {
       ],
     };
   }
+}
+
+function hasDirectory({ providers, sampleProvider }: Settings): boolean {
+  return [...providers.values(), sampleProvider?.provider].some((one) => one?.scim);
 }
 
 function hasPolicy({ providers, sampleProvider, maxSessions }: Settings): boolean {

@@ -13,6 +13,8 @@ import { inSpan } from '../spans.js';
 import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
+import type { Claims } from './identity/claims.js';
+import { directoryNameOf } from './identity/directory-name.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
@@ -113,7 +115,19 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      let raw: Claims = {};
+      const exchange = {
+        ...request,
+        ...(iss !== undefined && { iss }),
+        ...(own && { memory: own }),
+        ...(settings.scim && {
+          received: (answer: Claims) => {
+            raw = answer;
+            request.received?.(answer);
+          },
+        }),
+        signal,
+      };
       const received = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
       const { name, variables, adapter } = settings;
       // `contract` and `oauth2` have no ID token, so their member of this name means something else.
@@ -124,7 +138,9 @@ export class Provider {
           `provider ${name}, user ${printable(id, 255)} (${deriveUserId(name, id)}): ${line}`,
         );
       const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
-      const identity = parseIdentity(answer, warn, { maps: this.maps, settingOf });
+      const parsed = parseIdentity(answer, warn, { maps: this.maps, settingOf });
+      const directoryName = settings.scim && directoryNameOf(parsed, raw, settings.scim.claim);
+      const identity = directoryName === undefined ? parsed : { ...parsed, directoryName };
       if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };

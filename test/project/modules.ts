@@ -86,6 +86,11 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
     imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
   },
+  scim: {
+    contents:
+      'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device'],
+  },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client

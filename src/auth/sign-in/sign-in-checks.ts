@@ -27,7 +27,7 @@ export interface Candidate {
 }
 
 /** What a check changes of the identity, for the checks after it and for the session. */
-export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry'>>;
+export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry' | 'proof'>>;
 
 /** @throws OAuthError `access_denied` if the candidate may not sign in */
 export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;
@@ -55,6 +55,11 @@ export class SignInChecks {
   /** Checks run in the order in which they were added. */
   add(check: SignInCheck): void {
     this.checks.push(check);
+  }
+
+  /** @param check runs before all others, which read what it changes */
+  addFirst(check: SignInCheck): void {
+    this.checks.unshift(check);
   }
 
   /** @param follow runs before the tokens of a recorded sign-in are sent; its error is the answer instead */
