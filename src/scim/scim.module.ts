@@ -17,6 +17,7 @@ import { DirectoryMembers } from './groups/directory-member.store.js';
 import { ScimGroupsController } from './groups/scim-groups.controller.js';
 import { ScimGroups } from './groups/scim-groups.service.js';
 import { DiscoveryController } from './protocol/discovery.controller.js';
+import { SearchController } from './protocol/search.controller.js';
 import { DirectoryRemoval } from './users/directory-removal.entity.js';
 import { DirectoryUser } from './users/directory-user.entity.js';
 import { DirectoryUserStore } from './users/directory-user.store.js';
@@ -38,7 +39,7 @@ import { ScimUsers } from './users/scim-users.service.js';
       DirectoryName,
     ]),
   ],
-  controllers: [ScimUsersController, ScimGroupsController, DiscoveryController], // the last has the rest
+  controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController], // the last has the rest
   providers: [
     DirectoryEffects,
     DirectoryGroupStore,

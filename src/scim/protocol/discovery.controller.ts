@@ -1,10 +1,12 @@
-import { All, Controller, Get, Param, UseFilters, UseGuards, UseInterceptors } from '@nestjs/common';
+import { All, Controller, Get, Param, Req, UseFilters, UseGuards, UseInterceptors } from '@nestjs/common';
+import type { Request } from 'express';
+import { allowedMethods } from '../../http/server/route-table.js';
 import { Public } from '../../token/guard/access.js';
 import { Caller, DirectoryGuard, type Directory } from './directory.guard.js';
 import { listOf } from './list-query.js';
 import { ScimAnswer } from './scim-answer.js';
 import { resourceTypesOf, schemasOf, serviceProviderConfigOf } from './schemas.js';
-import { noResource, ScimErrorFilter } from './scim-error.js';
+import { noResource, ScimError, ScimErrorFilter } from './scim-error.js';
 
 /** What the interface can do (RFC 7644 §4), and the answer to all paths that it has not. */
 @Public()
@@ -41,8 +43,10 @@ export class DiscoveryController {
   }
 
   @All('*path')
-  nothing(): never {
-    throw noResource();
+  nothing(@Req() request: Request): never {
+    const methods = allowedMethods(request);
+    if (methods.length === 0) throw noResource();
+    throw new ScimError(405, 'this path has other methods', undefined, { Allow: methods.join(', ') });
   }
 }
 

@@ -44,7 +44,7 @@ export const USER_ATTRIBUTES = {
       givenName: { description: 'Given name.' },
     },
   },
-  active: { type: 'boolean', description: 'Whether the user may sign in.' },
+  active: { type: 'boolean', isRequired: true, description: 'Whether the user may sign in.' },
   emails: { type: 'complex', isMany: true, description: 'E-mail addresses.', sub: ENTRY },
   roles: { type: 'complex', isMany: true, description: 'Roles: the claim `roles`.', sub: ENTRY },
 } as const satisfies Record<string, Attribute>;
