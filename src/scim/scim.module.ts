@@ -10,6 +10,7 @@ import { DirectoryName } from './effect/directory-name.entity.js';
 import { DirectoryNames } from './effect/directory-name.store.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
+import { UnnamedSessions } from './effect/unnamed-sessions.js';
 import { DirectoryGroup } from './groups/directory-group.entity.js';
 import { DirectoryGroupStore } from './groups/directory-group.store.js';
 import { DirectoryMember } from './groups/directory-member.entity.js';
@@ -51,6 +52,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryUserStore,
     ScimGroups,
     ScimUsers,
+    UnnamedSessions,
   ],
 })
 export class ScimModule {}

@@ -21,6 +21,9 @@ import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-cla
 import { DirectoryEffects } from './directory-effects.js';
 import { DirectoryNames } from './directory-name.store.js';
 
+/** Of a sign-in without `scim_claim`: no directory user has this name. */
+const UNNAMED = '';
+
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
 export class DirectorySignIns implements OnModuleInit {
@@ -68,8 +71,8 @@ export class DirectorySignIns implements OnModuleInit {
    */
   private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
-    const { directoryName: name, proof } = identity;
-    if (!settings || name === undefined) return;
+    if (!settings) return;
+    const { directoryName: name = UNNAMED, proof } = identity;
     const { userId } = session;
     const before = await this.names.find(userId);
     const ofProvider = this.providers.get(provider).settings;
@@ -99,7 +102,7 @@ export class DirectorySignIns implements OnModuleInit {
    * @throws OAuthError `access_denied` if the directory has deactivated or deleted the user
    */
   private async admitted(provider: string, name: string | undefined): Promise<DirectoryUser | undefined> {
-    if (name === undefined) return undefined;
+    if (name === undefined || name === UNNAMED) return undefined;
     const user = await this.users.findNamed(provider, this.known.get(provider)!, name);
     if (user === null || user?.active === false) {
       throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'deactivated' });
