@@ -42,7 +42,7 @@ export class UserChanges {
    * @returns the users as they are then
    */
   async apply(
-    { manager, append }: ChannelTransaction,
+    { manager, appendToEach }: ChannelTransaction,
     changes: ReadonlyMap<string, UserChange>,
     origin: Origin,
   ): Promise<ChangedUser[]> {
@@ -59,9 +59,8 @@ export class UserChanges {
         Object.assign({}, user, { claimsChangedAt: () => 'clock_timestamp()' }),
       );
       await write(manager, timed, [...PROFILE, ...STATE, 'claims', 'claims_changed_at']);
-      await Promise.all(
-        ofClaims.map(({ userId, claims }) => append(userId, 'claims.changed', [{ claims: claims ?? {} }])),
-      );
+      const data = ofClaims.map(({ userId, claims }) => [userId, { claims: claims ?? {} }] as const);
+      await appendToEach('claims.changed', new Map(data));
       await this.audit.write(
         manager,
         ofClaims.map(({ userId, provider }) => ({ event: 'claims_changed', userId, provider, origin })),
