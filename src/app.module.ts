@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AdmissionModule } from './admission/admission.module.js';
 import { AdministrationModule } from './administration/administration.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
@@ -21,6 +22,7 @@ import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
+import { RecheckModule } from './recheck/recheck.module.js';
 import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
@@ -55,6 +57,8 @@ export class AppModule {
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
         ...(hasDirectory(settings) ? [ScimModule] : []),
+        ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
+        ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
         AdministrationModule.forRoot(settings),
       ],

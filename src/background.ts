@@ -49,6 +49,13 @@ export const BACKGROUND_WORK = {
     failure: 'changes of a directory were not applied to all users: the next try is in a second',
     level: 'warn',
   },
+  'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
+  'end-cut-sessions': {
+    everyMs: 250,
+    failure: 'sessions were not ended at their session_expiry',
+    level: 'warn',
+  },
+  'wake-checks': { everyMs: 1000, failure: 'used sessions were not marked: they are with their next use' },
   'remove-old-webhooks': {
     everyMs: 600_000,
     failure: 'cursors of former webhook addresses were not removed',

@@ -7,6 +7,7 @@ import { IdempotencyKey } from './channel/idempotency-key.entity.js';
 import { Instance, Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
+import { ProviderCheck } from './recheck/provider-check.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { DirectoryName } from './scim/effect/directory-name.entity.js';
 import { DirectorySource } from './scim/effect/directory-source.entity.js';
@@ -39,6 +40,7 @@ export const ENTITIES = [
   Instance,
   Presence,
   StoredAuditEvent,
+  ProviderCheck,
   Webhook,
   DirectoryUser,
   DirectoryRemoval,

@@ -91,6 +91,8 @@ export interface ServiceState {
   readonly webhookDelay: number;
   readonly webhookEventsSetAside: number;
   readonly auditEventsLeftOut: number;
+  /** Seconds since the oldest due re-check became due. */
+  readonly recheckDelay: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
@@ -175,7 +177,7 @@ export interface DomainEvents {
 /** Count of all instances together. */
 export type Total = 'users' | 'live_sessions';
 
-export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout';
+export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout' | 'recheck';
 
 @Injectable()
 export class Events extends EventEmitter<DomainEvents> {}

@@ -27,8 +27,8 @@ export default {
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify({ app: provider.clientId, secret: provider.clientSecret, code }),
     });
-    // Report why a code was refused: invalid_grant, invalid_client, invalid_request. Every other error becomes
-    // server_error. Never put the code or the secret into a message: it is logged.
+    // Report why a code was refused: invalid_grant, invalid_client, invalid_request; access_denied if the user may not
+    // sign in. Every other error becomes server_error. Never put the code or the secret into a message: it is logged.
     if (response.status === 403) throw Object.assign(new Error('code refused'), { error: 'invalid_grant' });
     if (!response.ok) throw new Error(`the provider answered with status ${response.status}`);
     const user = await readJson(response);

@@ -28,7 +28,7 @@ export default new (class extends OidcAdapter {
     });
     if (!response.ok) throw new Error(`the directory answered with status ${response.status}`);
     const groups = (await readJson(response)).groups.map(({ name }) => name);
-    if (groups.length === 0) throw Object.assign(new Error('without a group'), { error: 'invalid_grant' });
+    if (groups.length === 0) throw Object.assign(new Error('without a group'), { error: 'access_denied' });
     const identity = await super.identityOf(provider, claims, { accessToken, signal });
     return { ...identity, claims: { ...identity.claims, groups } };
   }

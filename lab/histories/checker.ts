@@ -1,4 +1,5 @@
 import { Disturbances } from './disturbances.js';
+import type { Limits } from './limits.js';
 import type { HistoryEntry } from './operation.js';
 import { answeredForAnother } from './rules/another.js';
 import { unknownAnswers } from './rules/answers.js';
@@ -8,6 +9,7 @@ import { wrongDeviceEvents } from './rules/device-events.js';
 import { acceptedAfterEnd } from './rules/ended.js';
 import { wrongFeed } from './rules/feed.js';
 import { deliveredLate } from './rules/late.js';
+import { againstLimits } from './rules/limits.js';
 import { acknowledgedAndGone } from './rules/kept.js';
 import { endedForNoReason } from './rules/no-reason.js';
 import { succeededTwice } from './rules/once.js';
@@ -18,12 +20,15 @@ import { Checked, type Violation } from './violation.js';
 /**
  * Finds what is forbidden in a history (docs/reliability.md#rules-of-a-history). Its work grows with the history's length.
  */
-export function check(entries: readonly HistoryEntry[]): {
+export function check(
+  entries: readonly HistoryEntry[],
+  limits?: Limits,
+): {
   readonly violations: Violation[];
   readonly checked: Checked;
 } {
   const disturbances = new Disturbances(entries);
-  const sessions = new Sessions(entries, disturbances);
+  const sessions = new Sessions(entries, disturbances, limits);
   const checked = new Checked();
   const violations = [
     ...succeededTwice(entries),
@@ -38,6 +43,7 @@ export function check(entries: readonly HistoryEntry[]): {
     ...endedForNoReason(entries, sessions),
     ...usesTooMuch(entries, sessions),
     ...unknownAnswers(entries, disturbances, checked),
+    ...(limits ? againstLimits(entries, sessions, limits, checked) : []),
   ];
   return { violations, checked };
 }

@@ -56,10 +56,12 @@ export class Client {
   }
 
   /** The session gets the new token. @returns how it ended */
-  async refresh(instance: number, session: HeldSession): Promise<Answered['outcome']> {
-    const body = { refresh_token: session.refreshToken };
+  async refresh(instance: number, session: HeldSession, idleFor?: number): Promise<Answered['outcome']> {
+    const reported = idleFor === undefined ? {} : { idle_for: idleFor };
+    const body = { refresh_token: session.refreshToken, ...reported };
     const answer = await this.shared.calls.ask(instance, '/oauth2/refresh', { method: 'POST', body });
-    const call = { kind: 'refresh', ...this.of(answer), session: session.id } as const;
+    const said = idleFor === undefined ? {} : { idleFor };
+    const call = { kind: 'refresh', ...this.of(answer), session: session.id, ...said } as const;
     if (answer.outcome !== 'ok') {
       this.record(call);
       return answer.outcome;
@@ -213,8 +215,17 @@ export class Client {
 function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   const text = body['access_token'] as string;
   const { name, holder, claims } = claimsOf(text);
+  const { expires_in, refresh_token_expires_in, idle_expires_in } = body as Record<
+    string,
+    number | undefined
+  >;
+  const ends = {
+    expiresIn: expires_in!,
+    ...(refresh_token_expires_in !== undefined && { sessionExpiresIn: refresh_token_expires_in }),
+    ...(idle_expires_in !== undefined && { idleExpiresIn: idle_expires_in }),
+  };
   return [
     { name, text },
-    { ...name, ...holder, claims, expiresIn: body['expires_in'] as number },
+    { ...name, ...holder, claims, ...ends },
   ];
 }

@@ -1,5 +1,5 @@
 import type { Fault } from '../world/faults.js';
-import type { HistoryEntry, Stall } from './operation.js';
+import type { HistoryEntry, Refresh, SignIn, SignOut, Stall } from './operation.js';
 
 /** Milliseconds within which all instances and readers know of a sign-out, a revoked key or new claims (docs/how-it-works.md). */
 export const CALM_MS = 1000;
@@ -74,4 +74,11 @@ export class Disturbances {
     this.spans.set(instance, spans);
     return spans;
   }
+}
+
+const LATE_MS = 30_000;
+
+/** The last moment at which a call can have taken effect. */
+export function latestEffect(call: SignOut | SignIn | Refresh, disturbances: Disturbances): number {
+  return call.outcome === 'ok' ? call.ended : disturbances.endOf(call) + LATE_MS;
 }

@@ -1,6 +1,7 @@
 import { CALM_MS, STALLED_MS } from './disturbances.js';
-import type { HistoryEntry, Use } from './operation.js';
-import { FINAL } from './rules/kept.js';
+import { UNWRITTEN_MS } from './ends.js';
+import type { Limits } from './limits.js';
+import { FINAL, type HistoryEntry, type Refresh, type Use } from './operation.js';
 
 type Kind = HistoryEntry['kind'];
 type Entry<Of extends Kind> = HistoryEntry & { kind: Of };
@@ -9,6 +10,7 @@ interface Edit {
   /** A violation, as `rule: text`, that the checker has to find in the edited history. */
   readonly finds: RegExp;
   readonly entries: readonly HistoryEntry[];
+  readonly limits?: Limits;
 }
 
 /** Histories with a violation: each is a change to one without. A checker that does not find it finds nothing. */
@@ -52,6 +54,49 @@ export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
     ]),
     edit(/^uses too much: .*rows/, 'rows', (one) => [{ ...one, open_sessions: one.open_sessions + 1000 }]),
     edit(/^unknown answer/, 'authorize', (one) => [{ ...one, outcome: 'refused', status: 418 }]),
+  ];
+}
+
+/** The same for the rules of a service with limits. */
+export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limits): readonly Edit[] {
+  const refreshed = (finds: RegExp, to: (one: Refresh) => Refresh): Edit => ({
+    finds,
+    limits,
+    entries: entries.map((one) => (one.kind === 'refresh' ? to(one) : one)),
+  });
+  const first = new Map(
+    entries.flatMap((one) =>
+      one.kind === 'sign-in' && one.issued ? [[one.issued.session, one.issued]] : [],
+    ),
+  );
+  const calling = ({ error: _error, ...call }: Refresh): Refresh => call;
+  const issuedWith = (ends: Partial<Refresh['issued']>, one: Refresh): Refresh =>
+    one.issued ? { ...one, issued: { ...one.issued, ...ends } } : one;
+  return [
+    refreshed(/^accepted after its end: refresh .* unused for/, (one) =>
+      (one.idleFor ?? 0) >= limits.idleTtl
+        ? { ...calling(one), outcome: 'ok', status: 200, issued: first.get(one.session)! }
+        : one,
+    ),
+    refreshed(/^accepted after its end: refresh .* after its idle end/, (one) =>
+      one.client === FINAL ? moved(one, 3_600_000)[0]! : one,
+    ),
+    refreshed(/^wrong end: .* to the idle end/, (one) =>
+      issuedWith({ idleExpiresIn: limits.idleTtl + 1 }, one),
+    ),
+    refreshed(/^wrong end: a token lives/, (one) => issuedWith({ expiresIn: limits.idleTtl + 1 }, one)),
+    refreshed(/^wrong end: .* to the end of the session/, (one) => issuedWith({ sessionExpiresIn: 60 }, one)),
+    {
+      finds: /^wrong end: the stored end/,
+      limits,
+      entries: entries.map((one) =>
+        one.kind === 'stored-end' ? { ...one, at: one.at + 4 * UNWRITTEN_MS } : one,
+      ),
+    },
+    // As if the service had another limit.
+    { finds: /^beyond the limit/, limits: { ...limits, most: 1 }, entries },
+    { finds: /^ended for no reason: \d+ of/, limits: { ...limits, most: 10 }, entries },
+    { finds: /^ended for no reason: a refresh/, limits: { ...limits, most: 10 }, entries },
   ];
 }
 

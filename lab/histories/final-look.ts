@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { query } from '../../test/support/database.js';
 import { numberOf } from './claims.js';
 import { Client, type Shared } from './client.js';
-import type { Stored } from './operation.js';
+import { FINAL, type Stored, type StoredEnd } from './operation.js';
 import type { Person } from './person.js';
-import { FINAL } from './rules/kept.js';
 
 const AT_ONCE = 8;
 const TRIES = 50;
@@ -31,6 +30,7 @@ export async function lookAtEverything(
   await Promise.all(people.map((person) => person.settle()));
   const stored = await readStored(databaseUrl, shared);
   for (const event of stored) shared.recorder.record(event);
+  for (const end of await readEnds(databaseUrl, shared)) shared.recorder.record(end);
   await drain(people, stored);
   for (const { listener } of people) listener.stop();
   await askForSessions(shared);
@@ -63,6 +63,21 @@ async function readStored(databaseUrl: string, { ledger, recorder: { epoch } }: 
       begun,
       ended,
     };
+  });
+}
+
+/** Reads the idle ends of sessions, also of those that were signed out. */
+async function readEnds(databaseUrl: string, { ledger, recorder: { epoch } }: Shared): Promise<StoredEnd[]> {
+  const begun = performance.now();
+  const rows = await query<{ session_id: string; idle_ends_at: Date }>(
+    databaseUrl,
+    'SELECT session_id, idle_ends_at FROM refresh_tokens WHERE idle_ends_at IS NOT NULL AND user_id = ANY ($1)',
+    [[...ledger.devices.keys()]],
+  );
+  const ended = performance.now();
+  if (Math.abs(Date.now() - ended - epoch) >= DRIFT_MS) return [];
+  return rows.map(({ session_id: session, idle_ends_at }) => {
+    return { kind: 'stored-end', session, at: idle_ends_at.getTime() - epoch, begun, ended };
   });
 }
 

@@ -7,7 +7,8 @@ import { hasRedis } from '../../test/support/redis-server.js';
 import { options, report } from '../options.js';
 import { World } from '../world/world.js';
 import { check } from './checker.js';
-import { edited } from './edits.js';
+import { edited, editedWithLimits } from './edits.js';
+import { LIMITS, toEnv } from './limits.js';
 import { planFaults } from './plan.js';
 import { PLANTS } from './plants.js';
 import { Recorder } from './recorder.js';
@@ -32,15 +33,21 @@ const SHORT: RunOptions = {
   seconds: 40,
   level: 8,
 };
+const WITH_LIMITS: RunOptions = {
+  ...SHORT,
+  users: 9,
+  faults: ['service-killed', 'feed-cut', 'postgres-killed'],
+  limits: LIMITS,
+};
 const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, seconds: 6, level: 0 };
 
-/** One half of a long run, with Redis or without; its last quarter is without faults. */
+/** One half of a long run, with Redis or with limits; its last quarter is without faults. */
 function long(duration: number, redis: boolean): RunOptions {
   const faults = planFaults(duration, redis, new Random(seed));
   return {
-    ...SHORT,
+    ...(redis ? SHORT : WITH_LIMITS),
     people: 36,
-    users: 12,
+    users: redis ? 12 : 18,
     pauseMs: 300,
     faults,
     seconds: duration * 22.5,
@@ -56,22 +63,27 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
   () => {
     afterEach(() => jest.restoreAllMocks());
 
-    it.each(minutes ? [true, false] : [true])('have no violation (Redis: %s)', async (redis) => {
+    it.each([
+      ['with Redis', true],
+      ['with idle time and MAX_SESSIONS', false],
+    ])('have no violation %s', async (name, redis) => {
       mkdirSync(CACHE, { recursive: true });
       const path = (out ?? join(CACHE, `history-${seed}.jsonl`)).replace(
         /(?=\.\w+$|$)/,
-        redis ? '' : '-alone',
+        redis ? '' : '-limits',
       );
       const recorder = new Recorder(path);
-      const world = await World.start({ redis, env: ENV });
+      const limits = redis ? undefined : LIMITS;
+      const world = await World.start({ redis, env: { ...ENV, ...(limits && toEnv(limits)) } });
       try {
-        await runHistory(world, recorder, minutes ? long(minutes, redis) : SHORT);
+        const short = limits ? WITH_LIMITS : SHORT;
+        await runHistory(world, recorder, minutes ? long(minutes, redis) : short);
       } finally {
         await world.stop();
         await recorder.close();
       }
-      const { violations, checked } = check(recorder.entries);
-      report('history', path);
+      const { violations, checked } = check(recorder.entries, limits);
+      report(`history ${name}`, path);
       report('seed; operations', `${seed}; ${recorder.operations.toLocaleString('en')}`);
       report('entries by kind', [...recorder.counts].map(([kind, count]) => `${kind} ${count}`).join(', '));
       report('pauses of the machine', pausesOf(recorder));
@@ -89,8 +101,11 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       // Nothing is left to check if the machine pauses all the time.
       expect(Object.keys(afterEnd)).toEqual(expect.arrayContaining(READERS));
       if (minutes) return;
-      for (const { finds, entries } of edited(recorder.entries))
-        expect(check(entries).violations.map(textOf)).toContainEqual(expect.stringMatching(finds));
+      const edits = limits ? editedWithLimits(recorder.entries, limits) : edited(recorder.entries);
+      for (const one of edits) {
+        const found = check(one.entries, one.limits).violations.map(textOf);
+        expect(found).toContainEqual(expect.stringMatching(one.finds));
+      }
     });
   },
 );

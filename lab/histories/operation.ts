@@ -4,7 +4,10 @@ import type { Fault } from '../world/faults.js';
  * What a history consists of, one JSON object a line. All times are milliseconds of `performance.now()` in the process of the
  * test. Tokens are named by their claims, states and codes by their beginning: a history holds no secret.
  */
-export type HistoryEntry = Operation | Fault | Stall | Exchange | Stored | Sample | Rows;
+export type HistoryEntry = Operation | Fault | Stall | Exchange | Stored | StoredEnd | Sample | Rows;
+
+/** The client that looks, when everything is whole again, for what was acknowledged. */
+export const FINAL = 'final';
 
 /** What clients have done, and what came to them. */
 export type Operation =
@@ -65,6 +68,9 @@ export interface Holder {
 export interface Issued extends TokenName, Holder {
   /** Seconds. */
   readonly expiresIn: number;
+  /** Of the session, if it may end early: `refresh_token_expires_in` and `idle_expires_in`. */
+  readonly sessionExpiresIn?: number;
+  readonly idleExpiresIn?: number;
   readonly claims: ClaimsNumber;
 }
 
@@ -89,6 +95,8 @@ export interface SignIn extends Call {
 export interface Refresh extends Call {
   readonly kind: 'refresh';
   readonly session: string;
+  /** Reported `idle_for`. */
+  readonly idleFor?: number;
   readonly issued?: Issued;
 }
 
@@ -246,4 +254,11 @@ export interface Stored extends Span {
   readonly name?: string;
   /** What an event of the service itself says of a device. */
   readonly of?: { readonly device: string; readonly name: string | null };
+}
+
+/** The idle end of a session that was in the database at the end. */
+export interface StoredEnd extends Span {
+  readonly kind: 'stored-end';
+  readonly session: string;
+  readonly at: number;
 }

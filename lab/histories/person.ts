@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Shared } from './client.js';
 import type { HeldSession, HeldToken } from './ledger.js';
+import { drawIdleFor, type Limits } from './limits.js';
 import { Listener, type Owner } from './listener.js';
 import type { TokenName } from './operation.js';
 import { Random } from '../../test/support/random.js';
@@ -31,7 +32,12 @@ const MIX = {
   revoke: 1.5,
   signOutUser: 0.6,
   removeDevice: 0.6,
+  signInAtOnce: 0,
 };
+/** With a limit of sessions a sign-in ends another session. */
+const MIX_WITH_LIMITS: typeof MIX = { ...MIX, signIn: 2, signInTwice: 1, refresh: 40, signInAtOnce: 1.5 };
+/** Sign-ins at one time: more than the limit. */
+const AT_ONCE = 5;
 
 export interface PersonOptions extends Shared {
   readonly name: string;
@@ -40,6 +46,7 @@ export interface PersonOptions extends Shared {
   readonly device: string | null;
   readonly urls: readonly string[];
   readonly seed: number;
+  readonly limits: Limits | undefined;
 }
 
 export class Person implements Owner {
@@ -55,6 +62,7 @@ export class Person implements Owner {
   /** For the listener: what it does is another client's, and does not change what this one draws next. */
   private readonly listenerClient: Client;
   private readonly listenerRandom: Random;
+  private readonly idleRandom: Random;
 
   constructor(private readonly options: PersonOptions) {
     const { name, urls, recorder, seed } = options;
@@ -62,6 +70,7 @@ export class Person implements Owner {
     this.client = new Client(options, name);
     this.listenerClient = new Client(options, `${name} listener`);
     this.listenerRandom = new Random(seed + 2);
+    this.idleRandom = new Random(seed + 3);
     this.listener = new Listener(`${name} listener`, this, urls, recorder, new Random(seed + 1));
   }
 
@@ -86,7 +95,7 @@ export class Person implements Owner {
   /** Leaves it with a session that lives, so that its listener can get all that there is. */
   async settle(): Promise<void> {
     for (let alive = false; !alive;) {
-      for (const session of this.sessions.slice()) await this.refresh(session);
+      for (const session of this.sessions.slice()) await this.refresh(session, 0);
       alive = this.sessions.length > 0;
       if (!alive) await this.signIn();
     }
@@ -99,11 +108,16 @@ export class Person implements Owner {
     const at = this.instance();
     const isHere = ({ id, device }: HeldSession): boolean =>
       session.device === null ? id === session.id : device === session.device;
-    switch (this.random.weighted(MIX)) {
+    switch (this.random.weighted(this.options.limits ? MIX_WITH_LIMITS : MIX)) {
       case 'signIn':
         return this.sessions.length < MOST_SESSIONS ? this.signIn() : this.refresh(session);
       case 'signInTwice':
         return this.signIn([client, new Client(this.options, `${client.name} rival`)]);
+      case 'signInAtOnce': {
+        const others = Array.from({ length: AT_ONCE }, (_, i) => `${client.name} other ${i}`);
+        await Promise.all(others.map((name) => this.signIn([new Client(this.options, name)])));
+        return;
+      }
       case 'refresh':
         return this.refresh(session);
       case 'read':
@@ -149,22 +163,28 @@ export class Person implements Owner {
 
   /** @param clients that exchange the code at the same time; after no answer the first one tries again */
   private async signIn(clients: readonly Client[] = [this.client]): Promise<void> {
-    const state = await this.client.authorize(this.instance());
+    const [first] = clients as [Client];
+    const state = await first.authorize(this.instance());
     if (state === undefined) return delay(AGAIN_MS);
     const { account, device, ledger } = this.options;
     const code = `${account}.${ledger.number()}`;
     const exchange = (client: Client) => client.signIn(this.instance(), state, code, device);
     const sessions = await Promise.all(clients.map(exchange));
-    if (!sessions.some((one) => one !== 'unknown')) sessions.push(await exchange(this.client));
+    if (!sessions.some((one) => one !== 'unknown')) sessions.push(await exchange(first));
     for (const session of sessions) if (typeof session === 'object') this.sessions.push(session);
   }
 
-  private async refresh(session: HeldSession): Promise<void> {
+  private async refresh(session: HeldSession, idleFor = this.drawIdleFor()): Promise<void> {
     const before = session.token;
-    const outcome = await this.client.refresh(this.instance(), session);
+    const outcome = await this.client.refresh(this.instance(), session, idleFor);
     if (outcome === 'refused') this.drop([session]);
     // The one before stays good as well.
     if (outcome === 'ok' && this.random.chance(0.1)) await this.read(before);
+  }
+
+  private drawIdleFor(): number | undefined {
+    const { limits } = this.options;
+    return limits && drawIdleFor(limits, this.idleRandom);
   }
 
   private tokenOf({ first, token }: HeldSession): HeldToken {

@@ -11,6 +11,7 @@ import { FeedReader } from './feed-reader.js';
 import { lookAtEverything } from './final-look.js';
 import { changeKeys } from './keys-operator.js';
 import { Ledger } from './ledger.js';
+import type { Limits } from './limits.js';
 import { redeemOnce } from './one-time-codes.js';
 import { recordPauses } from './pauses.js';
 import { Person } from './person.js';
@@ -35,6 +36,8 @@ export interface RunOptions {
   readonly seconds: number;
   /** Seconds after the last fault, in which memory and open files must not grow. */
   readonly level: number;
+  /** Which the service has; clients then report how long they were not used. */
+  readonly limits?: Limits;
 }
 
 /** Lets people use a world while a nemesis breaks it, and records all of it; at the end it looks for what was acknowledged. */
@@ -88,11 +91,16 @@ export async function runHistory(
   await sampleEnd(world, recorder);
 }
 
-function gather({ people, users, seed }: RunOptions, shared: Shared, urls: readonly string[]): Person[] {
+function gather(
+  { people, users, seed, limits }: RunOptions,
+  shared: Shared,
+  urls: readonly string[],
+): Person[] {
   return Array.from({ length: people }, (_, i) => {
     const device = i % 7 === 6 ? null : randomUUID();
     const account = `user-${seed}-${i % users}`;
-    return new Person({ ...shared, urls, name: `p${i}`, account, device, seed: seed + 1000 * (i + 1) });
+    const own = { name: `p${i}`, account, device, seed: seed + 1000 * (i + 1), limits };
+    return new Person({ ...shared, urls, ...own });
   });
 }
 

@@ -1,13 +1,18 @@
-import { CALM_MS, type Disturbances } from './disturbances.js';
+import { CALM_MS, latestEffect, type Disturbances } from './disturbances.js';
+import { Ends } from './ends.js';
 import { addTo } from './groups.js';
-import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
-
-const LATE_MS = 30_000;
-
-/** The last moment at which a call can have taken effect. */
-export function latestEffect(call: SignOut | SignIn, disturbances: Disturbances): number {
-  return call.outcome === 'ok' ? call.ended : disturbances.endOf(call) + LATE_MS;
-}
+import type { Limits } from './limits.js';
+import {
+  FINAL,
+  type Connect,
+  type HistoryEntry,
+  type Issued,
+  type KeyChange,
+  type Refresh,
+  type SignIn,
+  type SignOut,
+  type Use,
+} from './operation.js';
 
 /** A session that was acknowledged, and what may have ended it. */
 export interface SessionLife {
@@ -16,7 +21,8 @@ export interface SessionLife {
   readonly device: string | null;
   /** All that may have ended it, up to the first that has for certain. */
   readonly enders: readonly SignOut[];
-  readonly ended: SignOut | undefined;
+  /** The first call after whose answer it has ended for certain: with limits also a refused refresh. */
+  ended: SignOut | Refresh | undefined;
   /** When the last call began that the service accepted for it. */
   lastAlive: number;
 }
@@ -32,10 +38,12 @@ export class Sessions {
   readonly lives = new Map<string, SessionLife>();
   readonly tokens = new Map<string, TokenBirth>();
   readonly revocations = new Map<string, KeyChange[]>();
+  readonly ends: Ends;
 
   constructor(
     entries: readonly HistoryEntry[],
     private readonly disturbances: Disturbances,
+    limits?: Limits,
   ) {
     const signOuts = this.signOutsByUser(entries);
     for (const entry of entries) {
@@ -50,10 +58,17 @@ export class Sessions {
       }
     }
     for (const entry of entries) this.noteAlive(entry);
+    if (limits) for (const entry of entries) this.noteRefused(entry);
+    this.ends = new Ends(entries, this.lives, disturbances, limits);
   }
 
-  /** Whether a sign-out, also one of unknown outcome, explains that a session had ended when something ended. */
+  /** Whether a sign-out or a limit explains that a session had ended when something ended. */
   mayHaveEnded(session: string, by: number): boolean {
+    return this.mayBeSignedOut(session, by) || this.ends.mayHaveEnded(session, by);
+  }
+
+  /** Whether a sign-out explains it, also one of unknown outcome. */
+  mayBeSignedOut(session: string, by: number): boolean {
     const life = this.lives.get(session);
     if (!life) return true; // of a sign-in that was never answered
     return life.enders.some(
@@ -77,6 +92,13 @@ export class Sessions {
     }
     for (const list of byUser.values()) list.sort((a, b) => a.signOut.begun - b.signOut.begun);
     return byUser;
+  }
+
+  /** At the very end, readers of the feed are stopped: what ends then is not for them. */
+  private noteRefused(entry: HistoryEntry): void {
+    if (entry.kind !== 'refresh' || entry.error !== 'invalid_grant' || entry.client === FINAL) return;
+    const life = this.lives.get(entry.session);
+    if (life && entry.ended < (life.ended?.ended ?? Infinity)) life.ended = entry;
   }
 
   private noteAlive(entry: HistoryEntry): void {

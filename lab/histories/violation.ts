@@ -11,7 +11,9 @@ type Rule =
   | 'missing in the feed'
   | 'wrong claims'
   | 'uses too much'
-  | 'unknown answer';
+  | 'unknown answer'
+  | 'wrong end'
+  | 'beyond the limit';
 
 /** Violation of a rule (docs/reliability.md#rules-of-a-history). */
 export interface Violation {
@@ -30,6 +32,12 @@ export class Checked {
   readonly afterEnd: Record<string, number> = {};
   /** By reader, in calm and in stalls: longest time, in milliseconds, after which it did not know of the end or change yet. */
   readonly latest: Record<string, number> = {};
+  /** With limits: ends of sessions, and what shows that they are exact. */
+  readonly limits: Record<string, number> = {};
+
+  count(what: string): void {
+    this.limits[what] = (this.limits[what] ?? 0) + 1;
+  }
 
   /** @param late milliseconds from the acknowledgement until the reader showed that it did not know */
   note(reader: string, late: number, isCalm: boolean): void {

@@ -64,7 +64,6 @@ export class OverviewController {
           last_success_at: rfc3339(successAt),
           last_failure_at: rfc3339(failureAt),
           last_error: error,
-          allow: provider.allow?.map(({ text }) => text).join(', ') ?? null,
         };
       }),
     };

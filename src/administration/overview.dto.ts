@@ -31,9 +31,6 @@ export class ProviderHealth {
 
   /** Error of the last failure. */
   last_error!: string | null;
-
-  /** Setting `allow`: who may sign in. Null: everyone. */
-  allow!: string | null;
 }
 
 /** Answer of GET /admin/overview. */

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { RequestOrigin, type Origin } from '../audit/audit-event.js';
+import { textOf } from '../config/providers/allow-rule.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -32,6 +33,7 @@ export class AdminProvidersController {
       Object.assign(listed(provider), {
         adapter: provider.adapter,
         url: provider.url ?? null,
+        allow: textOf(provider.allow),
         redirect_uris: [...redirectUrisToRegister(settings, provider)],
         is_sample: settings.sampleProvider !== undefined && provider.name === SAMPLE_PROVIDER,
       }),

@@ -7,6 +7,9 @@ export class AdministeredProvider extends ListedProvider {
   /** Null: the adapter needs none. */
   url!: string | null;
 
+  /** Setting `allow`: who may sign in. Null: everyone whom the provider sends. */
+  allow!: string | null;
+
   /** To register at the provider. */
   redirect_uris!: string[];
 

@@ -123,8 +123,11 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 }
 
-/** Clears what may describe a person. The name of a condition (`access_denied`: `email_domain`) does not. */
+/**
+ * Clears what may describe a person. The name of a condition (`access_denied`: `email_domain`) does not, and
+ * the words of the operator's own admission service are for the operator.
+ */
 function withoutPerson(row: AuditRow): AuditRow {
-  const isCondition = row.error === 'access_denied' && /^[a-z_]+$/.test(row.reason ?? '');
+  const isCondition = row.error === 'access_denied' && /^(?:[a-z_]+|admission: [^]*)$/.test(row.reason ?? '');
   return { ...row, ...NOTHING, reason: isCondition ? row.reason : null };
 }

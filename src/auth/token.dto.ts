@@ -1,4 +1,9 @@
-import { OAuthParameters, OptionalText, RequiredText, UncheckedInteger } from '../http/parameters/parameter.js';
+import {
+  OAuthParameters,
+  OptionalText,
+  RequiredText,
+  UncheckedInteger,
+} from '../http/parameters/parameter.js';
 import { A_UUID } from '../http/parameters/uuid.js';
 import { MOST_IDLE } from '../token/refresh/token.service.js';
 import { RefreshedToken } from '../token/refresh/refresh.dto.js';

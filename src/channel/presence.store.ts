@@ -70,6 +70,12 @@ export class PresenceStore {
     return row!.online;
   }
 
+  /** Returns how many instances run; one that starts or was killed may count or not. */
+  countInstances(): Promise<number> {
+    const seenAt = Raw((column) => `${column} > now() - make_interval(secs => ${GONE_AFTER_S})`);
+    return this.instances.countBy({ seenAt });
+  }
+
   /** @returns false if the instance is unknown: it was silent too long, or a crash emptied the tables */
   async heartbeat(instanceId: string): Promise<boolean> {
     const { affected } = await this.instances.update({ instanceId }, { seenAt: () => 'now()' });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { textOf } from '../config/providers/allow-rule.js';
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { Settings } from '../config/settings/settings.js';
 import { directTarget, usualTarget } from '../database/pool/connection-target.js';
@@ -126,7 +127,9 @@ async function checkProviders(settings: Settings, report: CheckReport): Promise<
     const all = registry.list();
     if (all.length === 0) report.add('warning', 'providers', 'No provider is enabled, so nobody can sign in');
     for (const provider of all) {
-      report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter})`);
+      const rule = textOf(provider.allow);
+      const admits = rule === null ? 'everyone may sign in (no allow)' : `allow=${rule}`;
+      report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter}): ${admits}`);
       // its client is this service
       if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue;
       for (const uri of redirectUrisToRegister(settings, provider))

@@ -52,6 +52,7 @@ const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'stor
 export class SignOutService {
   private readonly hasOpenSession: (target: Target) => Promise<boolean>;
   private readonly runs = new Map<string, Run>();
+  private readonly followers: ((manager: EntityManager, userId: string) => Promise<void>)[] = [];
 
   constructor(
     private readonly history: ChannelHistory,
@@ -59,6 +60,11 @@ export class SignOutService {
     private readonly sql: Sql,
   ) {
     this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
+  }
+
+  /** @param follow runs in each transaction that has ended sessions of a user */
+  addFollower(follow: (manager: EntityManager, userId: string) => Promise<void>): void {
+    this.followers.push(follow);
   }
 
   /**
@@ -136,6 +142,7 @@ export class SignOutService {
       await this.audit.write(manager, toAuditFacts({ userId, origin, cause }, provider, ended));
       count = ended.length;
     }
+    for (const follow of this.followers) await follow(manager, userId);
   }
 
   /**
@@ -201,6 +208,7 @@ export class SignOutService {
       const signedOut = await manager.query<DeviceRow[]>(FIND_SIGNED_OUT_DEVICES.text, values);
       await append(userId, 'device.signed_out', signedOut.map(toDeviceFacts));
     }
+    if (ended.length > 0) for (const follow of this.followers) await follow(manager, userId);
     await this.audit.write(manager, toAuditFacts(circumstances, user?.provider, ended));
     return { count: ended.length, provider: user?.provider };
   }

@@ -16,17 +16,30 @@ export class AllowCheck implements OnModuleInit {
 
   onModuleInit(): void {
     this.checks.add((candidate) => this.check(candidate));
+    this.checks.addRecheck((checked) => {
+      const reason = this.reasonToRefuse(checked);
+      if (reason !== undefined) throw refusal(reason);
+    });
   }
 
   /** Ends the other sessions of a user who is not allowed any more. */
   private async check({ provider, identity, userId, origin }: Candidate): Promise<void> {
-    const { settings } = this.providers.get(provider);
-    if (!settings.allow) return;
-    const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
-    if (verdict.isAllowed) return;
+    const reason = this.reasonToRefuse({ provider, identity });
+    if (reason === undefined) return;
     const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
     const all = { userId, sessionId: null, deviceId: null };
     await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
-    throw new OAuthError('access_denied', 'this account may not sign in', { reason: verdict.reason });
+    throw refusal(reason);
   }
+
+  private reasonToRefuse({ provider, identity }: Pick<Candidate, 'provider' | 'identity'>) {
+    const { settings } = this.providers.get(provider);
+    if (!settings.allow) return undefined;
+    const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+    return verdict.isAllowed ? undefined : verdict.reason;
+  }
+}
+
+function refusal(reason: string): OAuthError {
+  return new OAuthError('access_denied', 'this account may not sign in', { reason });
 }

@@ -116,29 +116,23 @@ export class Provider {
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
       let raw: Claims = {};
+      const keep = (sent: Claims): void => {
+        raw = sent;
+        request.received?.(sent);
+      };
       const exchange = {
         ...request,
         ...(iss !== undefined && { iss }),
         ...(own && { memory: own }),
-        ...(settings.scim && {
-          received: (answer: Claims) => {
-            raw = answer;
-            request.received?.(answer);
-          },
-        }),
+        ...(settings.scim && { received: keep }),
         signal,
       };
-      const received = this.withNamedClaims(await this.adapter.exchange(settings, exchange));
-      const { name, variables, adapter } = settings;
+      const received = await this.adapter.exchange(settings, exchange);
+      const { adapter } = settings;
       // `contract` and `oauth2` have no ID token, so their member of this name means something else.
       const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
       const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
-      const warn = (line: string, id: string): void =>
-        claimsLogger.warn(
-          `provider ${name}, user ${printable(id, 255)} (${deriveUserId(name, id)}): ${line}`,
-        );
-      const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
-      const parsed = parseIdentity(answer, warn, { maps: this.maps, settingOf });
+      const parsed = this.toIdentity(settings, answer as ProviderIdentity);
       const directoryName = settings.scim && directoryNameOf(parsed, raw, settings.scim.claim);
       const identity = directoryName === undefined ? parsed : { ...parsed, directoryName };
       if (adapter === 'oidc') return identity;
@@ -150,6 +144,30 @@ export class Provider {
     return authenticated(identity, required, this.settings, this.clock.now() / 1000, (line) =>
       codeLogger.warn(line),
     );
+  }
+
+  /**
+   * Asks about a user again, for the setting `recheck`.
+   * @param rotated receives a new refresh token, also if the call fails afterwards
+   * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not answer
+   *   as it should. Nothing is logged: `reasonOf` describes the error
+   */
+  async refresh(refreshToken: string, rotated: (refreshToken: string) => unknown): Promise<Identity> {
+    const { adapter } = this;
+    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc asks again');
+    const work = async ({ signal }: AbortController): Promise<Identity> => {
+      const settings = this.current();
+      return this.toIdentity(settings, await adapter.refresh(settings, { refreshToken, rotated, signal }));
+    };
+    return this.ask('recheck', work, this.deadlineMs, [refreshToken]);
+  }
+
+  private toIdentity(settings: ProviderSettings, answer: ProviderIdentity): Identity {
+    const { name, variables } = settings;
+    const warn = (line: string, id: string): void =>
+      claimsLogger.warn(`provider ${name}, user ${printable(id, 255)} (${deriveUserId(name, id)}): ${line}`);
+    const settingOf = (claim: string): string => siblingVariable(variables.adapter, `map_${claim}`);
+    return parseIdentity(this.withNamedClaims(answer), warn, { maps: this.maps, settingOf });
   }
 
   /**
@@ -279,7 +297,8 @@ export class Provider {
       const attributes = { 'latchkey.provider': provider };
       return await inSpan(`provider ${operation}`, attributes, () => within(deadlineMs, work));
     } catch (cause) {
-      this.warn(operation, cause, secrets);
+      // The error of a re-check is of one user among many: its caller warns once.
+      if (operation !== 'recheck') this.warn(operation, cause, secrets);
       throw (error = this.mapError(cause, secrets));
     } finally {
       const seconds = (performance.now() - began) / 1000;

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { Raw, type Repository } from 'typeorm';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { SampleCode } from './sample-code.entity.js';
 
@@ -14,7 +14,6 @@ interface SpentRow {
   readonly redirect_uri: string;
   readonly code_challenge: string | null;
   readonly provider_user_id: string;
-  readonly fresh: boolean;
 }
 
 const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
@@ -45,20 +44,20 @@ export class CodeStore {
     use: Pick<CodeBinding, 'clientId' | 'redirectUri'> & { readonly codeVerifier: string | undefined },
   ): Promise<string | undefined> {
     const codeHash = hash('sha256', code, 'buffer');
-    // Of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code
-    // as well, since it is no longer a secret.
+    // Of concurrent exchanges one gets the row. An exchange with other values spends the code as well, since
+    // it is no longer a secret. The time is in the condition: Citus rejects now() in RETURNING.
+    const expiresAt = Raw((column) => `${column} > now()`);
     const { raw } = await this.codes
       .createQueryBuilder()
       .delete()
-      .where({ codeHash })
-      .returning('*, expires_at > now() AS fresh')
+      .where({ codeHash, expiresAt })
+      .returning('*')
       .execute();
     const [row] = raw as (SpentRow | undefined)[];
     // A verifier without a challenge: an attacker may have removed the challenge (RFC 9700 §4.8.2).
     const challenge = use.codeVerifier === undefined ? null : challengeOf(use.codeVerifier);
     const isGood =
-      row?.fresh &&
-      row.client_id === use.clientId &&
+      row?.client_id === use.clientId &&
       row.redirect_uri === use.redirectUri &&
       row.code_challenge === challenge;
     return isGood ? row.provider_user_id : undefined;

@@ -40,7 +40,8 @@ import { ScimUsers } from './users/scim-users.service.js';
       DirectoryName,
     ]),
   ],
-  controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController], // the last has the rest
+  // the last has the rest
+  controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController],
   providers: [
     DirectoryEffects,
     DirectoryGroupStore,

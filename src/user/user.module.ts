@@ -5,6 +5,7 @@ import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { Clock } from '../database/clock.js';
 import { Sql } from '../database/sql.js';
+import { AdmissionClaims } from './admission-claims.store.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
@@ -34,7 +35,25 @@ const userChanges = {
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
-  providers: [ClaimsChangesStore, ClaimsStore, userLocks, userChanges, UserRights, UserSearch, UserStore],
-  exports: [ClaimsChangesStore, ClaimsStore, UserChanges, UserLocks, UserRights, UserSearch, UserStore],
+  providers: [
+    AdmissionClaims,
+    ClaimsChangesStore,
+    ClaimsStore,
+    userChanges,
+    userLocks,
+    UserRights,
+    UserSearch,
+    UserStore,
+  ],
+  exports: [
+    AdmissionClaims,
+    ClaimsChangesStore,
+    ClaimsStore,
+    UserChanges,
+    UserLocks,
+    UserRights,
+    UserSearch,
+    UserStore,
+  ],
 })
 export class UserModule {}

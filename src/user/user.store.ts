@@ -27,6 +27,7 @@ const REMOVED = {
   usernameKey: null,
   emailKey: null,
   providerClaims: null,
+  admissionClaims: null,
   applicationClaims: null,
   claims: null,
   claimsVersion: '0',

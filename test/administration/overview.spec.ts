@@ -106,7 +106,6 @@ describe('the overview', () => {
         last_success_at: null,
         last_failure_at: null,
         last_error: null,
-        allow: null,
       },
       {
         name: 'stub',
@@ -114,7 +113,6 @@ describe('the overview', () => {
         last_success_at: at(5),
         last_failure_at: at(4),
         last_error: 'server_error',
-        allow: null,
       },
     ]);
   });

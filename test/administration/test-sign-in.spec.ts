@@ -18,6 +18,7 @@ interface Result {
   readonly claims_received: Record<string, unknown> | null;
   readonly claims_kept: object;
   readonly claims_dropped: { readonly name: string; readonly why: string }[];
+  readonly allow: object | null;
 }
 
 /**
@@ -38,6 +39,7 @@ describe('a test sign-in', () => {
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret',
       PROVIDERS_CORP_CLAIMS: 'roles=realm.roles,plan=plan,tier=tier',
+      PROVIDERS_CORP_ALLOW: 'email_domain=corp.example&claim:tier, claim:roles=staff',
       PROVIDERS_APPLE_ADAPTER: 'oidc',
       PROVIDERS_APPLE_URL: corp.url,
       PROVIDERS_APPLE_CLIENT_ID: 'latchkey',
@@ -119,6 +121,36 @@ describe('a test sign-in', () => {
     expect(why.get('nonce')).toContain('of the protocol');
     expect(why.get('amr')).toContain('of the protocol');
     expect(['realm', 'sub', 'acr'].filter((name) => why.has(name))).toEqual([]);
+  });
+
+  it.each<[object, object]>([
+    [{ realm: { roles: ['editor', 'staff'] } }, { allowed: true, by: 'claim:roles=staff', reason: null }],
+    [
+      { email: 'ada@corp.example', email_verified: true, tier: 'gold' },
+      { allowed: true, by: 'email_domain=corp.example&claim:tier', reason: null },
+    ],
+    [
+      { email: 'ada@corp.example', tier: 'gold' },
+      { allowed: false, by: null, reason: 'email_domain' },
+    ],
+    [
+      { email: 'ada@corp.example', email_verified: true },
+      { allowed: false, by: null, reason: 'claim' },
+    ],
+  ])('of an account with %j has the verdict of allow, and the identity: %j', async (claims, allow) => {
+    corp.claims = { sub: 'ada', ...claims };
+    const { body } = await test('corp', await callbackOfCorp()).expect(200);
+    expect(body).toMatchObject({ identity: { provider_user_id: 'ada' }, allow });
+  });
+
+  it('is of a provider whose rule the list has', async () => {
+    const { body } = await bearer(service.url, SERVICE_KEY).get('/admin/providers').expect(200);
+    const { providers } = body as { providers: { name: string; allow: string | null }[] };
+    const rules = Object.fromEntries(providers.map(({ name, allow }) => [name, allow]));
+    expect(rules).toMatchObject({
+      corp: 'email_domain=corp.example&claim:tier, claim:roles=staff',
+      stub: null,
+    });
   });
 
   it('that fails says what the provider said, without secrets', async () => {

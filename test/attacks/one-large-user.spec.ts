@@ -189,9 +189,9 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
   }
 
   /** How many sessions each slice of a sign-out has ended, as the audit trail has it. */
-  function audited({ user_id }: Tokens): number[] {
+  function audited({ user_id }: Tokens, at = service): number[] {
     const sessions: number[] = [];
-    service.app.get(Events).on('audit.recorded', (recorded) => {
+    at.app.get(Events).on('audit.recorded', (recorded) => {
       const ended = recorded.filter((one) => one.event === 'sign_out' && one.user_id === user_id);
       if (ended.length > 0) sessions.push(ended.length);
     });
@@ -349,6 +349,38 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       await as(again).get('/me').expect(200);
     }, 120_000);
   });
+
+  it('a sign-in beyond MAX_SESSIONS ends the others in slices, while other users sign in and refresh', async () => {
+    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url) };
+    const limits = { SESSION_IDLE_TTL: '1800', MAX_SESSIONS: '50' };
+    const limited = await startTestService({ ...env, ...limits });
+    try {
+      const mine = await signIn(limited.url, user, { device_id: randomUUID() });
+      const other = await signIn(limited.url);
+      await grow(mine, { sessions: 2, devices: 2 });
+      const told = audited(mine, limited);
+      ran.length = 0;
+      const again = signIn(limited.url, user, { device_id: randomUUID() });
+      const state = { isOver: false };
+      const ends = again.finally(() => (state.isOver = true));
+      do {
+        await request(limited.url).post('/oauth2/refresh').send(other).expect(200);
+        await signIn(limited.url);
+      } while (!state.isOver);
+      const { access_token } = await ends;
+      expect(await living(mine)).toBe(50);
+      await bearer(limited.url, access_token).get('/me').expect(200);
+      expect(Math.max(...told)).toBe(1000); // one slice
+      expect(told.reduce((sum, sessions) => sum + sessions)).toBe(SESSIONS - 2 + 1 - 50);
+      const faults = ran.filter(
+        ({ text, scanned, rows }) =>
+          !text.includes('is_ours') && (rows > MOST_ROWS || scanned.some((table) => LARGE.includes(table))),
+      );
+      expect(faults).toEqual([]);
+    } finally {
+      await limited.close();
+    }
+  }, 120_000);
 
   it('a device with thousands of sessions is signed out and removed', async () => {
     const device = randomUUID();

@@ -168,6 +168,40 @@ describe('attacks of removed users', () => {
     },
   );
 
+  // What a statement saw before it waited is no longer so: devices of the removed user count for nobody.
+  it('a sign-in that waits for the removal of a user with 2,000 devices makes a new user, as a whole', async () => {
+    const { user_id: id } = await signIn(here.url, user, { device_id: randomUUID() });
+    await query(
+      here.databaseUrl,
+      'INSERT INTO devices (user_id, device_id) SELECT $1, gen_random_uuid() FROM generate_series(2, 2000)',
+      [id],
+    );
+    await backend().post(`/users/${id}/sign-out`).expect(200); // else the removal waits for its sign-out first
+    const holder = new Client(here.databaseUrl);
+    await holder.connect();
+    let status: number;
+    try {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [id]);
+      const removed = remove(id).then((answer) => answer.status);
+      await waiting(here.databaseUrl, 1, removed); // first in the queue of the row
+      const state = await beginSignIn(there.url);
+      const answer = request(there.url)
+        .post('/oauth2/token')
+        .send({ code: user, state, device_id: randomUUID() })
+        .then((response) => response.status);
+      await waiting(here.databaseUrl, 2, answer);
+      await holder.query('COMMIT');
+      expect(await removed).toBe(204);
+      status = await answer;
+    } finally {
+      await holder.end();
+    }
+    const alive = 'SELECT FROM refresh_tokens WHERE user_id = $1 AND signed_out_at IS NULL';
+    const rows = [await rowOf(id), await query(here.databaseUrl, alive, [id])].map(({ length }) => length);
+    expect([status, rows]).toEqual(status === 500 ? [500, [0, 0]] : [200, [1, 1]]); // 500: it has waited for too long
+  });
+
   it('pages list each of them once, latest first; an unknown parameter is refused', async () => {
     await query(
       here.databaseUrl,

@@ -195,6 +195,22 @@ describe('the store of sign-ins', () => {
     expect(await sessions()).toBe(1);
   });
 
+  const BOUNDS: [what: string, most: number][] = [
+    ['sessions', 10_000],
+    ['devices', 2000],
+  ];
+  /** Gives a user the most sessions, with a device each if devices are meant. */
+  const fill = (userId: string, what: string, most: number): Promise<unknown> =>
+    query(
+      database.url,
+      `WITH ids AS MATERIALIZED (
+         SELECT ${what === 'devices' ? 'gen_random_uuid()' : 'NULL::uuid'} AS device_id FROM generate_series(2, $2::int)),
+         known AS (INSERT INTO devices (user_id, device_id) SELECT $1, device_id FROM ids WHERE device_id IS NOT NULL)
+       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+       SELECT $1, gen_random_uuid(), device_id, '', now() + interval '1 day' FROM ids`,
+      [userId, most],
+    );
+
   describe.each([
     ['batched', false],
     ['stepwise, as on Citus', true],
@@ -322,28 +338,40 @@ describe('the store of sign-ins', () => {
     });
 
     // docs/security.md#database
-    it.each([
-      ['sessions', 10_000],
-      ['devices', 2000],
-    ])('beyond the most %s of a user is refused, and writes nothing', async (what, most) => {
+    it.each(BOUNDS)('beyond the most %s of a user is refused, and writes nothing', async (what, most) => {
       const store = storeOf(isDistributed);
       const ada = whole('ada');
       await store.record(ada);
       const { userId } = ada.session;
-      const deviceIds = what === 'devices' ? 'gen_random_uuid()' : 'NULL::uuid';
-      await query(
-        database.url,
-        `WITH ids AS MATERIALIZED (SELECT ${deviceIds} AS device_id FROM generate_series(2, $2::int)),
-           known AS (INSERT INTO devices (user_id, device_id) SELECT $1, device_id FROM ids WHERE device_id IS NOT NULL)
-         INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-         SELECT $1, gen_random_uuid(), device_id, '', now() + interval '1 day' FROM ids`,
-        [userId, most],
-      );
+      await fill(userId, what, most);
       const renamed = { ...ada.identity, username: 'New name' };
       const error = { error: 'slow_down', description: expect.stringContaining(`too many ${what}`) };
       await expect(store.record({ ...whole('ada'), identity: renamed })).rejects.toMatchObject(error);
       expect(await rowsOf('username FROM users', userId)).toEqual([{ username: ada.identity.username }]);
       expect([await sessions(), started.length]).toEqual([most, 1]);
+      if (what === 'devices') return;
+      const one = 'ctid IN (SELECT ctid FROM refresh_tokens LIMIT 1)';
+      await query(database.url, `UPDATE refresh_tokens SET idle_ends_at = now() WHERE ${one}`);
+      expect(await store.record(whole('ada'))).toBe(true);
+    });
+
+    it.each(BOUNDS)('makes a new user, if one with the most %s is removed meanwhile', async (what, most) => {
+      const store = storeOf(isDistributed);
+      const ada = onDevice('ada');
+      const { userId } = ada.session;
+      await store.record(ada);
+      await fill(userId, what, most);
+      const later = onDevice('ada');
+      await whileHeld(userId, async (holder) => {
+        for (const table of ['devices', 'refresh_tokens', 'access_tokens', 'audit_events', 'users'])
+          await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+        const recorded = store.record(later);
+        await until(() => isDistributed || batches.length === 2); // its batch met the lock
+        expect(await waiting(database.url, 1, recorded)).toBe(true);
+        await holder.query('COMMIT');
+        expect(await recorded).toBe(true);
+      });
+      await expectWritten(later);
     });
 
     it('fails as the database does, and is not reported', async () => {

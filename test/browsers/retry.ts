@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
 // Browsers and drivers stall on a machine under load. Failures are printed even if a retry succeeds.
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
+jest.retryTimes(0, { logErrorsBeforeRetry: true });

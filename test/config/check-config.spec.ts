@@ -65,6 +65,7 @@ describe('check-config', () => {
     const empty = await createEmptyDatabase();
     const env = {
       ...stub.env('CORP'),
+      PROVIDERS_CORP_ALLOW: 'email_domain=corp.example&claim:plan, user_id=42',
       PROVIDERS_APPLE_ADAPTER: 'apple',
       PROVIDERS_APPLE_CLIENT_ID: 'example.app.web',
       PROVIDERS_APPLE_TEAM_ID: 'ABCDE12345',
@@ -83,6 +84,10 @@ describe('check-config', () => {
       const { code, stdout } = await check({ ...env, DATABASE_URL: database.url });
       expect(stdout).toMatch(/^ok +database .*the schema is up to date$/m);
       expect(stdout).toMatch(/^ok +signing keys +a start makes the first one$/m);
+      expect(stdout).toMatch(
+        /^ok +provider +corp \(adapter contract\): allow=email_domain=corp\.example&claim:plan, user_id=42$/m,
+      );
+      expect(stdout).toMatch(/^ok +provider +apple \(adapter oidc\): everyone may sign in \(no allow\)$/m);
       expect(stdout).toMatch(/^register +corp +https:\/\/app\.example\/callback$/m);
       expect(stdout).toMatch(/^register +corp +https:\/\/id\.example\/providers\/corp\/callback$/m);
       expect(stdout).toMatch(/^register +apple +https:\/\/id\.example\/providers\/apple\/callback$/m);

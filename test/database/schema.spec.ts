@@ -59,6 +59,7 @@ describe('the schema', () => {
         'channel_events',
         'presence',
         'audit_events',
+        'provider_checks',
       ]);
       expect(beside('sample_codes')).toEqual(['authorization_codes']);
       const onEveryNode = planned.filter(({ by }) => by === undefined).map(({ table }) => table);

@@ -30,7 +30,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'docs/supply-chain.md': 'needs a registry that answers `npm audit`',
   'docs/reliability.md': 'experiments, which .ci/nightly runs',
   'docs/benchmark.md': 'hours of measurements',
-  'docs/development.md': 'as CONTRIBUTING.md',
   'packages/check-provider/README.md': 'as docs/provider-contract.md',
   'examples/contract-provider/README.md': 'three sign-ins by hand; check-provider.spec.ts runs both programs',
 };

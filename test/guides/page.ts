@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'dotenv';
 import MarkdownIt from 'markdown-it';
 import { ROOT } from '../../docs/.vitepress/places.js';
 
@@ -47,4 +48,28 @@ function commandsIn(block: string): Step {
     commands: lines.filter((line) => !isOutput(line) && line !== ''),
     output: lines.filter(isOutput).map((line) => line.slice(2)),
   };
+}
+
+/** What a heading of a page has. */
+export interface Section {
+  /** Its blocks of `.env`, as the service reads them. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its blocks of JavaScript. */
+  readonly scripts: readonly string[];
+  /** Everything, as it is written. */
+  readonly text: string;
+}
+
+/** Returns the sections of the second rank by their headings; the text before them has the heading ''. */
+export function sectionsOf(page: string): Map<string, Section> {
+  const [first, ...others] = readFileSync(join(ROOT, page), 'utf8').split(/^## /m);
+  const parts = others.map((part) => [part.slice(0, part.indexOf('\n')), part] as const);
+  return new Map([['', first!] as const, ...parts].map(([heading, text]) => [heading, sectionIn(text)]));
+}
+
+function sectionIn(text: string): Section {
+  const blocks = new MarkdownIt().parse(text, {}).filter(({ type }) => type === 'fence');
+  const of = (language: string): string[] =>
+    blocks.filter(({ info }) => info === language).map(({ content }) => content);
+  return { env: parse(of('dotenv').join('')), scripts: of('js'), text };
 }

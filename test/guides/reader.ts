@@ -71,7 +71,11 @@ export class Reader {
     else if (step.does === 'press')
       await this.tab.getByRole('button', { name: step.what, exact: true }).click();
     else if (step.does === 'see') await this.tab.getByText(step.what).first().waitFor();
-    else await this.stop();
+    else {
+      // Else the page of `next dev` asks `next start` for a WebSocket, which stays open without an answer, and Ctrl-C waits for it.
+      await this.tab.goto('about:blank');
+      await this.stop();
+    }
   }
 
   /**

@@ -68,6 +68,20 @@ describe('idle sessions', () => {
     expectAbout((await idleEnd(tokens))!, IDLE_TTL - 250);
   });
 
+  it('are signed out by a revocation after their end, too: an earlier token is good until then', async () => {
+    const tokens = await begin();
+    await sql(
+      "UPDATE refresh_tokens SET idle_ends_at = now() - interval '1 s' WHERE session_id = $1",
+      tokens,
+    );
+    await bearer(service.url, tokens.access_token).get('/me').expect(200);
+    const token = { token: tokens.refresh_token, token_type_hint: 'refresh_token' };
+    const { body } = await bearer(service.url, SERVICE_KEY).post('/oauth2/introspect', token).expect(200);
+    expect(body).toEqual({ active: false });
+    await request(service.url).post('/oauth2/revoke').send(token).expect(200);
+    await bearer(service.url, tokens.access_token).get('/me').expect(401);
+  });
+
   it('end after the last use that was reported, also if an earlier report was of a later use', async () => {
     const tokens = await begin();
     await refresh(tokens).expect(200);
@@ -184,6 +198,7 @@ describe('idle sessions', () => {
   });
 
   it('are refreshed while another transaction has a session of the same batch', async () => {
+    if (process.env['CITUS_URL'] !== undefined) return; // each refresh is a batch there
     const [held, free] = await Promise.all([begin(), begin()]);
     const locked = query(
       service.databaseUrl,

@@ -29,6 +29,7 @@ type Answer = Tokens & { readonly refresh_token_expires_in?: number };
 /** `session_expiry` of a provider (docs/guides/access-policy.md#the-providers-session), and `BINDING`. */
 describe('the end of the session at the provider', () => {
   const endings = new Endings();
+  let provider: StubProvider;
   let service: TestService;
   let bound: TestService;
 
@@ -37,7 +38,7 @@ describe('the end of the session at the provider', () => {
     endings.after(folder, (path) => rm(path, { recursive: true }));
     const file = join(folder, 'adapter.mjs');
     await writeFile(file, ADAPTER);
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+    provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = {
       ...provider.env(),
       PROVIDERS_CORP_ADAPTER: file,
@@ -54,8 +55,8 @@ describe('the end of the session at the provider', () => {
   });
   afterAll(() => endings.run());
 
-  const exchange = async (expiry: unknown, provider = 'corp'): Promise<request.Response> => {
-    const state = await beginSignIn(service.url, { provider, redirect_uri: REDIRECT_URI });
+  const exchange = async (expiry: unknown, name = 'corp'): Promise<request.Response> => {
+    const state = await beginSignIn(service.url, { provider: name, redirect_uri: REDIRECT_URI });
     return request(service.url)
       .post('/oauth2/token')
       .send({ code: codeOf(expiry), state });
@@ -126,7 +127,9 @@ describe('the end of the session at the provider', () => {
   );
 
   it('is no member of the provider contract', async () => {
-    expect((await exchange('anything', 'stub')).status).toBe(200);
+    provider.answerWith(200, { provider_user_id: 'ada', session_expiry: 'tomorrow' });
+    expect((await exchange('unused', 'stub')).status).toBe(200);
+    provider.reset();
   });
 
   it('reaches the tokens of a stock client, too', async () => {

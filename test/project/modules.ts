@@ -38,7 +38,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: ['background', 'config', 'errors', 'events', 'spans'],
   },
   http: {
-    contents: 'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages',
+    contents:
+      'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages; signed calls',
     imports: ['config', 'errors', 'events', 'spans'],
   },
   identity: {
@@ -90,6 +91,14 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents:
       'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
     imports: [...GROUND, 'auth', 'provider', 'user', 'device'],
+  },
+  admission: {
+    contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
+    imports: [...GROUND, 'auth', 'provider', 'user'],
+  },
+  recheck: {
+    contents: 'asks providers again about users whose sessions are in use',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',

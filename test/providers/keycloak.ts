@@ -24,8 +24,14 @@ export const KEYCLOAK_FEATURES: Features = {
   claims: true,
   iss: true,
   acr: true,
+  asksForAccount: true,
   logout: 'silent',
 };
+
+/** With its interface for administrators; paths begin with the realm. */
+export interface Keycloak extends Product {
+  readonly admin: Admin;
+}
 
 const ADMIN = { username: 'admin', password: 'a password of the admin' };
 
@@ -33,7 +39,7 @@ const ADMIN = { username: 'admin', password: 'a password of the admin' };
  * Starts Keycloak in its mode for development, with a database in memory.
  * @param home directory of its distribution
  */
-export async function startKeycloak(home: string, at: Addresses): Promise<Product> {
+export async function startKeycloak(home: string, at: Addresses): Promise<Keycloak> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const options = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem', '--log-level=warn'];
@@ -72,6 +78,7 @@ export async function startKeycloak(home: string, at: Addresses): Promise<Produc
   }
   return {
     issuer,
+    admin,
     clients: {
       plain: { adapter: 'keycloak', client_id: 'latchkey-plain', client_secret: SECRET },
       par: { adapter: 'keycloak', client_id: 'latchkey-par', client_secret: SECRET, par: 'on' },

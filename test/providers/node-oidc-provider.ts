@@ -26,8 +26,13 @@ export const NODE_OIDC_PROVIDER_FEATURES: Features = {
 /** Path of the client's public key. */
 const CLIENT_KEYS = '/client-keys';
 
+export interface NodeOidcProvider extends Product {
+  /** Revokes the newest refresh token. */
+  revoke(): Promise<void>;
+}
+
 /** Starts node-oidc-provider with its own pages and its own memory. */
-export async function startNodeOidcProvider(at: Addresses): Promise<Product> {
+export async function startNodeOidcProvider(at: Addresses): Promise<NodeOidcProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const client = (provider: string, more: Partial<ClientMetadata>): ClientMetadata => ({
@@ -37,6 +42,7 @@ export async function startNodeOidcProvider(at: Addresses): Promise<Product> {
     backchannel_logout_uri: at.backChannel(provider),
     backchannel_logout_session_required: true,
     id_token_signed_response_alg: 'ES256',
+    grant_types: ['authorization_code', 'refresh_token'],
     ...more,
   });
   const configured = (kid: string): Provider => {
@@ -56,13 +62,17 @@ export async function startNodeOidcProvider(at: Addresses): Promise<Product> {
       // Its own refuses the addresses of this machine.
       fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),
       jwks: { keys: [makeSigningKey(kid).jwk] },
+      rotateRefreshToken: true,
       findAccount: (_context, sub) => ({
         accountId: sub,
         claims: () => ({ sub, email: EMAIL, email_verified: true, groups: ['staff'] }),
       }),
     };
-    return new Provider(issuer, configuration);
+    const made = new Provider(issuer, configuration);
+    made.on('refresh_token.saved', (token) => (newest = token));
+    return made;
   };
+  let newest: { destroy(): Promise<unknown> } | undefined;
   let provider = configured('first');
   const server = createServer((request, response) => {
     if (request.url === CLIENT_KEYS) response.end(JSON.stringify({ keys: [publicKeyOf(CLIENT_KEY)] }));
@@ -84,6 +94,9 @@ export async function startNodeOidcProvider(at: Addresses): Promise<Product> {
     },
     async rotateKeys() {
       provider = configured('second'); // sessions stay: its memory is shared by all of the process
+    },
+    async revoke() {
+      await newest!.destroy();
     },
     async stop() {
       server.closeAllConnections();

@@ -21,6 +21,8 @@ export interface Features {
   readonly iss: boolean;
   /** Step-up by `acr_values` (RFC 9470): `silver` by the password, `gold` by the password again. */
   readonly acr?: true;
+  /** Offers another account, although discovery does not list `select_account` (docs/guides/access-policy.md#a-refused-account). */
+  readonly asksForAccount?: true;
   /** With `id_token_hint` no page asks (`silent`), or one does (`form`); absent if the page is a program. */
   readonly logout?: 'silent' | 'form';
 }

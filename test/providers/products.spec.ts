@@ -132,6 +132,16 @@ function describeProduct(
         expect(again.url.searchParams.get('error')).toBe('login_required');
       });
 
+    if (features.asksForAccount)
+      it('asks for an account although the browser has a session, by prompt=select_account', async () => {
+        const person = new Person('ada');
+        await signIn(person);
+        const again = await product.authorize(person, await authorizationPage('plain'));
+        expect(again.pages).toBe(0);
+        const other = await authorizationPage('plain', { prompt: 'select_account' });
+        expect((await product.authorize(person, other)).pages).toBeGreaterThan(0);
+      });
+
     if (features.par)
       it('pushes authorization requests (RFC 9126)', async () => {
         const page = new URL(await authorizationPage('par'));

@@ -228,6 +228,31 @@ describe('the word of a directory', () => {
     expect((await exchange('only-listed')).body).toMatchObject({ error: 'access_denied' });
   });
 
+  it('is shown, and found, with the user', async () => {
+    const { user_id } = await signIn(here.url, user);
+    const admin = bearer(here.url, SERVICE_KEY);
+    const shown = async () =>
+      (await admin.get(`/users/${user_id}`).expect(200)).body as { directory: unknown };
+    const foundBy = async (state: string) => {
+      const { body } = await admin.get(`/users?provider_user_id=${user}&provider=stub&directory=${state}`);
+      return (body as { users: unknown[] }).users.length;
+    };
+    const counts = async () => Promise.all(['active', 'inactive', 'none'].map(foundBy));
+    expect([(await shown()).directory, await counts()]).toEqual([null, [0, 0, 1]]);
+    const id = await create();
+    const at = expect.stringMatching(/^\d{4}-.*Z$/) as unknown;
+    expect([(await shown()).directory, await counts()]).toEqual([
+      { active: true, changed_at: at },
+      [1, 0, 0],
+    ]);
+    await directory.send('DELETE', `/Users/${id}`).expect(204);
+    expect([(await shown()).directory, await counts()]).toEqual([
+      { active: false, changed_at: at },
+      [0, 1, 0],
+    ]);
+    await admin.get('/users?directory=perhaps').expect(400);
+  });
+
   it('a repeated request writes nothing', async () => {
     await signIn(here.url, user);
     const id = await create();

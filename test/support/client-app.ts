@@ -19,7 +19,7 @@ window.seen = [];
 window.latchkey = createClient({
   url: SERVICE, provider: 'mock', redirectUri: '/callback', ...own,
 });
-for (const name of ['change', 'signedOut', 'progress', 'request'])
+for (const name of ['change', 'signedOut', 'idle', 'progress', 'request'])
   latchkey.on(name, (detail) => seen.push([name, detail]));
 window.of = (name) => seen.filter(([one]) => one === name).map(([, detail]) => detail);
 if (location.search.includes('code=')) latchkey.handleCallback();

@@ -133,7 +133,8 @@ export function keysCommand(env: Record<string, string>, ...args: string[]): Pro
 /** Access token (a JWT), refresh token, private key. */
 const SHAPES = [/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{80,}/, /lkr_[\w-]{80,}/, /PRIVATE KEY/];
 /** The variables whose values are secret, in every spelling. */
-const SECRET_VARIABLES = /(?:client[._]secret|secret_key|service_keys|webhook_urls|webhook_secret)$/i;
+const SECRET_VARIABLES =
+  /(?:client[._]secret|secret_key|service_keys|webhook_urls|webhook_secret|admission_url|admission_secret)$/i;
 
 /**
  * Validates the log of a service at its end: no test may make it log a secret (P5).

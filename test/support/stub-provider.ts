@@ -58,13 +58,13 @@ export class StubProvider {
     };
   }
 
-  /** Sends browsers back at once, with a code for `ada`. */
-  signInAtOnce(): void {
+  /** Sends browsers back at once, with a code for this user. */
+  signInAtOnce(who = (): string => 'ada'): void {
     const identify = this.answer;
     this.answer = (request, response, raw) => {
       if (request.method !== 'GET') return identify(request, response, raw);
       const query = new URL(request.path, this.url).searchParams;
-      const callback = `${query.get('redirect_uri')}?code=ada&state=${query.get('state')}`;
+      const callback = `${query.get('redirect_uri')}?code=${who()}&state=${query.get('state')}`;
       response.writeHead(302, { Location: callback }).end();
     };
   }

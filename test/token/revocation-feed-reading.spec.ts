@@ -152,7 +152,9 @@ describe('ended sessions', () => {
       await dataSource.transaction((manager) => endSessions(manager, { ...session, scope: 'session' }));
       await read();
       const [one] = emitted;
-      expect(emitted).toEqual([{ ...session, cause: null, endedAt: expect.any(Date), until: expect.any(Date) }]);
+      expect(emitted).toEqual([
+        { ...session, cause: null, endedAt: expect.any(Date), until: expect.any(Date) },
+      ]);
       const age = Date.now() - one!.endedAt.getTime();
       expect(Math.abs(age)).toBeLessThan(5000);
       const left = (one!.until.getTime() - one!.endedAt.getTime()) / 1000;

@@ -61,7 +61,10 @@ describe('suspended users', () => {
     const { body } = await suspend(userId, true).expect(200);
     expect(body).toMatchObject({ user_id: userId, suspended_at: expect.any(String), live_sessions: 0 });
     await socket.closed();
-    expect(socket.received.at(-1)).toEqual({ event: 'session.ended', data: { reason: 'signed_out' } });
+    expect(socket.received.at(-1)).toEqual({
+      event: 'session.ended',
+      data: { reason: 'signed_out', cause: 'suspended' },
+    });
     for (const { url } of [here, there]) {
       for (const tokens of mine) {
         await bearer(url, tokens.access_token).get('/me').expect(401);

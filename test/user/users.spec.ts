@@ -266,7 +266,8 @@ describe('users, by service key', () => {
       );
       expect(worst).toBeLessThan(1000 + 10 * lateness());
       for (const { received } of sockets) {
-        expect(received.at(-1)).toEqual({ event: 'session.ended', data: { reason: 'signed_out' } });
+        const data = { reason: 'signed_out', cause: 'removed' };
+        expect(received.at(-1)).toEqual({ event: 'session.ended', data });
       }
       expect(socket.disconnects).toEqual([]);
       socket.close();

@@ -40,8 +40,19 @@ export interface Provider extends OfferedProvider {
   readonly adapter: string;
   readonly url: string | null;
   readonly mode: string;
+  /** The setting `allow`; null: everyone whom the provider sends. */
+  readonly allow: string | null;
   readonly redirect_uris: readonly string[];
   readonly is_sample: boolean;
+}
+
+/** Whether the setting `allow` admits an account. */
+export interface AllowVerdict {
+  readonly allowed: boolean;
+  /** The conditions that hold. */
+  readonly by: string | null;
+  /** Kind of the first condition that does not hold. */
+  readonly reason: string | null;
 }
 
 /** Result of a test sign-in. */
@@ -52,6 +63,8 @@ export interface TestResult {
   readonly claims_received: Claims | null;
   readonly claims_kept: Claims;
   readonly claims_dropped: readonly { readonly name: string; readonly why: string }[];
+  /** Null: there is no rule, or the sign-in failed. */
+  readonly allow: AllowVerdict | null;
 }
 
 /** A page of a list; it may have fewer entries than asked for, even none, although there are more. */

@@ -1,4 +1,24 @@
 import type { AuditName } from '../../../src/config/settings/audit-names.js';
+import type { EndCause } from '../../../src/events.js';
+import type { AuditEvent } from '../api/types.js';
+
+/** Causes of ends, the `reason` of `sign_out` (docs/guides/access-policy.md#how-long-a-session-lasts), for people. */
+const CAUSES: Readonly<Record<string, string>> = {
+  idle: 'Nobody used the session',
+  too_many: 'The user signed in elsewhere, beyond the limit of sessions',
+  not_allowed: 'The rule of the provider does not admit the user any more',
+  provider_ended: 'The identity provider ended its session or the account',
+  directory: 'The directory deactivated the user',
+  signal: 'The identity provider reported a risk',
+  suspended: 'The user was suspended',
+  removed: 'The user was removed',
+  replaced: 'The same browser signed in again',
+} satisfies Record<EndCause, string>;
+
+/** Returns the reason of an event in words if it is a cause, else as it is. */
+export function reasonOf({ event, reason }: AuditEvent): string | undefined {
+  return event === 'sign_out' && reason !== undefined ? (CAUSES[reason] ?? reason) : reason;
+}
 
 /** Events of the audit trail (docs/audit.md#the-audit-trail), for people. */
 export const EVENT_NAMES: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import type { AuditEvent } from '../api/types.js';
 import { Facts } from '../parts/facts.js';
 import { columnsOf, Table, type Column } from '../parts/table.js';
 import { When } from '../parts/text.js';
-import { EVENT_NAMES } from './event-names.js';
+import { EVENT_NAMES, reasonOf } from './event-names.js';
 
 const TIME: Column<AuditEvent> = { id: 'at', title: 'Time', cell: ({ at }) => <When at={at} isExact /> };
 const USER: Column<AuditEvent> = { id: 'user', title: 'User', cell: (event) => <WhichUser event={event} /> };
@@ -44,7 +44,8 @@ export function Events({
 const WARNINGS = new Set(['session_lost', 'webhook_paused', 'webhook_event_set_aside']);
 
 function What({ event }: { event: AuditEvent }): ReactNode {
-  const { result, error, reason } = event;
+  const { result, error } = event;
+  const reason = reasonOf(event);
   return (
     <>
       <span
@@ -67,6 +68,7 @@ function details(event: AuditEvent): ReactNode {
     <Facts
       rows={[
         ['Event', <code key="">{event.event}</code>],
+        ['Reason', event.reason && <code>{event.reason}</code>],
         ['Provider', event.provider && <bdi>{event.provider}</bdi>],
         ['User', event.user_id && <code>{event.user_id}</code>],
         ['Session', event.session_id && <code>{event.session_id}</code>],
@@ -102,8 +104,8 @@ function By({ event: { actor, user_id } }: { event: AuditEvent }): ReactNode {
       </Link>
     );
   return (
-    <>
+    <span>
       {ACTORS[actor.type] ?? actor.type} {actor.name && <bdi>{actor.name}</bdi>}
-    </>
+    </span>
   );
 }

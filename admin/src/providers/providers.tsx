@@ -7,6 +7,7 @@ import { Copyable } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
+import { Allow } from './allow.js';
 import { TestSignIn } from './test-sign-in.js';
 
 const MODES: Readonly<Record<string, string>> = {
@@ -48,6 +49,7 @@ export function Providers(): ReactNode {
                 ['Adapter', <code key="">{provider.adapter}</code>],
                 ['Address', provider.url && <code>{provider.url}</code>],
                 ['Sign-in page', MODES[provider.mode] ?? provider.mode],
+                ['Admits', <Allow key="" rule={provider.allow} />],
               ]}
             />
             <div>

@@ -3,6 +3,7 @@ import type { TestResult } from '../api/types.js';
 import { Facts } from '../parts/facts.js';
 import { Value } from '../parts/value.js';
 import { columnsOf, Table } from '../parts/table.js';
+import { Verdict } from './allow.js';
 
 interface AcceptedClaim {
   readonly name: string;
@@ -27,7 +28,7 @@ const NOT_SENT = <span className="soft">not sent</span>;
 
 /** The identity and the claims of a test sign-in. */
 export function TestOutcome({ result }: { result: TestResult }): ReactNode {
-  const { identity, error, reason, claims_received, claims_kept, claims_dropped } = result;
+  const { identity, error, reason, claims_received, claims_kept, claims_dropped, allow } = result;
   const accepted = Object.entries(claims_kept).map(([name, value]) => ({ name, value }));
   return (
     <div className="outcome">
@@ -36,6 +37,7 @@ export function TestOutcome({ result }: { result: TestResult }): ReactNode {
           The sign-in failed: <code>{error}</code> <bdi>{reason}</bdi>
         </p>
       )}
+      {allow && <Verdict verdict={allow} />}
       {identity && (
         <div className="halves">
           <div>

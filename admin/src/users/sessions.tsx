@@ -42,7 +42,7 @@ export function Sessions({
           cell: ({ address }) => address ?? <span className="soft">–</span>,
         },
         { id: 'used', title: 'Last use', cell: ({ last_used_at }) => <When at={last_used_at} /> },
-        { id: 'expires', title: 'Expires', cell: ({ expires_at }) => <When at={expires_at} /> },
+        { id: 'ends', title: 'Ends', cell: (session) => <End session={session} /> },
         {
           id: 'actions',
           title: 'Actions',
@@ -79,6 +79,22 @@ export function Sessions({
       {rest.error && <Failure error={rest.error} retry={rest.reload} />}
       <More {...rest} />
     </section>
+  );
+}
+
+/** Why a session ends at that time, if nobody ends it before (docs/guides/access-policy.md#how-long-a-session-lasts). */
+const WHY: Readonly<Record<string, string>> = {
+  lifetime: 'its lifetime is over',
+  idle: 'if it is not used before',
+  session_expiry: 'the provider’s session ends',
+};
+
+function End({ session: { expires_at, ends_because } }: { session: Session }): ReactNode {
+  return (
+    <span>
+      <When at={expires_at} />
+      <span className="second">{WHY[ends_because] ?? ends_because}</span>
+    </span>
   );
 }
 

@@ -1,7 +1,6 @@
-import { RECOVERY_MS, type Disturbances } from '../disturbances.js';
+import { latestEffect, RECOVERY_MS, type Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
 import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
-import { latestEffect } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
 
 type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' | 'feed' }>['kind'];

@@ -1,9 +1,16 @@
-import type { Disturbances } from '../disturbances.js';
+import { latestEffect, type Disturbances } from '../disturbances.js';
+import type { Ends } from '../ends.js';
 import { addTo } from '../groups.js';
-import type { HistoryEntry, SignIn, SignOut, Stored } from '../operation.js';
-import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
+import {
+  FINAL,
+  type HistoryEntry,
+  type Refresh,
+  type SignIn,
+  type SignOut,
+  type Stored,
+} from '../operation.js';
+import type { SessionLife, Sessions } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
-import { FINAL } from './kept.js';
 
 const CLOCKS_MS = 100;
 const COMMIT_MS = 5000;
@@ -23,6 +30,7 @@ interface Known {
   readonly signOuts: readonly SignOut[];
   /** Sessions that lived at the end. */
   readonly alive: ReadonlySet<string>;
+  readonly ends: Ends;
   readonly checked: Checked;
 }
 
@@ -34,7 +42,7 @@ type Found = Omit<Violation, 'rule'>;
  */
 export function* wrongDeviceEvents(
   entries: readonly HistoryEntry[],
-  { lives }: Sessions,
+  { lives, ends }: Sessions,
   disturbances: Disturbances,
   checked: Checked,
 ): Generator<Violation> {
@@ -69,6 +77,7 @@ export function* wrongDeviceEvents(
       unanswered: (unanswered.get(device) ?? []).filter(({ state }) => !answered.has(state)),
       signOuts: signOuts.get(user) ?? [],
       alive,
+      ends,
       checked,
     });
     for (const { text, entries: shown } of found)
@@ -98,7 +107,7 @@ function* judge({ sessions, events }: OfDevice, device: string, known: Known): G
   }
   for (const event of events) {
     if (event.event !== 'device.signed_out') continue;
-    const session = sessions.find((one) => livesAround(one, event.at!));
+    const session = sessions.find((one) => livesAround(one, event.at!, known.ends));
     const isCalm = !known.disturbances.overlap({ begun: event.at!, ended: event.at! }, COMMIT_MS);
     if (session && isCalm)
       yield { text: 'device.signed_out, while a session lived', entries: [session.signIn, event] };
@@ -109,8 +118,8 @@ function* emptyMoments(
   sessions: readonly SessionLife[],
   device: string,
   { unanswered, signOuts, disturbances }: Known,
-): Generator<{ moment: number; ending: SignOut }> {
-  let ending: SignOut | undefined;
+): Generator<{ moment: number; ending: SignOut | Refresh }> {
+  let ending: SignOut | Refresh | undefined;
   for (const [i, { ended }] of sessions.entries()) {
     if (!ended) return;
     if (!ending || ended.ended > ending.ended) ending = ended;
@@ -132,6 +141,8 @@ function reaches({ scope, device: own }: SignOut, device: string): boolean {
 }
 
 /** Whether a session had begun for certain, and nothing can have ended it yet when an event of that time was committed. */
-function livesAround({ signIn, enders }: SessionLife, at: number): boolean {
-  return signIn.ended < at - CLOCKS_MS && enders.every(({ begun }) => begun > at + COMMIT_MS);
+function livesAround({ signIn, enders }: SessionLife, at: number, ends: Ends): boolean {
+  const isSignedOut = enders.some(({ begun }) => begun <= at + COMMIT_MS);
+  if (signIn.ended >= at - CLOCKS_MS || isSignedOut) return false;
+  return !ends.mayHaveEnded(signIn.issued!.session, at + COMMIT_MS);
 }

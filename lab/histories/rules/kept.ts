@@ -1,10 +1,7 @@
 import { addTo } from '../groups.js';
-import type { HistoryEntry, SignIn, Stored } from '../operation.js';
+import { FINAL, type HistoryEntry, type SignIn, type Stored } from '../operation.js';
 import type { Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
-
-/** The client that looks, when everything is whole again, for what was acknowledged. */
-export const FINAL = 'final';
 
 export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: Sessions): Violation[] {
   return [

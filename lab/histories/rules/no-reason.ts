@@ -1,7 +1,6 @@
-import type { HistoryEntry, TokenName } from '../operation.js';
+import { FINAL, type HistoryEntry, type TokenName } from '../operation.js';
 import { tokenCall, type Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
-import { FINAL } from './kept.js';
 
 /**
  * A session ends by a sign-out of its owner or their backend, and nothing else (spec §1, §2.2); an access token besides by the
@@ -44,8 +43,9 @@ export function endedForNoReason(entries: readonly HistoryEntry[], sessions: Ses
     return true; // the client comes back by itself
   }
 
+  /** `exp` is in whole seconds, so it may be up to a second before `expires_in` is over. */
   function mayHaveExpired(jti: string, by: number): boolean {
     const token = sessions.tokens.get(jti);
-    return !token || token.by.begun + token.expiresIn * 1000 <= by;
+    return !token || token.by.begun + (token.expiresIn - 1) * 1000 <= by;
   }
 }

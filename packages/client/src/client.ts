@@ -13,12 +13,14 @@ import { makePost } from './service/post.js';
 import { base64url } from './service/proof.js';
 import { makeCall } from './service/service.js';
 import { after, backoff, onWake } from './service/timer.js';
-import type { EndReason, SignInStep } from './session.js';
+import type { EndCause, EndReason, IdleNotice, SignInStep } from './session.js';
 import { MESSAGE, reportError, signInMemory } from './sign-in/callback.js';
 import { makeProviders } from './sign-in/providers.js';
 import type { SignInRequests } from './sign-in/requests.js';
 import { loadChoice, makeSignIn } from './sign-in/sign-in.js';
 import { textsFor } from './texts/texts.js';
+import { exclusive } from './tokens/exclusive.js';
+import { measureIdle } from './tokens/idle.js';
 import { makeKeys } from './tokens/keys.js';
 import { keepFresh, signedOut } from './tokens/refresher.js';
 import { makeLeave, makeSignOut } from './tokens/sign-out.js';
@@ -73,7 +75,9 @@ export function createClient<Events extends object = any>(options: ClientOptions
     },
     (token) => report('/oauth2/revoke', { token, reason: 'storage_lost' }),
   );
-  const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
+  const actionKey = `${key}:action`;
+  const idle = measureIdle(stored(storage, actionKey), keeper, emit);
+  const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000, idle);
   const memory = signInMemory(key);
   const providers = makeProviders(call);
   const loadStepUp = (): Promise<typeof import('./sign-in/step-up.js')> =>
@@ -82,7 +86,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const loadRequests = async (): Promise<SignInRequests> => {
     const { makeRequests } = await orNetworkError(import('./sign-in/requests.js'));
     const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
-    const parts = [LatchkeyError, base64url, stored, loadStepUp, advise] as const;
+    const alone = (work: () => Promise<void>): Promise<void> => exclusive(key, work);
+    const parts = [LatchkeyError, base64url, stored, loadStepUp, alone, advise] as const;
     return makeRequests(parts, options, call, post, report, keys, keeper);
   };
   const progress = (step: SignInStep): void => emit('progress', step);
@@ -95,8 +100,12 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher, renew);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
+  const endSession = (reason: EndReason, token: string, cause?: EndCause): void => {
+    if (cause === 'too_many' || cause === 'replaced') refresher.replaced(token, cause);
+    else keeper.end(cause === 'idle' ? cause : reason, token, cause);
+  };
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
-    openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, keeper.end),
+    openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, endSession),
   );
   const account = makeAccount(api, leave, keeper, refresher, connection.isConnected);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
@@ -105,20 +114,46 @@ export function createClient<Events extends object = any>(options: ClientOptions
     if (saved && !saved.profile) account.me().catch(() => undefined);
   };
 
+  let idleEndsAt: string | null = null;
+  let watching: Promise<() => void> | undefined;
+  /** Watches the user only if idle time applies. Without the file, e.g. with no network, the session ends as if nobody acted. */
+  const watchIdle = (): void => {
+    if (page && idle.left() < Infinity) {
+      watching ??= import('./tokens/idle-watch.js').then((loaded) =>
+        loaded.watchIdle([after, { on, emit }], actionKey, idle, keeper, refresher),
+      );
+      watching.catch(() => (watching = undefined)); // the next change tries again
+    } else {
+      watching?.then(
+        (stop) => stop(),
+        () => undefined,
+      );
+      watching = undefined;
+    }
+  };
+
+  on('idle', ({ ends_at }: IdleNotice) => (idleEndsAt = ends_at));
   on('change', (session) => {
     refresher.renewed();
+    watchIdle();
     if (session) signingIn.done();
     else if (page) signingIn.prepare();
   });
   on('progress', (step: SignInStep) => {
     if (step === 'signed-in') loadProfile();
   });
-  on('ended', (reason: EndReason) => {
+  on('ended', (reason: EndReason, cause?: EndCause) => {
     connection.close();
-    const messages = { user: '', signed_out: texts.signedOut, key_lost: texts.keyLost } as const;
+    const { signedOut: signed_out, keyLost: key_lost, idle: wasIdle } = texts;
+    const messages = { user: '', signed_out, key_lost, idle: wasIdle } as const;
     const message = (messages as Partial<Record<EndReason, string>>)[reason] ?? texts.ended;
-    emit('signedOut', { reason, message });
-    if (canAsk && message) signingIn.ask(message);
+    const tell = (): void => {
+      emit('signedOut', { reason, message, ...(cause && { cause }) });
+      if (canAsk && message) signingIn.ask(message);
+    };
+    // Perhaps at the start: the application adds its listeners first.
+    if (reason === 'idle') queueMicrotask(tell);
+    else tell();
   });
   tabs?.addEventListener('message', ({ data: ended }) => {
     const before = keeper.get();
@@ -158,6 +193,9 @@ export function createClient<Events extends object = any>(options: ClientOptions
       signingIn.load(); // the network may be away when the session ends
     });
 
+  idle.check(); // after a night, no page shows the user of the day before
+  watchIdle();
+
   /** A function that needs a page. */
   const inPage = <Parameters extends unknown[], Result>(
     work: (...parameters: Parameters) => Promise<Result>,
@@ -170,7 +208,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     await signingIn.start(signInOptions);
     return keeper.session()!;
   });
-  const show = (name: 'showDevices' | 'showUser') =>
+  const show = (name: 'showDevices' | 'showUser' | 'showIdleNotice') =>
     inPage(async (...parameters: [Element, (DevicesOptions & UserOptions)?]) => {
       const claimed = claim(parameters[0]);
       const components = await orNetworkError(import('./components/components.js'));
@@ -182,7 +220,17 @@ export function createClient<Events extends object = any>(options: ClientOptions
     get session() {
       return keeper.session();
     },
+    get idleEndsAt() {
+      return idleEndsAt;
+    },
     on,
+    stay: rejecting(async () => {
+      idle.check();
+      if (!keeper.get()) throw signedOut();
+      if (idle.left() === Infinity) return;
+      idle.acted();
+      await refresher.refresh();
+    }),
     signIn,
     stepUp: inPage(async (wanted) => {
       await renew(wanted);
@@ -193,10 +241,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
       const { signal } = claim(place);
       const { showButtons } = await loadChoice();
       await languageLoaded;
-      return showButtons(place, signal, providers.providers, texts, signIn, wanted);
+      return showButtons(place, signal, providers, texts, signIn, wanted);
     }),
     showDevices: show('showDevices'),
     showUser: show('showUser'),
+    showIdleNotice: show('showIdleNotice'),
     handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
       if (await (handling ??= handle())) signingIn.showText(texts.done);
@@ -217,6 +266,10 @@ export function createClient<Events extends object = any>(options: ClientOptions
       tabs?.close();
       tabs = undefined; // pending requests must not post to a closed channel
       listening.abort();
+      watching?.then(
+        (stop) => stop(),
+        () => undefined,
+      );
     },
   };
   return client;

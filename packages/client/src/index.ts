@@ -17,6 +17,7 @@ export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type {
   ClientOptions,
   DevicesOptions,
+  IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,
   SignInMode,
@@ -27,7 +28,9 @@ export type {
 } from './options.js';
 export type {
   ClientEvents,
+  EndCause,
   EndReason,
+  IdleNotice,
   Profile,
   ServiceCall,
   Session,

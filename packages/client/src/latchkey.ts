@@ -1,6 +1,7 @@
 import type { Channel } from './channel/channel-events.js';
 import type {
   DevicesOptions,
+  IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,
   SignInOptions,
@@ -80,7 +81,13 @@ export interface Latchkey<Events extends object = any> {
   readonly session: Session | undefined;
 
   /**
-   * Listens to an event of the client: `change` (signed in, refreshed or signed out, in any tab), `signedOut`, `progress`,
+   * When the session ends unless the user acts (RFC 3339, by this device's clock); null unless that is less than a minute away. The event
+   * `idle` reports each change.
+   */
+  readonly idleEndsAt: string | null;
+
+  /**
+   * Listens to an event of the client: `change` (signed in, refreshed or signed out, in any tab), `signedOut`, `idle`, `progress`,
    * `request`. Returns a function that stops listening. For events pushed to the user see `connect()`.
    *
    * @example
@@ -102,6 +109,17 @@ export interface Latchkey<Events extends object = any> {
   readonly signIn: (options?: SignInOptions) => Promise<Session>;
 
   /**
+   * Tells the service that the user is there, so that a session that is about to end for want of that goes on, in all tabs. Does nothing
+   * if the service has no idle time.
+   * @throws LatchkeyError `signed_out` without a session, or if the service has ended it; `network` if it cannot be reached
+   *
+   * @example
+   * latchkey.on('idle', ({ ends_at }) => (notice.hidden = !ends_at));
+   * notice.querySelector('button').onclick = () => latchkey.stay().catch(() => {});
+   */
+  readonly stay: () => Promise<void>;
+
+  /**
    * Asks the user to sign in again, unless the session meets the options already; resolves with the session. Call it directly from a
    * click, like `signIn`. The old session ends. `fetch` does this by itself if an API answers as RFC 9470 says.
    * @throws LatchkeyError `other_user` if another user signs in: the session stays; as `signIn` does; `signed_out` without a session
@@ -118,8 +136,8 @@ export interface Latchkey<Events extends object = any> {
   readonly providers: () => Promise<Provider[]>;
 
   /**
-   * Puts a button for each provider into an element, in place of its content: with label and logo, in the client's language. Without
-   * an answer of the service, a single button, whose dialog explains it. The CSS custom properties of the dialog style the buttons.
+   * Puts a button for each provider into an element, in place of its content: with label and logo, in the client's language. If e-mail
+   * addresses choose the provider, a single button, whose dialog asks for one; so without an answer of the service. The CSS custom properties of the dialog style the buttons.
    * @throws LatchkeyError `network` if the code of the buttons cannot be loaded; `no_browser` without a page
    *
    * @example
@@ -149,6 +167,18 @@ export interface Latchkey<Events extends object = any> {
    * latchkey.showUser(document.querySelector('header .user'));
    */
   readonly showUser: (place: Element, options?: UserOptions) => Promise<() => void>;
+
+  /**
+   * Shows a dialog with a countdown while the session is about to end since nobody acts, with buttons to stay and to sign out. In the
+   * client's language; the CSS custom properties of the dialog style it.
+   * @param place is empty at all other times. Outside of what may be hidden
+   * @returns a function that removes it
+   * @throws LatchkeyError `network` if its code cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showIdleNotice(document.querySelector('#notice'));
+   */
+  readonly showIdleNotice: (place: Element, options?: IdleNoticeOptions) => Promise<() => void>;
 
   /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at

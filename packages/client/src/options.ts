@@ -71,6 +71,12 @@ export interface DevicesOptions {
   readonly onError?: ((error: LatchkeyError) => void) | undefined;
 }
 
+/** Options of the notice before a session ends since nobody acts. */
+export interface IdleNoticeOptions {
+  /** Gets the error of `stay()` or `signOut()`. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
 /** Options of the user's button. */
 export interface UserOptions {
   /** Whether a sign-out ends the provider's session as well: see `signOut()`. */

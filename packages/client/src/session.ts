@@ -37,14 +37,44 @@ export interface Session extends Profile {
  * - `refused`: the service rejected a refresh (400, but not for its proof, or 401), or the channel rejected a fresh token
  * - `key_lost`: the session's key is not in this browser: the tokens were copied, or the browser removed the key
  * - `expired`: the refresh token has expired, and the service could not be reached
+ * - `idle`: nobody has acted for as long as the service allows
  */
-export type EndReason = 'user' | 'signed_out' | 'refused' | 'key_lost' | 'expired';
+export type EndReason = 'user' | 'signed_out' | 'refused' | 'key_lost' | 'expired' | 'idle';
+
+/**
+ * Why the service has ended a session.
+ * - `idle`: nobody has acted
+ * - `too_many`, `replaced`: a newer session has taken its place
+ * - `not_allowed`: the account may not sign in any more
+ * - `provider_ended`: the identity provider has ended it
+ * - `directory`, `signal`: the directory or a security signal of the company
+ * - `suspended`, `removed`: the user
+ */
+export type EndCause =
+  | 'idle'
+  | 'too_many'
+  | 'not_allowed'
+  | 'provider_ended'
+  | 'directory'
+  | 'signal'
+  | 'suspended'
+  | 'removed'
+  | 'replaced'
+  | (string & {});
 
 /** The end of a session. */
 export interface SignedOut {
   readonly reason: EndReason;
   /** A sentence for the user, in the client's language. Empty for `user`. */
   readonly message: string;
+  /** Absent after a sign-out by a person, and if no channel was open. */
+  readonly cause?: EndCause;
+}
+
+/** A session is about to end, since nobody acts. */
+export interface IdleNotice {
+  /** When it ends unless the user acts: RFC 3339, by this device's clock. Null: the notice is over, in all tabs. */
+  readonly ends_at: string | null;
 }
 
 /**
@@ -69,6 +99,8 @@ export interface ClientEvents {
   change: Session | undefined;
   /** Once for each session that ends, in each tab. */
   signedOut: SignedOut;
+  /** A minute is left until the session ends, since nobody acts in any tab; or no more so. */
+  idle: IdleNotice;
   /** A sign-in has reached its next step. */
   progress: SignInStep;
   /** The client has called an endpoint of the service. */

@@ -1,5 +1,5 @@
 import { errorReason } from '../../errors/error-facts.js';
-import type { Answer } from './webhook-http.js';
+import type { Answer } from '../../http/signed-calls/signed-http.js';
 
 /** Statuses with a meaning of their own: Request Timeout, Gone, Too Many Requests. */
 const [TIMEOUT, GONE, TOO_MANY] = [408, 410, 429];
@@ -21,7 +21,7 @@ export interface Failure {
 }
 
 /** @param now milliseconds since the epoch @returns undefined for an event that was accepted */
-export function toFailure({ status, retryAfter }: Answer, now: number): Failure | undefined {
+export function toFailure({ status, retryAfter }: Omit<Answer, 'body'>, now: number): Failure | undefined {
   if (status >= 200 && status < 300) return undefined;
   const isRefusal = status >= 400 && status < 500 && ![TIMEOUT, GONE, TOO_MANY].includes(status);
   const waitS = status === TOO_MANY || status === UNAVAILABLE ? parseRetryAfter(retryAfter, now) : 0;

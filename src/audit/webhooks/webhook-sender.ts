@@ -1,14 +1,20 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../database/clock.js';
+import { signedHeaders } from '../../http/signed-calls/signed-headers.js';
+import type { SignedHttp } from '../../http/signed-calls/signed-http.js';
+import { Stopwatch } from '../../http/signed-calls/stopwatch.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, parseTime, type AuditFeed, type Cursor } from '../audit-feed.js';
 import { toFailure, toFailureWithoutAnswer, type Failure } from './failure.js';
 import { WantedEvents } from './wanted-events.js';
-import { Stopwatch, TIMEOUT_MS, type WebhookHttp } from './webhook-http.js';
 import { LEASE_MS, PAUSED_S, type LeasedWebhook, type Holder, type WebhookStore } from './webhook.store.js';
+
+/**
+ * A delivery counts if its status arrives within this time (docs/webhooks.md#what-a-receiver-can-rely-on).
+ */
+export const TIMEOUT_MS = 10_000;
 
 /**
  * Pause before the next look, if another instance sends, if there is nothing to send, and while an address
@@ -37,7 +43,7 @@ const WARN_AFTER = 2;
 interface SenderParts {
   readonly store: WebhookStore;
   readonly feed: AuditFeed;
-  readonly http: WebhookHttp;
+  readonly http: SignedHttp;
   readonly clock: Clock;
   readonly secrets: () => readonly string[];
   /** Names of wanted events. */
@@ -160,15 +166,7 @@ export class WebhookSender {
     const { clock, http, secrets } = this.parts;
     const body = JSON.stringify(message);
     const now = new Date(clock.now());
-    const headers = {
-      'Content-Type': 'application/json',
-      'User-Agent': 'Latchkey',
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-      'webhook-signature': secrets()
-        .map((secret) => new Webhook(secret).sign(id, now, body))
-        .join(' '),
-    };
+    const headers = signedHeaders(secrets(), id, now, body);
     try {
       return toFailure(await http.post(this.url, headers, body), clock.now());
     } catch (error) {

@@ -12,9 +12,9 @@ import { settingsTable } from '../../config/settings/settings-table.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { Events } from '../../events.js';
+import { SignedHttp } from '../../http/signed-calls/signed-http.js';
 import { AuditFeed } from '../audit-feed.js';
-import { WebhookHttp } from './webhook-http.js';
-import { WebhookSender } from './webhook-sender.js';
+import { TIMEOUT_MS, WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';
 
 /** A stop waits so long for answers; without them, the events are sent again. */
@@ -27,7 +27,7 @@ const STOP_MS = 2000;
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);
-  private readonly http: WebhookHttp;
+  private readonly http: SignedHttp;
   private readonly senders: readonly WebhookSender[];
 
   constructor(
@@ -44,7 +44,7 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
       webhookEvents: names = DEFAULT_EVENTS,
       secretFiles,
     } = settings;
-    this.http = new WebhookHttp(settings.webhookPrivate);
+    this.http = new SignedHttp(TIMEOUT_MS, settings.webhookPrivate);
     const { name, parser } = settingsTable.webhookSecret;
     const warn = (line: string): void => this.logger.warn(line);
     const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);

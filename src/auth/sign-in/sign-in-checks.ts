@@ -27,10 +27,17 @@ export interface Candidate {
 }
 
 /** What a check changes of the identity, for the checks after it and for the session. */
-export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry' | 'proof'>>;
+export type IdentityChanges = Partial<
+  Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry' | 'proof'>
+>;
 
 /** @throws OAuthError `access_denied` if the candidate may not sign in */
 export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;
+/** A user whom the provider was asked about again. */
+export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
+/** As SignInCheck; it ends no session itself. */
+export type Recheck = (checked: Checked) => CheckResult | Promise<CheckResult>;
+
 type CheckResult = IdentityChanges | void;
 
 /** A recorded sign-in whose answer has not been sent. */
@@ -45,6 +52,7 @@ export interface SignedIn {
 @Injectable()
 export class SignInChecks {
   private readonly checks: SignInCheck[] = [];
+  private readonly rechecks: Recheck[] = [];
   private readonly followers: ((signedIn: SignedIn) => Promise<void>)[] = [];
 
   constructor(
@@ -57,9 +65,15 @@ export class SignInChecks {
     this.checks.push(check);
   }
 
-  /** @param check runs before all others, which read what it changes */
-  addFirst(check: SignInCheck): void {
+  /** @param check runs before all others, which read what it changes; also when the provider was asked again */
+  addFirst(check: Recheck): void {
     this.checks.unshift(check);
+    this.rechecks.unshift(check);
+  }
+
+  /** @param check runs when the provider was asked again (recheck/), in the order of the additions */
+  addRecheck(check: Recheck): void {
+    this.rechecks.push(check);
   }
 
   /** @param follow runs before the tokens of a recorded sign-in are sent; its error is the answer instead */
@@ -87,6 +101,18 @@ export class SignInChecks {
       }
       return { ...verified, identity: candidate.identity };
     });
+  }
+
+  /**
+   * @returns the identity as the checks have changed it
+   * @throws OAuthError `access_denied` if the sessions of the user must end
+   */
+  async rerun(checked: Checked): Promise<Identity> {
+    let { identity } = checked;
+    for (const check of this.rechecks) {
+      identity = { ...identity, ...(await check({ ...checked, identity })) };
+    }
+    return identity;
   }
 
   async follow(signedIn: SignedIn): Promise<void> {

@@ -43,25 +43,34 @@ export const SIGN_IN: Statement = {
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: a bound of the user is reached, the user is suspended, or the user's
-    --    claims are not the token's. The conditions on sessions are those of the index refresh_tokens_open.
+    -- 4. Why a sign-in is refused: the user is suspended, the user's claims are not the token's, or a bound
+    --    is reached. Not a bound of a user from step 3: sessions and devices that this statement sees are
+    --    those of a user removed since its begin. The conditions on sessions are those of the index
+    --    refresh_tokens_open.
     judged AS MATERIALIZED (
       SELECT user_id, CASE
+          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
+          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
+          WHEN (user_id, claims_version) NOT IN (SELECT user_id, claims_version FROM locked_user)
+            THEN 'claims'
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
             WHERE t.user_id = r.user_id AND signed_out_at IS NULL
               AND expires_at > '-infinity' AND expires_at > now()
-            ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
+            ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1)
+            -- Only then without those past their idle end, which the index does not know.
+            AND EXISTS (
+              SELECT FROM refresh_tokens AS t
+              WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+                AND expires_at > '-infinity' AND expires_at > now()
+                AND (idle_ends_at IS NULL OR idle_ends_at > now())
+              ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
           WHEN device_id IS NOT NULL
             AND EXISTS (
               SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
             AND NOT EXISTS (
               SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
             THEN 'device'
-          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
-          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
-          WHEN (user_id, claims_version) IN (SELECT user_id, claims_version FROM locked_user) THEN NULL
-          ELSE 'claims'
         END AS refused
       FROM requested AS r
     ),
@@ -191,6 +200,7 @@ export const FIND_REACHED_BOUND = `
       WHEN EXISTS (
         SELECT FROM refresh_tokens
         WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+          AND (idle_ends_at IS NULL OR idle_ends_at > now())
         ORDER BY device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
       WHEN $2::uuid IS NOT NULL
         AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)

@@ -11,7 +11,11 @@ import { cleanUserAgent } from '../../http/user-agent.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
-import { AccessTokens, type IssuedAccessToken, type TokenContent } from '../../token/access-tokens/access-token.js';
+import {
+  AccessTokens,
+  type IssuedAccessToken,
+  type TokenContent,
+} from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import {
   hashRefreshToken,

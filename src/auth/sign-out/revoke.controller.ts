@@ -54,7 +54,7 @@ export class RevokeController {
     // Beyond the limit a valid token is still accepted (docs/security.md#requests), so the limit only chooses
     // the batch.
     const isSuspect = await this.limits.isExceeded('bad_token', address);
-    const inspected = await this.tokens.inspect(token, isSuspect);
+    const inspected = await this.tokens.find(token, isSuspect);
     if (inspected) {
       const cause = reason === 'replaced' ? reason : undefined;
       await this.signOuts.signOut('session', inspected.session, origin, { reason, cause });

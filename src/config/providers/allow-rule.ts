@@ -22,6 +22,11 @@ interface Alternative {
 /** One of the alternatives must hold. */
 export type AllowRule = readonly Alternative[];
 
+/** Returns the rule as it is set; null without one. */
+export function textOf(rule: AllowRule | undefined): string | null {
+  return rule?.map(({ text }) => text).join(', ') ?? null;
+}
+
 const MOST_CONDITIONS = 200;
 
 const KINDS = ['email_domain', 'email', 'user_id', 'claim', 'directory'];
@@ -36,13 +41,15 @@ export const allowRule: Parser<AllowRule> = parser(
       conditions: alternative.split('&').map((condition) => parseCondition(condition.trim())),
     }));
     const count = alternatives.reduce((sum, { conditions }) => sum + conditions.length, 0);
-    return count <= MOST_CONDITIONS ? alternatives : undefined;
+    if (count > MOST_CONDITIONS) throw new InvalidValue(text, `has more than ${MOST_CONDITIONS} conditions`);
+    return alternatives;
   },
 );
 
 function parseCondition(text: string): Condition {
   if (text === '*') return { kind: 'everyone' };
   if (text === 'directory') return { kind: 'directory' };
+  if (text === '') throw new InvalidValue(text, 'has an empty condition');
   const equals = text.indexOf('=');
   const left = equals === -1 ? text : text.slice(0, equals);
   const right = equals === -1 ? undefined : text.slice(equals + 1);
@@ -72,8 +79,9 @@ function parseCondition(text: string): Condition {
 }
 
 function refuse(text: string, kind: string): InvalidValue {
-  const meant = suggestionFor(kind, KINDS, 4);
-  return new InvalidValue(text, meant ? `has an unknown condition (did you mean ${meant}=…?)` : undefined);
+  const meant = kind === 'claim' ? kind : suggestionFor(kind, KINDS, 4);
+  const form = meant === 'claim' ? 'claim:<name>=…' : `${meant}=…`;
+  return new InvalidValue(text, meant ? `has an unknown condition (did you mean ${form}?)` : undefined);
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

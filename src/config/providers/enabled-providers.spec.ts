@@ -204,6 +204,46 @@ describe('errors', () => {
   ];
   it.each<[string, Environment, string]>([
     [
+      'recheck too often',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_RECHECK: '59' },
+      'PROVIDERS_IDP_RECHECK is invalid. Use a whole number from 60 to 2592000 (seconds)',
+    ],
+    [
+      'a grace of recheck that is too short',
+      {
+        ...idp,
+        PROVIDERS_IDP_ADAPTER: 'oidc',
+        PROVIDERS_IDP_RECHECK: '60',
+        PROVIDERS_IDP_RECHECK_GRACE: '0',
+      },
+      'PROVIDERS_IDP_RECHECK_GRACE is invalid. Use a whole number from 60 to 31536000 (seconds)',
+    ],
+    [
+      'a rate of recheck that is too high',
+      {
+        ...idp,
+        PROVIDERS_IDP_ADAPTER: 'oidc',
+        PROVIDERS_IDP_RECHECK: '60',
+        PROVIDERS_IDP_RECHECK_RATE: '1001',
+      },
+      'PROVIDERS_IDP_RECHECK_RATE is invalid. Use a whole number from 1 to 1000 (calls a second)',
+    ],
+    [
+      'a rate without recheck',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'keycloak', PROVIDERS_IDP_RECHECK_RATE: '5' },
+      'PROVIDERS_IDP_RECHECK_RATE needs recheck. Use PROVIDERS_IDP_RECHECK as well, or remove it',
+    ],
+    [
+      'recheck of another adapter',
+      { ...oauth2, 'providers.idp.recheck': '60' },
+      'providers.idp.recheck is not a setting of the adapter "oauth2". Use providers.idp.adapter with oidc or a product that speaks it, or remove it',
+    ],
+    [
+      "recheck of an integrator's adapter",
+      { ...idp, PROVIDERS_IDP_ADAPTER: './mine.js', PROVIDERS_IDP_RECHECK: '60' },
+      'PROVIDERS_IDP_RECHECK is not a setting of the adapter "./mine.js". Use PROVIDERS_IDP_ADAPTER with oidc',
+    ],
+    [
       'no url',
       { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ENABLED: 'true' },
       'PROVIDERS_IDP_URL is not set',

@@ -3,13 +3,21 @@ import { parser } from '../settings/parsers.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
+import type { RecheckSettings } from './provider-settings.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
 import type { ScimSettings } from './provider-settings.js';
 import { mappedClaim } from './claim-map.js';
 import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
 import { isOpenId } from './presets.js';
-import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
+import {
+  adapterKeys,
+  ADAPTERS,
+  providerKeys,
+  RECHECK_GRACE,
+  RECHECK_RATE,
+  requiredKeys,
+} from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other. */
@@ -85,6 +93,7 @@ function parseSampleProvider(source: Source, { production, cwd }: Surroundings):
   const { accounts, ...set } = options(source);
   const others = { claims: SAMPLE_CLAIMS, ...set };
   checkAdapterKeys(source, 'contract');
+  checkRecheck(source, 'contract');
   checkMaps(source, others.claims);
   checkAllow(source, others.claims);
   const variable = variableOf(source, 'accounts');
@@ -110,6 +119,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
   const usesSecret = method === 'client_secret';
   const clientSecret = usesSecret ? readKey(source, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(source, adapter);
+  checkRecheck(source, adapter);
   checkMaps(source, variables.get('claims')?.text, ADAPTERS.has(adapter));
   checkAllow(source, variables.get('claims')?.text);
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
@@ -134,6 +144,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKey,
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
+    recheck: recheckOf(source),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
       ...options(source),
@@ -208,6 +219,28 @@ function refuseSharedScimTokens(sources: readonly Source[]): void {
   }
 }
 
+function recheckOf(source: Source): RecheckSettings | undefined {
+  const interval = readKey(source, 'recheck');
+  const grace = readKey(source, 'recheck_grace') ?? RECHECK_GRACE;
+  const rate = readKey(source, 'recheck_rate') ?? RECHECK_RATE;
+  return interval === undefined ? undefined : { interval, grace, rate };
+}
+
+/** Only the adapter `oidc` asks again, and the other keys need `recheck`. */
+function checkRecheck(source: Source, adapter: string): void {
+  const { variables, errors } = source;
+  for (const key of ['recheck', 'recheck_grace', 'recheck_rate']) {
+    if (!variables.has(key)) continue;
+    const variable = variableOf(source, key);
+    if (!isOpenId(adapter)) {
+      const use = `${variableOf(source, 'adapter')} with oidc or a product that speaks it, or remove it`;
+      errors.add(variable, `is not a setting of the adapter ${quote(adapter)}`, use);
+    } else if (!variables.has('recheck')) {
+      errors.add(variable, 'needs recheck', `${variableOf(source, 'recheck')} as well, or remove it`);
+    }
+  }
+}
+
 /** Returns every key that the service does not read itself, unchanged. */
 function options({ variables }: Source): Readonly<Record<string, string>> {
   const others = [...variables].filter(([key]) => !OWN_KEYS.has(key));
@@ -257,7 +290,7 @@ function checkAdapterKeys(source: Source, adapter: string): void {
  * @param isOurs false: others are for an integrator's adapter
  */
 function checkMaps(source: Source, claims: string | undefined, isOurs = true): void {
-  const names = keptClaims(source, claims);
+  const names = storedClaims(source, claims);
   for (const [key, { variable, text }] of source.variables) {
     const claim = mappedClaim(key);
     if (claim === undefined || (!isOurs && !names.includes(claim))) continue;
@@ -274,14 +307,14 @@ function checkMaps(source: Source, claims: string | undefined, isOurs = true): v
 }
 
 /** Returns the names of the claims that users have from the provider, and from its directory. */
-function keptClaims({ variables }: Source, claims: string | undefined): string[] {
+function storedClaims({ variables }: Source, claims: string | undefined): string[] {
   const names = claimPaths(claims).map(([name]) => name);
   return variables.has('scim_token') ? [...new Set([...names, 'groups', 'roles'])] : names;
 }
 
 /** Checks that users keep the claims that `allow` is about. */
 function checkAllow(source: Source, claims: string | undefined): void {
-  const names = keptClaims(source, claims);
+  const names = storedClaims(source, claims);
   for (const condition of readKey(source, 'allow')?.flatMap(({ conditions }) => conditions) ?? []) {
     if (condition.kind === 'directory' && !source.variables.has('scim_token')) {
       const use = `${variableOf(source, 'scim_token')}, or another condition`;

@@ -34,6 +34,13 @@ export const TENANTS_DECIDE = 'tenants_decide';
  */
 export const HOSTED_DOMAIN = 'hosted_domain';
 
+/**
+ * Option: how a refresh token is asked for (docs/guides/access-policy.md#ask-the-provider-again). Google has a
+ * parameter of its own. The usual refresh token of Keycloak follows its single sign-on session; that of
+ * `offline_access` does not. Others: the scope `offline_access`.
+ */
+export const OFFLINE = 'offline';
+
 /** Seconds: `max_age` of usual sign-ins, so that ID tokens have `auth_time` (docs/guides/step-up.md). */
 const A_YEAR = '31536000';
 
@@ -76,7 +83,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
     isPublic: true,
     adapter: 'oidc',
     url: 'https://accounts.google.com',
-    options: { [HOSTED_DOMAIN]: 'on' },
+    options: { [HOSTED_DOMAIN]: 'on', [OFFLINE]: 'access_type' },
   },
   // https://learn.microsoft.com/entra/identity-platform/certificate-credentials (aud). Its picture needs an
   // access token.
@@ -91,7 +98,7 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
   // https://auth0.com/docs/authenticate/login/max-age-reauthentication (auth_time)
   auth0: { label: 'Auth0', adapter: 'oidc', required: ['url'], options: { usual_max_age: A_YEAR } },
   // https://www.keycloak.org/securing-apps/oidc-layers
-  keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: {} },
+  keycloak: { label: 'Keycloak', adapter: 'oidc', required: ['url'], options: { [OFFLINE]: 'no' } },
   // https://docs.gitlab.com/integration/openid_connect_provider/
   gitlab: { label: 'GitLab', isPublic: true, adapter: 'oidc', url: 'https://gitlab.com', options: {} },
   // https://developer.apple.com/documentation/signinwithapple/configuring-your-webpage-for-sign-in-with-apple

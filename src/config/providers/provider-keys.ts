@@ -22,6 +22,10 @@ export function requiredKeys(adapter: string): readonly string[] {
 
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;
 
+/** Defaults of `recheck_grace` and `recheck_rate`. */
+export const RECHECK_GRACE = 86_400;
+export const RECHECK_RATE = 20;
+
 const PRODUCTS = [...PRESETS.keys()].map((name) => `\`${name}\``).join(', ');
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
@@ -147,6 +151,21 @@ export const providerKeys = {
     parser: parsers.text,
     defaultShown: 'the user id; `oid` for `microsoft`',
     doc: 'Which claim of a sign-in names the user in the directory: `provider_user_id`, a path in the ID token or userinfo (`oidc`, `oauth2`), or a claim of `claims`.',
+  },
+  recheck: {
+    parser: parsers.integer(60, 2_592_000, 'seconds'),
+    defaultShown: 'never',
+    doc: '`oidc`: how often the provider is asked again while a session is in use, in seconds (docs/guides/access-policy.md#ask-the-provider-again).',
+  },
+  recheck_grace: {
+    parser: parsers.integer(60, 31_536_000, 'seconds'),
+    defaultShown: `${RECHECK_GRACE}`,
+    doc: '`oidc`, with `recheck`: seconds for which sessions go on while the provider does not answer.',
+  },
+  recheck_rate: {
+    parser: parsers.integer(1, 1000, 'calls a second'),
+    defaultShown: `${RECHECK_RATE}`,
+    doc: '`oidc`, with `recheck`: calls a second of all instances, approximately.',
   },
 } as const satisfies Record<string, SettingRow<unknown>>;
 

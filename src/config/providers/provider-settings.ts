@@ -43,6 +43,8 @@ export interface ProviderSettings {
    * `contract`.
    */
   readonly emailTrusted?: boolean | undefined;
+  /** How the provider is asked again during a session; unset: never. Adapter `oidc` only. */
+  readonly recheck?: RecheckSettings | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;
   /** SCIM of its directory (docs/directory.md); unset: off. */
@@ -60,6 +62,15 @@ export interface ScimSettings {
   readonly attribute: 'externalId' | 'userName';
   /** `provider_user_id`, a path in the claims of the provider, or a kept claim. */
   readonly claim: string;
+}
+
+export interface RecheckSettings {
+  /** Seconds between two questions about a user. */
+  readonly interval: number;
+  /** Seconds for which sessions go on without an answer of the provider. */
+  readonly grace: number;
+  /** Calls a second of all instances. */
+  readonly rate: number;
 }
 
 /** How an application shows the provider's page. */

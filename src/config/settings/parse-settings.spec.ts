@@ -69,6 +69,7 @@ const DIRECT = 'postgresql://u:p@direct.example/x';
 const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Partial<Settings>]>>> = {
   nodeEnv: ['test', { production: false }],
   host: ['::', { host: '::' }],
+  sessionIdleTtl: ['1800', { sessionIdleTtl: 1800 }],
   publicUrl: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],
   databaseUrl: [DATABASE, { databaseUrl: DATABASE }],
   databaseDirectUrl: [DIRECT, { databaseDirectUrl: DIRECT }],
@@ -98,6 +99,8 @@ const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Part
     'http://otlp.example:4318',
     { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
   ],
+  admissionUrl: ['http://[::1]:4001', { admissionUrl: 'http://[::1]:4001' }],
+  admissionSecret: [WEBHOOK_SECRET, { admissionSecret: [WEBHOOK_SECRET] }],
   webhookUrls: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
   webhookSecret: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
   webhookEvents: ['sign_in', { webhookEvents: ['sign_in'] }],

@@ -8,8 +8,8 @@ import { SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
+import { namesPrivateAddress } from './signed-calls.js';
 import { warningsFor } from './warnings.js';
-import { namesPrivateAddress } from './webhook-settings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
 export interface Surroundings {
@@ -102,6 +102,7 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
   const { webhookUrls, webhookSecret, webhookPrivate, auditRetentionDays } = values;
+  const { admissionUrl, admissionSecret } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
     errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
   }
@@ -119,6 +120,10 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
     const { name, parser } = settingsTable.webhookSecret;
     errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
   }
+  if (admissionUrl !== undefined && admissionSecret === undefined && !errors.has('ADMISSION_SECRET')) {
+    const { name, parser } = settingsTable.admissionSecret;
+    errors.add(name, 'is not set, but ADMISSION_URL is', parser.accepts);
+  }
   if (webhookUrls !== undefined && auditRetentionDays === 0) {
     const use = 'a day or more: webhooks are sent from the stored events';
     errors.add('AUDIT_RETENTION_DAYS', 'is 0, but WEBHOOK_URLS is set', use);
@@ -127,6 +132,10 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {
     const use = 'addresses on the Internet in production, or set WEBHOOK_PRIVATE=true';
     errors.add('WEBHOOK_URLS', 'has an address of this machine or of a private network', use, NOT_SHOWN);
+  }
+  if (!webhookPrivate && admissionUrl !== undefined && namesPrivateAddress(admissionUrl)) {
+    const use = 'an address on the Internet in production, or set WEBHOOK_PRIVATE=true';
+    errors.add('ADMISSION_URL', 'is of this machine or of a private network', use, NOT_SHOWN);
   }
   if (databaseUrl === undefined && !env['DATA_DIR']) {
     const use = 'a PostgreSQL URL in production, or set DATA_DIR for the embedded database';

@@ -5,7 +5,8 @@ import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
 import type { SettingRow } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
-import { auditNames, webhookSecrets, webhookUrls } from './webhook-settings.js';
+import { calledUrl, signingSecrets } from './signed-calls.js';
+import { auditNames, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
 const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string) => ({
@@ -127,6 +128,17 @@ export const settingsTable = named({
     default: 'optional',
     doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/access-policy.md#bound-sessions).',
   },
+  admissionUrl: {
+    section: 'Who may sign in',
+    parser: calledUrl,
+    secret: true,
+    doc: 'An `https:` address (`http:` on loopback) of a service of yours that is asked at each sign-in whether the user may sign in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
+  },
+  admissionSecret: {
+    parser: signingSecrets,
+    secret: true,
+    doc: 'Signs these questions: `whsec_` and 24 to 64 bytes as base64, as `WEBHOOK_SECRET`. Several, separated by commas, for a change.',
+  },
   trustProxy: {
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,
@@ -220,7 +232,7 @@ export const settingsTable = named({
     doc: 'Comma-separated `https:` addresses (`http:` on loopback) that get audit events by POST, 20 at most (docs/webhooks.md).',
   },
   webhookSecret: {
-    parser: webhookSecrets,
+    parser: signingSecrets,
     secret: true,
     doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request, so that receivers can change one after the other.',
   },
@@ -231,7 +243,7 @@ export const settingsTable = named({
   },
   webhookPrivate: {
     ...outsideProduction,
-    doc: 'Whether webhooks may be sent to this machine and to private networks.',
+    doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be of this machine and of private networks.',
   },
 });
 

@@ -8,6 +8,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
  *   session.sql.ts).
+ * - Pages of `refresh_tokens` have free room, so that a new idle end or last use writes no index (HOT).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
  * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail
  *   addresses (search-key.ts) are compared byte by byte: hence the collation.
@@ -25,6 +26,7 @@ export class Init1700000000000 implements MigrationInterface {
         avatar_url text,
         created_at timestamptz NOT NULL DEFAULT now(),
         provider_claims jsonb,
+        admission_claims jsonb,
         application_claims jsonb,
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
@@ -88,7 +90,7 @@ export class Init1700000000000 implements MigrationInterface {
         idle_ends_at timestamptz,
         ends_because text,
         PRIMARY KEY (user_id, session_id)
-      );
+      ) WITH (fillfactor = 85);
       CREATE INDEX refresh_tokens_expires_at ON refresh_tokens (expires_at);
       CREATE INDEX refresh_tokens_signed_out ON refresh_tokens (signed_out_at, session_id)
         WHERE signed_out_at IS NOT NULL;
@@ -222,6 +224,24 @@ export class Init1700000000000 implements MigrationInterface {
         paused_at timestamptz
       );
 
+      CREATE TABLE provider_checks (
+        user_id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        refresh_token bytea NOT NULL,
+        subject bytea,
+        signed_in_at timestamptz NOT NULL DEFAULT now(),
+        checked_at timestamptz NOT NULL DEFAULT now(),
+        due_at timestamptz,
+        lease uuid,
+        failing_since timestamptz,
+        attempts integer NOT NULL DEFAULT 0,
+        ends_at timestamptz,
+        expires_at timestamptz NOT NULL
+      );
+      CREATE INDEX provider_checks_due ON provider_checks (provider, due_at) WHERE due_at IS NOT NULL;
+      CREATE INDEX provider_checks_ends_at ON provider_checks (ends_at) WHERE ends_at IS NOT NULL;
+      CREATE INDEX provider_checks_expires_at ON provider_checks (expires_at);
+
       CREATE TABLE sample_codes (
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
@@ -313,7 +333,7 @@ export class Init1700000000000 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP TABLE directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
-        directory_removals, directory_users, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
+        directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);
   }

@@ -83,7 +83,10 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
 
 /** Allows anything: a service that uses the value requires a whole number from 0, or its digits in a form. */
 export function UncheckedInteger({ max }: { readonly max: number }): PropertyDecorator {
-  return applyDecorators(IsOptional(), ruleOf(WHOLE_NUMBER, () => true, 'a whole number', { max }));
+  return applyDecorators(
+    IsOptional(),
+    ruleOf(WHOLE_NUMBER, () => true, 'a whole number', { max }),
+  );
 }
 
 export function RequiredBoolean(): PropertyDecorator {

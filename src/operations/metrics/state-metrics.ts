@@ -24,6 +24,11 @@ const READINGS: readonly (readonly [key: keyof ServiceState, name: string, help:
     'latchkey_webhook_delay_seconds',
     'Age of the oldest event that the slowest webhook has not accepted; 0 at instances that send none.',
   ],
+  [
+    'recheckDelay',
+    'latchkey_recheck_delay_seconds',
+    'Seconds since the oldest user became due whom a provider is to be asked about again.',
+  ],
 ];
 
 const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] = [

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { OFFLINE } from '../../config/providers/presets.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 
@@ -10,6 +11,16 @@ type Options = ProviderSettings['options'];
  */
 export function staticParams({ authorize_params: query = '' }: Options): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(query));
+}
+
+/**
+ * Replaces `select_account` by `login` if discovery says that the provider does not know it: Keycloak then signs
+ * in the account of its session at once, and with `login` its page offers another one.
+ * @param supported `prompt_values_supported` of the discovery document
+ */
+export function knownPrompt(prompt: string | undefined, supported: unknown): { prompt?: string } {
+  const isUnknown = prompt === 'select_account' && Array.isArray(supported) && !supported.includes(prompt);
+  return isUnknown ? { prompt: 'login' } : {};
 }
 
 /** Whether the service uses PKCE with the provider. @param usual without the setting */
@@ -50,4 +61,31 @@ export function memorized(name: string, memory: AdapterMemory | undefined, isReq
   if (typeof value === 'string') return value;
   if (isRequired) throw new Error('the sign-in was begun with another adapter or setting');
   return undefined;
+}
+
+/**
+ * Returns the parameters with which the provider issues a refresh token, for the setting `recheck`
+ * (docs/guides/access-policy.md#refresh-tokens-of-products).
+ * @param prompt of the client
+ * @param supported `scopes_supported` of the provider; some products reject the scope `offline_access`
+ */
+export function offlineParams(
+  { recheck, options }: Pick<ProviderSettings, 'recheck' | 'options'>,
+  { scope, prompt }: { readonly scope: string; readonly prompt: string | undefined },
+  supported: readonly string[] = [OFFLINE_ACCESS],
+): Record<string, string> {
+  if (!recheck || options[OFFLINE] === 'no') return { scope };
+  if (options[OFFLINE] === 'access_type') {
+    return { scope, access_type: 'offline', ...consentOf(prompt, staticParams(options)['prompt']) };
+  }
+  const isAsked = scope.split(' ').includes(OFFLINE_ACCESS) || !supported.includes(OFFLINE_ACCESS);
+  return { scope: isAsked ? scope : `${scope} ${OFFLINE_ACCESS}` };
+}
+
+const OFFLINE_ACCESS = 'offline_access'; // OpenID Connect Core §11
+
+/** Google sends a refresh token only with the consent. The operator's own `prompt` stays as it is. */
+function consentOf(prompt: string | undefined, fixed: string | undefined): { prompt?: string } {
+  if (prompt === undefined) return fixed === undefined ? { prompt: 'consent' } : {};
+  return { prompt: /\b(?:none|consent)\b/.test(prompt) ? prompt : `${prompt} consent` };
 }

@@ -180,6 +180,24 @@ describe('the adapter oidc', () => {
     expect(url.searchParams.getAll('prompt')).toHaveLength(1);
   });
 
+  it.each<[string, Record<string, unknown>, string, string]>([
+    ['as it is', {}, 'select_account', 'select_account'],
+    [
+      'as it is',
+      { prompt_values_supported: ['login', 'select_account'] },
+      'select_account',
+      'select_account',
+    ],
+    ['as login', { prompt_values_supported: ['none', 'login', 'consent'] }, 'select_account', 'login'],
+    ['as it is', { prompt_values_supported: ['login'] }, 'consent', 'consent'],
+    ['as it is', { prompt_values_supported: [7] }, 'select_account', 'select_account'],
+  ])('sends a prompt %s if discovery has %j: %s', async (_how, metadata, prompt, expected) => {
+    stub.metadata = metadata;
+    const request = { state: 's', redirectUri: REDIRECT_URI, params: { prompt } };
+    const { url } = (await adapter.authorizationUrl(stub.settings(), request)) as { url: URL };
+    expect(url.searchParams.get('prompt')).toBe(expected);
+  });
+
   // Auth0 and Okta: an ID token has auth_time if max_age is sent (docs/guides/step-up.md#from-the-provider).
   it.each<[string, Record<string, string>, Record<string, string>, string | null]>([
     ['of the preset', {}, {}, '31536000'],

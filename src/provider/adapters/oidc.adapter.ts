@@ -15,7 +15,15 @@ import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { isSafeForBrowsers } from './addresses.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
-import { challenge, memorized, staticParams, usesPkce, verifierOf } from './authorization-request.js';
+import {
+  challenge,
+  knownPrompt,
+  memorized,
+  offlineParams,
+  staticParams,
+  usesPkce,
+  verifierOf,
+} from './authorization-request.js';
 import { advice, Unsupported, unsupportedIn, usesPar } from './unsupported.js';
 import { verifySignature } from './id-token.js';
 import { accessTokenIn, ORIGINAL } from './used-members.js';
@@ -27,6 +35,14 @@ export interface LogoutRequest {
   readonly hint: string;
   /** ID token of the session, if it was kept. */
   readonly idToken?: string | null;
+}
+
+export interface RefreshRequest {
+  readonly refreshToken: string;
+  /** Receives a new refresh token at once: the provider may not accept the former one any more. */
+  readonly rotated: (refreshToken: string) => unknown;
+  /** Aborts after 5 s. */
+  readonly signal: AbortSignal;
 }
 
 const LIFE_MS = 3_600_000; // milliseconds for which a discovery document is used
@@ -59,12 +75,14 @@ export class OidcAdapter implements ProviderAdapter {
     const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
     const { response_mode: responseMode = 'query', scope = 'openid profile email' } = provider.options;
     const { usual_max_age: usualAge } = provider.options; // of a preset; not required of the ID token
+    const offline = offlineParams(provider, { scope, prompt: params?.['prompt'] }, metadata.scopes_supported);
+    const wanted: Record<string, string> = { ...staticParams(provider.options), ...params };
     const parameters = {
       ...(usualAge !== undefined && { max_age: usualAge }),
-      ...staticParams(provider.options),
-      ...params,
+      ...wanted,
+      ...knownPrompt(wanted['prompt'], metadata['prompt_values_supported']),
+      ...offline,
       redirect_uri: redirectUri,
-      scope,
       state,
       ...(responseMode !== 'query' && { response_mode: responseMode }),
       ...nonce,
@@ -98,6 +116,25 @@ export class OidcAdapter implements ProviderAdapter {
     );
     const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
     return { ...identity, ...names };
+  }
+
+  /**
+   * Asks about the user of a refresh token again, for the setting `recheck`. The caller compares the user.
+   * @throws ProviderRefusal `invalid_grant` if the provider has ended the access
+   */
+  async refresh(provider: ProviderSettings, request: RefreshRequest): Promise<ProviderIdentity> {
+    const metadata = await this.metadata(provider);
+    const { signal } = request;
+    const configuration = await configure(this.http, provider, metadata, signal);
+    const { claims, subject, sessionExpiry, accessToken } = await this.redeemAgain(
+      configuration,
+      provider,
+      request,
+    ).catch((error: unknown) => {
+      throw endedBy(explained(provider.name, error));
+    });
+    const identity = await this.identityOf(provider, claims, { signal, ...(accessToken && { accessToken }) });
+    return { ...identity, subject, session_expiry: sessionExpiry as number }; // parseIdentity validates them
   }
 
   /**
@@ -137,9 +174,9 @@ export class OidcAdapter implements ProviderAdapter {
 
   /** @returns the claims, those of the ID token alone for `names` */
   private async redeem(library: client.Configuration, provider: ProviderSettings, request: ExchangeRequest) {
-    const { code, redirectUri, memory, received } = request;
+    const { code, redirectUri, memory, signal, received } = request;
     const { options } = provider;
-    const { end_session_endpoint: logout, userinfo_endpoint: userinfo } = library.serverMetadata();
+    const { end_session_endpoint: logout } = library.serverMetadata();
     const nonce = memorized('nonce', memory, usesNonce(provider));
     // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud
     // and exp.
@@ -148,11 +185,7 @@ export class OidcAdapter implements ProviderAdapter {
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
-    const idToken = originalOf(tokens);
-    await verifySignature(library, idToken, request.signal);
-    client.enableNonRepudiationChecks(library); // for userinfo that is signed
-    const claims = checkIdToken(tokens, nonce);
-    checkTenant(provider, claims);
+    const { idToken, claims } = await verify(library, provider, tokens, { nonce, signal });
     received?.(claims);
     const keepsToken = (options['keep_id_token'] ?? (logout === undefined ? 'off' : 'on')) === 'on';
     const names = {
@@ -162,20 +195,53 @@ export class OidcAdapter implements ProviderAdapter {
       auth_time: claims.auth_time as number,
       acr: claims['acr'] as string,
       amr: claims['amr'] as string[],
+      session_expiry: claims['session_expiry'] as number,
       ...(keepsToken && { id_token: idToken }),
+      ...(provider.recheck && tokens.refresh_token && { refresh_token: tokens.refresh_token }),
     };
     const accessToken = accessTokenIn(tokens);
-    if (this.isComplete(provider, claims) || !accessToken || !userinfo) return { claims, names, accessToken };
-    const more = await client
-      .fetchUserInfo(library, accessToken, claims.sub) // compares sub
-      .catch((error: unknown) => {
-        throw explained(provider.name, error, 'userinfo');
-      });
+    const all = await this.completed(library, provider, claims, accessToken);
+    if (all !== claims) received?.(all);
+    return { claims: all, names, accessToken };
+  }
+
+  /** Asks with a refresh token. The ID token is optional then (OpenID Connect Core §12.2). */
+  private async redeemAgain(
+    library: client.Configuration,
+    provider: ProviderSettings,
+    { refreshToken, rotated, signal }: RefreshRequest,
+  ) {
+    watchRotation(library, (token) => token !== refreshToken && rotated(token));
+    const tokens = await client.genericGrantRequest(library, 'refresh_token', {
+      refresh_token: refreshToken,
+    });
+    const accessToken = accessTokenIn(tokens);
+    if (tokens[ORIGINAL] === undefined) {
+      if (!accessToken || !library.serverMetadata().userinfo_endpoint) {
+        throw new Error('the provider sent no ID token with the new tokens, and has no userinfo endpoint');
+      }
+      client.enableNonRepudiationChecks(library);
+      const user = await userinfoOf(library, provider, accessToken, client.skipSubjectCheck);
+      return { claims: user, subject: user.sub, sessionExpiry: undefined, accessToken };
+    }
+    const { claims } = await verify(library, provider, tokens, { nonce: undefined, signal });
+    const all = await this.completed(library, provider, claims, accessToken);
+    return { claims: all, subject: claims.sub, sessionExpiry: claims['session_expiry'], accessToken };
+  }
+
+  /** Adds the claims of the userinfo endpoint, if those of the ID token are not enough. */
+  private async completed(
+    library: client.Configuration,
+    provider: ProviderSettings,
+    claims: client.IDToken,
+    accessToken: string | undefined,
+  ): Promise<Claims> {
+    const { userinfo_endpoint: userinfo } = library.serverMetadata();
+    if (this.isComplete(provider, claims) || !accessToken || !userinfo) return claims;
+    const more = await userinfoOf(library, provider, accessToken, claims.sub); // compares sub
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
-    const all = { ...more, ...claims, ...doubt };
-    received?.(all);
-    return { claims: all, names, accessToken };
+    return { ...more, ...claims, ...doubt };
   }
 
   /**
@@ -217,6 +283,56 @@ function explained(name: string, error: unknown, token: 'idToken' | 'userinfo' =
   return new Unsupported(name, [
     new Error(advice(`${token}${isEncrypted ? 'Encryption' : 'Signature'}`, message)),
   ]);
+}
+
+/** Verifies the ID token of an answer. @param nonce of the sign-in; undefined: none was sent */
+async function verify(
+  library: client.Configuration,
+  provider: ProviderSettings,
+  tokens: Tokens,
+  { nonce, signal }: { readonly nonce: string | undefined; readonly signal: AbortSignal },
+) {
+  const idToken = originalOf(tokens);
+  await verifySignature(library, idToken, signal);
+  client.enableNonRepudiationChecks(library); // for userinfo that is signed
+  const claims = checkIdToken(tokens, nonce);
+  checkTenant(provider, claims);
+  return { idToken, claims };
+}
+
+async function userinfoOf(
+  library: client.Configuration,
+  provider: ProviderSettings,
+  accessToken: string,
+  subject: string | typeof client.skipSubjectCheck,
+): Promise<client.UserInfoResponse> {
+  return client.fetchUserInfo(library, accessToken, subject).catch((error: unknown) => {
+    throw explained(provider.name, error, 'userinfo');
+  });
+}
+
+/** Reports a refresh token before the library validates the claims beside it. */
+function watchRotation(library: client.Configuration, report: (refreshToken: string) => unknown): void {
+  const send = library[client.customFetch]!;
+  library[client.customFetch] = async (url, options) => {
+    const response = await send(url, options);
+    if (options.method !== 'POST') return response;
+    const { refresh_token: token } = (await response.clone().json()) as { refresh_token?: string };
+    if (token !== undefined) report(token);
+    return response;
+  };
+}
+
+/** Codes of OpenID Connect Core §3.1.2.6 that Entra ID sends to a refresh: only the user can go on. */
+const NEEDS_USER: ReadonlySet<unknown> = new Set([
+  'interaction_required',
+  'login_required',
+  'consent_required',
+]);
+
+function endedBy(error: Error): Error {
+  if (!(error instanceof ProviderRefusal) || !NEEDS_USER.has(error.error)) return error;
+  return new ProviderRefusal('invalid_grant', 'the provider wants the user to sign in', error.call);
 }
 
 function usesNonce({ options }: ProviderSettings): boolean {

@@ -5,7 +5,7 @@ const ODD: readonly unknown[] = [null, '', '3600', 7, true, {}, [], ['x'], { a: 
 describe('the members that are used', () => {
   it('of an answer with tokens are two', () => {
     for (const odd of ODD) {
-      const others = { scope: odd, expires_in: odd, refresh_token: odd, token_type: odd, more: odd };
+      const others = { scope: odd, expires_in: odd, token_type: odd, more: odd };
       expect(usedTokens({ access_token: 'a', id_token: 'i', ...others }, 'c')).toEqual({
         access_token: 'a',
         token_type: 'Bearer',
@@ -13,6 +13,11 @@ describe('the members that are used', () => {
         original_id_token: 'i',
       });
     }
+  });
+
+  it.each([undefined, null, '', 7, {}, ['a']])('a refresh token is a text, not %j', (refresh_token) => {
+    expect(usedTokens({ access_token: 'a', refresh_token }, 'c')).not.toHaveProperty('refresh_token');
+    expect(usedTokens({ access_token: 'a', refresh_token: 'r' }, 'c')).toHaveProperty('refresh_token', 'r');
   });
 
   it.each([undefined, null, '', 7, {}, ['a']])('of an answer without an access token: %j', (access_token) => {

@@ -21,12 +21,13 @@ export const ORIGINAL = 'original_id_token';
  * token only.
  */
 export function usedTokens(
-  { access_token: accessToken, id_token: idToken }: Members,
+  { access_token: accessToken, id_token: idToken, refresh_token: refreshToken }: Members,
   clientId: string,
 ): object {
   return {
     access_token: isText(accessToken) ? accessToken : NO_TOKEN,
     token_type: 'Bearer',
+    ...(isText(refreshToken) && { refresh_token: refreshToken }),
     ...(isText(idToken) && { id_token: usableIdToken(idToken, clientId), [ORIGINAL]: idToken }),
   };
 }
@@ -49,9 +50,11 @@ const ADDRESSES = [
 ];
 const LISTS = [
   'response_types_supported',
+  'scopes_supported',
   'grant_types_supported',
   'token_endpoint_auth_methods_supported',
   'code_challenge_methods_supported',
+  'prompt_values_supported',
   'id_token_signing_alg_values_supported',
   'userinfo_signing_alg_values_supported',
 ];

@@ -19,6 +19,7 @@ describe('the setting allow', () => {
     ['email_domain=CORP.example', {}, 'by email_domain=CORP.example'],
     ['email_domain=corp.example', { verifiedEmail: null }, 'email_domain'],
     ['email_domain=corp.example', { verifiedEmail: 'ada@evil.example@corp.example' }, 'email_domain'],
+    ['email_domain=corp.example', { verifiedEmail: 'ada@corp.example@evil.example' }, 'email_domain'],
     ['email_domain=corp.example', { verifiedEmail: 'ada@notcorp.example' }, 'email_domain'],
     ['email_domain=corp.example', { verifiedEmail: 'ada@eu.corp.example' }, 'email_domain'],
     [

@@ -32,6 +32,8 @@ export interface Identity {
   readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
+  /** Those of `claims` that the admission service has laid over the provider's (src/admission). */
+  readonly admissionClaims?: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
   readonly proof: IdentityProof;
 }

@@ -113,8 +113,8 @@ export class DirectoryEffects {
   }
 
   /**
-   * Does what is left after the commit: ends sessions, and applies the change to users whose first sign-in was
-   * committed meanwhile. Larger tasks go on without the caller.
+   * Does what is left after the commit: ends sessions, and applies the change to users whose first sign-in
+   * was committed meanwhile. Larger tasks go on without the caller.
    */
   async finish(known: Known, { tasks, applied }: Followup): Promise<void> {
     await this.tasks.runNow(known, tasks);

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
   SignInChecks,
-  type Candidate,
+  type Checked,
   type IdentityChanges,
   type SignedIn,
 } from '../../auth/sign-in/sign-in-checks.js';
@@ -56,10 +56,14 @@ export class DirectorySignIns implements OnModuleInit {
   }
 
   /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
-  private async check({ provider, identity }: Candidate): Promise<IdentityChanges | undefined> {
-    if (!this.known.has(provider)) return undefined;
+  private async check({ provider, identity, userId }: Checked): Promise<IdentityChanges | undefined> {
+    const settings = this.known.get(provider);
+    if (!settings) return undefined;
     const { proof } = identity;
-    const user = await this.admitted(provider, identity.directoryName);
+    const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
+    // An answer of the provider during a session may lack the claim.
+    const name = ownName ?? (await this.names.find(userId))?.name;
+    const user = await this.admitted(provider, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
     const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
     return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };

@@ -1,7 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../../database/citus.js';
 
-/** What is left to do of a committed request. It is written with the request, and done again after a crash. */
+/**
+ * What is left to do of a committed request. It is written with the request, and done again after a crash.
+ */
 @ReferenceTable()
 @Entity('directory_tasks')
 @Index('directory_tasks_created_at', ['createdAt'])

@@ -60,7 +60,8 @@ export class DirectoryTasks implements OnModuleInit {
   /** Ends sessions before the caller answers; starts tasks of many users. */
   async runNow(known: Known, tasks: readonly DirectoryTask[]): Promise<void> {
     const isShort = ({ kind }: DirectoryTask): boolean => kind === 'person' || kind === 'user';
-    for (const task of tasks) if (!isShort(task)) void this.run(known, task).catch(() => undefined); // `resume`
+    // `resume`
+    for (const task of tasks) if (!isShort(task)) void this.run(known, task).catch(() => undefined);
     for (const task of tasks) if (isShort(task)) await this.run(known, task);
   }
 

@@ -13,9 +13,9 @@ const MOST_KNOWN = 100_000;
 const MOST_WAITING = 1000;
 
 /**
- * Ends sessions that began before `scim_token` was set, at their next use: of such a user the directory's name
- * is not known, so that it could not end them (docs/directory.md#who-is-who). Not needed if the name is the
- * user id at the provider.
+ * Ends sessions that began before `scim_token` was set, at their next use: of such a user the directory's
+ * name is not known, so that it could not end them (docs/directory.md#who-is-who). Not needed if the name is
+ * the user id at the provider.
  */
 @Injectable()
 export class UnnamedSessions implements OnModuleInit {

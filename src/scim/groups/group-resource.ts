@@ -39,7 +39,9 @@ export function readGroup(
   };
 }
 
-/** Returns what operations do together. They read no member, so they cost the same for a group of any size. */
+/**
+ * Returns what operations do together. They read no member, so they cost the same for a group of any size.
+ */
 export function readGroupChange(operations: readonly Operation[]): GroupChange {
   let change: { displayName?: string; externalId?: string | null } = {};
   let replacesMembers = false;

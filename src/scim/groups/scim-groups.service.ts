@@ -20,10 +20,14 @@ import {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Members that the groups of one page have at most; a page may be shorter than asked for (RFC 7644 §3.4.2.4). */
+/**
+ * Members that the groups of one page have at most; a page may be shorter than asked for (RFC 7644 §3.4.2.4).
+ */
 const MOST_LISTED = 100_000;
 
-/** Groups of a directory (RFC 7644 §3). Each change is one transaction, with its audit event and its effect. */
+/**
+ * Groups of a directory (RFC 7644 §3). Each change is one transaction, with its audit event and its effect.
+ */
 @Injectable()
 export class ScimGroups {
   constructor(
@@ -117,7 +121,10 @@ export class ScimGroups {
     });
   }
 
-  /** Writes the difference only. @throws ScimError `invalidValue` for too many members, or one who is no user */
+  /**
+   * Writes the difference only.
+   * @throws ScimError `invalidValue` for too many members, or one who is no user
+   */
   private async changeMembers(
     { manager }: ChannelTransaction,
     { provider }: Directory,

@@ -5,7 +5,9 @@ import { ConcurrencyLimit } from '../../database/limits.js';
 import { MEDIA_TYPE } from './schemas.js';
 import { ScimError } from './scim-error.js';
 
-/** Requests of one provider at a time, on one instance: the first synchronisation must leave room for users. */
+/**
+ * Requests of one provider at a time, on one instance: the first synchronisation must leave room for users.
+ */
 const AT_A_TIME = 4;
 const MOST_WAITING = 100;
 

@@ -16,7 +16,9 @@ import { patchUser, readUser, type UserResource } from './user-resource.js';
 type Body = Readonly<Record<string, unknown>>;
 type Change = 'created' | 'changed' | 'activated' | 'deactivated' | 'deleted';
 
-/** Users of a directory (RFC 7644 §3). Each change is one transaction, with its audit event and its effect. */
+/**
+ * Users of a directory (RFC 7644 §3). Each change is one transaction, with its audit event and its effect.
+ */
 @Injectable()
 export class ScimUsers {
   constructor(

@@ -20,6 +20,8 @@ export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 
   readonly session: SessionIds;
   readonly authentication: Authentication | undefined;
   readonly kind: 'Bearer' | 'refresh_token';
+  /** Of a refresh token: its session has ended, since nobody used it. */
+  readonly isIdle?: boolean;
   readonly jti?: string;
   /** Version of the user's claims now; absent if it was not read. */
   readonly claimsVersion?: number;
@@ -32,6 +34,8 @@ interface Row {
   readonly jkt: Buffer | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
+  /** The session has ended, since nobody used it. */
+  readonly isIdle: boolean;
 }
 type Lookup = (session: SessionIds) => Promise<Row | undefined>;
 
@@ -53,12 +57,19 @@ export class TokenInspector {
     this.findSuspect = sql.batched('refresh-token-suspect', read);
   }
 
+  /** @returns undefined for a token that is unknown, expired or ended */
+  async inspect(token: string): Promise<InspectedToken | undefined> {
+    const inspected = await this.find(token);
+    return inspected?.isIdle ? undefined : inspected;
+  }
+
   /**
+   * Finds also a refresh token of a session past its idle end, which may have valid access tokens.
    * @param isSuspect whether the address has sent too many bad tokens: its lookups have batches of their own,
    *   so others do not wait
    * @returns undefined for a token that is unknown, expired or ended
    */
-  async inspect(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
+  async find(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
     const parsed = parseRefreshToken(token);
     if (!parsed) return this.inspectAccessToken(token);
     return this.inspectRefreshToken(token, parsed, isSuspect ? this.findSuspect : this.findLive);
@@ -92,8 +103,10 @@ export class TokenInspector {
     const stored = await find(session);
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
+    const { isIdle } = stored;
     const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
-    return { session, authentication, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
+    const own = { iat, exp, iss: publicUrl, aud: publicUrl };
+    return { session, authentication, kind: 'refresh_token', isIdle, ...own };
   }
 
   private async readEach(sessions: readonly SessionIds[]): Promise<(Row | undefined)[]> {

@@ -54,8 +54,9 @@ export const REFRESH_WITHIN_LIMITS = {
   name: 'refresh-within-limits',
   text: `
     WITH requested AS MATERIALIZED (
+      -- \`(SELECT $1)\` hides the length of the arrays: else PostgreSQL plans each batch anew (sign-in.ts).
       SELECT r.* FROM unnest(
-        $1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::uuid[], $7::float8[], $8::text[],
+        (SELECT $1::uuid[]), $2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::uuid[], $7::float8[], $8::text[],
         $9::float8[], $10::float8[]
       ) WITH ORDINALITY AS r (
         user_id, session_id, token_hash, jkt, claims_version, jti, expires_at, token, exp, idle_ends_at, place

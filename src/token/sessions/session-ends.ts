@@ -7,7 +7,7 @@ type EndSettings = Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'
  * (docs/guides/access-policy.md#how-long-a-session-lasts).
  */
 export function mayEndEarly({ sessionIdleTtl, maxSessions, providers }: EndSettings): boolean {
-  const rechecks = [...providers.values()].some(({ options }) => options['recheck'] !== undefined);
+  const rechecks = [...providers.values()].some(({ recheck }) => recheck !== undefined);
   return sessionIdleTtl !== undefined || maxSessions !== undefined || rechecks;
 }
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { writeLastUse } from '../../database/last-use.js';
 import { readPage, selectPage } from '../../database/page.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionIds } from '../../events.js';
 import { parseCursor } from '../../http/parameters/cursor.js';
 import { Session } from './session.entity.js';
-import { LIVING, MOST_SESSIONS, SESSION_USE } from './session.sql.js';
+import { LIVING, MOST_SESSIONS, OPEN, SESSION_USE } from './session.sql.js';
 import type { SessionView } from './sessions.dto.js';
 
 export { MOST_SESSIONS };
@@ -69,6 +69,13 @@ export async function usersAtProvider(
   if (users.length > MOST_USERS) throw new TooManyUsers(`more than ${MOST_USERS} users have the same name`);
   return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
 }
+
+// SQL conditions on a row of another table with `user_id`; each is about one user, so that a Citus cluster
+// answers it on the node of the user.
+export const hasAccessToken = (table: string): string => `EXISTS (
+  SELECT FROM access_tokens a WHERE a.user_id = ${table}.user_id AND a.expires_at > now())`;
+export const hasSession = (table: string): string => `EXISTS (
+  SELECT FROM refresh_tokens t WHERE t.user_id = ${table}.user_id AND ${LIVING})`;
 
 export type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
 
@@ -151,9 +158,9 @@ export class SessionStore {
   async findEndedDevices(userId: string, manager = this.dataSource.manager): Promise<Map<string, Date>> {
     const ended = manager
       .createQueryBuilder(Session, 'session')
-      .select(['session.deviceId AS "deviceId"', 'session.expiresAt AS ended_at'])
+      .select(['session.deviceId AS "deviceId"', 'least(expires_at, idle_ends_at) AS ended_at'])
       .where({ userId })
-      .andWhere('device_id IS NOT NULL AND expires_at <= now()')
+      .andWhere('device_id IS NOT NULL AND least(expires_at, idle_ends_at) <= now()')
       .limit(MOST_ENDED);
     const rows = await manager
       .createQueryBuilder()
@@ -168,6 +175,34 @@ export class SessionStore {
   /** Finds a session, live or not. */
   find({ userId, sessionId }: SessionKey): Promise<Session | null> {
     return this.dataSource.manager.findOneBy(Session, { userId, sessionId });
+  }
+
+  /** Lets the live sessions of a user end no later than a time. @returns whether this ends one earlier */
+  async limit(userId: string, at: Date, sessionId?: string): Promise<boolean> {
+    const update = this.dataSource.manager
+      .createQueryBuilder()
+      .update(Session)
+      .set({ expiresAt: at, endsBecause: 'session_expiry' })
+      .where(`user_id = :userId AND ${LIVING} AND expires_at > :at`, { userId, at });
+    if (sessionId !== undefined) update.andWhere('session_id = :sessionId', { sessionId });
+    return (await update.execute()).affected! > 0;
+  }
+
+  /** Finds sessions of a user that have expired without a sign-out, and when the next one expires. */
+  async findExpired(userId: string, most: number): Promise<{ expired: Ended[]; next: Date | null }> {
+    const sessions = (condition: string): SelectQueryBuilder<Session> =>
+      this.dataSource.manager
+        .createQueryBuilder(Session, 'session')
+        .where({ userId })
+        .andWhere(`${OPEN} AND ${condition}`);
+    const expired = await sessions('expires_at <= now()')
+      .select(['session.sessionId AS "sessionId"', 'session.deviceId AS "deviceId"'])
+      .limit(most)
+      .getRawMany<Ended>();
+    const row = await sessions('expires_at > now()')
+      .select('min(session.expiresAt)', 'next')
+      .getRawOne<{ next: Date | null }>();
+    return { expired, next: row!.next };
   }
 
   /** Sets the last use of sessions to now, at most once a minute and session. @param keys each once */

@@ -155,6 +155,19 @@ inChromium('the client where an e-mail address chooses the provider', () => {
     });
   });
 
+  it('is what the one button of showProviders() asks for', async () => {
+    await open();
+    await page.evaluate(`latchkey.showProviders(document.body.appendChild(document.createElement('main')))`);
+    const buttons = page.locator('main').getByRole('button');
+    await buttons.first().waitFor();
+    expect(await buttons.allTextContents()).toEqual(['Sign in']);
+    await buttons.click();
+    await field().fill('ada@corp.example');
+    await field().press('Enter');
+    await signedIn();
+    expect(queries('/oauth2/authorize')).toEqual([expect.objectContaining({ provider: 'corp' })]);
+  });
+
   describe('signIn({ email })', () => {
     const signIn = (options: object): Promise<unknown> =>
       page.evaluate(`void latchkey.signIn(${JSON.stringify(options)}).catch(() => 0)`);

@@ -16,7 +16,7 @@ const appSource = (service: string): string => `
 import { StrictMode, useState } from 'react';
 import { createClient } from '@latchkey/client';
 import {
-  Devices, LatchkeyProvider, ProviderButtons, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, UserButton, useSession,
+  Devices, IdleNotice, LatchkeyProvider, ProviderButtons, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, UserButton, useSession,
   useUser,
 } from '@latchkey/client/react';
 
@@ -78,6 +78,7 @@ export function Account() {
     <StrictMode>
       <LatchkeyProvider client={latchkey}>
         <Since />
+        <IdleNotice onError={({ code }) => errors.push(code)} />
         <button onClick={() => setShown(!isShown)}>toggle</button>
         {isShown && <><UserButton className="user" /><Devices className="devices" onError={({ code }) => errors.push(code)} /></>}
       </LatchkeyProvider>
@@ -173,7 +174,7 @@ describe('@latchkey/client/react, packed', () => {
       }`;
     const without = `
       import { createClient } from '@latchkey/client';
-      import { Devices, LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, UserButton, useSession, useUser } from '@latchkey/client/react';
+      import { Devices, IdleNotice, LatchkeyProvider, ProviderButtons, SignedIn, SignInButton, useChannel, useClaims, UserButton, useSession, useUser } from '@latchkey/client/react';
       const latchkey = createClient<{ note: string }>({ url: 'u', provider: 'mock', redirectUri: '/' });
       export function App() {
         const session = useSession();        useChannel('any', (data: unknown) => data);
@@ -183,7 +184,7 @@ describe('@latchkey/client/react, packed', () => {
         plan.length;
         const wanted: string | null | undefined = session && session.userId;
         const since: string | undefined = useUser()?.created_at;
-        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /><UserButton provider className={since} /><Devices onError={({ code }) => code} /></LatchkeyProvider>;
+        return <LatchkeyProvider client={latchkey}><SignedIn role="admin" children={isPro} /><SignInButton provider="corp" mode="popup" maxAge={60} title={wanted ?? ''} onError={({ code }) => code} /><ProviderButtons params={{ hd: 'x' }} /><UserButton provider className={since} /><Devices onError={({ code }) => code} /><IdleNotice onError={({ code }) => code} /></LatchkeyProvider>;
       }`;
     const options = { module: 'preserve', lib: ['es2022', 'dom'], jsx: 'react-jsx', skipLibCheck: true };
     expect(await project.typeCheck({ 'app.tsx': source }, options)).toBe('');
@@ -202,7 +203,7 @@ inChromium('@latchkey/client/react', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: KEY });
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: KEY, SESSION_IDLE_TTL: '3600' });
     browser = await launchChromium();
   });
   afterAll(async () => {
@@ -397,6 +398,25 @@ inChromium('@latchkey/client/react', () => {
       const grace = await storeSession(other, service.url, 'grace');
       await page.getByText(`${grace} since 20`).waitFor();
       await own.getByText('Online').waitFor();
+      expect(await page.evaluate('errors')).toEqual([]);
+    });
+
+    it('asks whether the user is still there, a minute before the session ends', async () => {
+      await page.clock.install();
+      await page.goto(`${app.pages.url}/callback`);
+      await storeSession(page, service.url, 'ada');
+      const watched = page.waitForEvent('response', (answer) => answer.url().includes('idle-watch'));
+      await page.goto(`${app.pages.url}/account`);
+      await watched;
+      await page.getByText(/since 20/).waitFor();
+      await page.clock.fastForward('59:20');
+      await page.getByRole('alertdialog', { name: 'Are you still there?' }).waitFor();
+      const refreshed = page.waitForResponse(
+        (answer) => answer.url().endsWith('/oauth2/refresh') && answer.ok(),
+      );
+      await page.getByRole('button', { name: 'Stay signed in' }).click();
+      expect((await refreshed).request().postDataJSON()).toMatchObject({ idle_for: 0 });
+      await page.getByRole('alertdialog').waitFor({ state: 'hidden' });
       expect(await page.evaluate('errors')).toEqual([]);
     });
 

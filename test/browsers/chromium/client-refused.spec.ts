@@ -12,6 +12,8 @@ inChromium('an account that may not sign in', () => {
   let world: BoundApp;
   let forum: StubProvider;
   let context: BrowserContext;
+  /** Who has a session at the provider: only bob may sign in. */
+  let account: 'ada' | 'bob';
 
   beforeAll(async () => {
     forum = await StubProvider.start();
@@ -19,34 +21,22 @@ inChromium('an account that may not sign in', () => {
     world = await BoundApp.start({
       ...forum.env('FORUM'),
       PROVIDERS_STUB_LABEL: 'Corp',
+      PROVIDERS_STUB_ALLOW: 'user_id=bob',
       PROVIDERS_FORUM_LABEL: 'Forum',
       PROVIDERS_FORUM_MODE: 'redirect',
       PROVIDERS_MOCK_ENABLED: 'false',
     });
+    world.provider.signInAtOnce(() => account);
   });
   afterAll(async () => {
     await world?.close();
     await forum?.close();
   });
+  beforeEach(() => void (account = 'ada'));
   afterEach(() => context.close());
 
-  /** @param times of exchanges that are refused */
-  async function open(
-    times: number,
-    options: object = {},
-    device: BrowserContextOptions = {},
-  ): Promise<Page> {
+  async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<Page> {
     context = await world.newDevice({ reducedMotion: 'reduce', ...device });
-    await context.route(
-      '**/oauth2/token',
-      (route) =>
-        route.fulfill({
-          status: 403,
-          json: { error: 'access_denied', error_description: 'this account may not sign in' },
-          headers: { 'Access-Control-Allow-Origin': '*' },
-        }),
-      { times },
-    );
     return world.open(context, options);
   }
   const begins = (page: Page): Promise<Request> => page.waitForRequest('**/oauth2/authorize?provider=**');
@@ -54,7 +44,7 @@ inChromium('an account that may not sign in', () => {
     Object.fromEntries(new URL((await sent).url()).searchParams);
 
   it('reads so, and another one of the same provider can sign in', async () => {
-    const page = await open(1);
+    const page = await open();
     const first = queryOf(begins(page));
     await page.evaluate(`void (window.done = latchkey.signIn({ loginHint: 'ada@corp.example' }))`);
     expect(await first).toMatchObject({ login_hint: 'ada@corp.example' });
@@ -63,6 +53,7 @@ inChromium('an account that may not sign in', () => {
       `document.activeElement.shadowRoot?.activeElement?.textContent === 'Use another account'`,
     );
     const second = queryOf(begins(page));
+    account = 'bob';
     await page.keyboard.press('Enter');
     const query = await second;
     expect(query).toMatchObject({ provider: 'stub', prompt: 'select_account' });
@@ -71,7 +62,7 @@ inChromium('an account that may not sign in', () => {
   });
 
   it('rejects signIn() with access_denied and its status if the user closes the dialog', async () => {
-    const page = await open(1);
+    const page = await open();
     await page.evaluate('void (window.done = latchkey.signIn().catch(({ code, status }) => [code, status]))');
     await page.getByRole('alert').getByText(REFUSED).waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
@@ -79,17 +70,18 @@ inChromium('an account that may not sign in', () => {
   });
 
   it('reads so after a redirect, too', async () => {
-    const page = await open(1, { mode: 'redirect' });
+    const page = await open({ mode: 'redirect' });
     await page.click('#in');
     await page.getByRole('alert').getByText(REFUSED).waitFor();
     const second = queryOf(begins(page));
+    account = 'bob';
     await page.getByRole('button', { name: 'Use another account' }).click();
     expect(await second).toMatchObject({ prompt: 'select_account' });
     await page.waitForFunction('window.latchkey?.session');
   });
 
   it('rejects signIn() with it if the dialog cannot be loaded', async () => {
-    const page = await open(1, { mode: 'redirect' });
+    const page = await open({ mode: 'redirect' });
     await context.route('**/latchkey-client/dialog.js', (route) => route.abort());
     world.app.also = `window.joined = sessionStorage.getItem('latchkey:' + SERVICE + ':sign-in') &&
       latchkey.signIn().catch(({ code, status }) => [code, status]);`;
@@ -103,7 +95,7 @@ inChromium('an account that may not sign in', () => {
   });
 
   it('can choose another provider, if the user chose this one in the dialog', async () => {
-    const page = await open(1, SEVERAL);
+    const page = await open(SEVERAL);
     await page.click('#in');
     await page.getByRole('button', { name: 'Continue with Corp' }).click();
     await page.getByRole('alert').getByText(REFUSED).waitFor();
@@ -115,7 +107,7 @@ inChromium('an account that may not sign in', () => {
   });
 
   it('is no user who declined at the provider', async () => {
-    const page = await open(0);
+    const page = await open();
     const { answer } = world.provider;
     world.provider.answer = (request, response, raw) => {
       if (request.method !== 'GET') return answer(request, response, raw);
@@ -139,7 +131,7 @@ inChromium('an account that may not sign in', () => {
     ['de', 'ltr', 'Mit diesem Konto können Sie sich hier nicht anmelden.'],
     ['ar', 'rtl', 'لا يُسمح لهذا الحساب بتسجيل الدخول هنا.'],
   ])('passes axe-core at 320 px, light and dark, in %s', async (locale, direction, sentence) => {
-    const page = await open(1, { locale }, { viewport: { width: 320, height: 568 } });
+    const page = await open({ locale }, { viewport: { width: 320, height: 568 } });
     await page.evaluate(`void (document.documentElement.style.colorScheme = 'light dark')`);
     await page.click('#in');
     await page.getByRole('alert').getByText(sentence).waitFor();

@@ -1,6 +1,6 @@
 import type { LatchkeyError } from '../latchkey-error.js';
 import type { after, backoff, onWake } from '../service/timer.js';
-import type { EndReason } from '../session.js';
+import type { EndCause, EndReason } from '../session.js';
 import type { Refresher } from '../tokens/refresher.js';
 import type { Channel, EventMeta, Ready, Socket, SocketIo } from './channel-events.js';
 import type { Events } from './events.js';
@@ -33,7 +33,7 @@ export function openChannel(
   offset: number | undefined,
   id: string | null | undefined,
   { fresh, refresh, expectClaims }: Refresher,
-  endSession: (reason: EndReason, token: string) => void,
+  endSession: (reason: EndReason, token: string, cause?: EndCause) => void,
 ): Channel {
   let socket: Socket | undefined;
   let connected = false;
@@ -90,8 +90,8 @@ export function openChannel(
     if (event === 'token.expiring') return void authenticate();
     if (event === 'session.ended') {
       // After any other reason the channel reconnects.
-      const { reason } = data as { reason?: string };
-      if (reason === 'signed_out') endSession('signed_out', token);
+      const { reason, cause } = data as { reason?: string; cause?: EndCause };
+      if (reason === 'signed_out') endSession(reason, token, cause);
       revoked = reason === 'revoked';
       return;
     }

@@ -1,5 +1,5 @@
 import type { Device, Latchkey } from '../latchkey.js';
-import type { DevicesOptions, UserOptions } from '../options.js';
+import type { DevicesOptions, IdleNoticeOptions, UserOptions } from '../options.js';
 import english from '../texts/account/account-en.js';
 import type { AccountTexts } from '../texts/account/account-texts.js';
 import type { Texts } from '../texts/texts.js';
@@ -27,6 +27,10 @@ export const showDevices = (...parts: [...Parts, options?: DevicesOptions]): Pro
 /** Implements `showUser`. */
 export const showUser = (...parts: [...Parts, options?: UserOptions]): Promise<() => void> =>
   show(import('./user.js'), ...parts);
+
+/** Implements `showIdleNotice`. */
+export const showIdleNotice = (...parts: [...Parts, options?: IdleNoticeOptions]): Promise<() => void> =>
+  show(import('./idle-notice.js'), ...parts);
 
 /** Separate files: each user loads at most one. */
 const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {

@@ -1,9 +1,9 @@
-import { createElement, useEffect, useRef, useState, type ReactElement } from 'react';
-import type { LatchkeyError } from '../latchkey-error.js';
+import { useEffect, useState, type ReactElement } from 'react';
 import type { User } from '../latchkey.js';
 import type { DevicesOptions, UserOptions } from '../options.js';
 import { useLatchkey } from './provider.js';
 import { useSession } from './session.js';
+import { useShown } from './shown.js';
 import { useChannel } from './use-channel.js';
 
 /** Milliseconds until the next attempt to load the user. */
@@ -82,35 +82,3 @@ export function useUser(): User | null | undefined {
 }
 
 const nothing = (): void => undefined;
-
-/** An element in which the client shows something, with the latest options. */
-function useShown(
-  name: 'showDevices' | 'showUser',
-  className: string | undefined,
-  options: DevicesOptions & UserOptions,
-): ReactElement {
-  const client = useLatchkey();
-  const place = useRef<HTMLDivElement>(null);
-  const newest = useRef<DevicesOptions & UserOptions>({}); // is read at each use
-  useEffect(() => {
-    Object.assign(newest.current, options);
-  });
-  useEffect(() => {
-    let remove: (() => void) | undefined;
-    let isLeft = false;
-    const show = async (): Promise<void> => {
-      try {
-        remove = await client[name](place.current!, newest.current);
-        if (isLeft) remove();
-      } catch (error) {
-        if (!isLeft) newest.current.onError?.(error as LatchkeyError);
-      }
-    };
-    void show();
-    return () => {
-      isLeft = true;
-      remove?.();
-    };
-  }, [client, name]);
-  return createElement('div', { className, ref: place });
-}

@@ -8,6 +8,24 @@ export function after(seconds: number, callback: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/**
+ * Measures the age of something, in milliseconds. The device's clock may be set back, and the monotonic one may stop during a sleep: the
+ * larger difference is right.
+ */
+export function makeStopwatch() {
+  let reading: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
+  const passed = (): readonly [date: number, monotonic: number] => [
+    Date.now() - reading[1],
+    performance.now() - reading[2],
+  ];
+  return {
+    set: (age: number): void => void (reading = [age, Date.now(), performance.now()]),
+    age: (): number => reading[0] + Math.max(...passed()),
+    /** By how much the device's clock was set back since the last `set`; negative after a sleep. */
+    setBack: (): number => passed()[1] - passed()[0],
+  };
+}
+
 export function sleep(seconds: number): Promise<void> {
   return new Promise((resolve) => after(seconds, resolve));
 }

@@ -2,6 +2,7 @@ import type { LatchkeyError } from '../latchkey-error.js';
 import type { Latchkey } from '../latchkey.js';
 import type { Provider, ProviderButtonsOptions } from '../options.js';
 import type { Texts } from '../texts/texts.js';
+import type { Providers } from './providers.js';
 
 /**
  * Light and dark as Google's brand rules say, for all providers alike (docs/several-providers.md). Sizes and font are CSS custom
@@ -97,16 +98,17 @@ export function makeButtons(
   return host;
 }
 
-/** Implements `showProviders`. @param signal aborted if a later call shows something in the element @param options are read at each click */
+/** Implements `showProviders`. If addresses choose the provider, its button asks for one. @param signal aborted if a later call shows something in the element @param options are read at each click */
 export async function showButtons(
   place: Element,
   signal: AbortSignal,
-  providers: () => Promise<Provider[]>,
+  { providers, listByEmail }: Providers,
   texts: Texts,
   signIn: Latchkey['signIn'],
   options: ProviderButtonsOptions,
 ): Promise<void> {
-  const list = await providers().catch(() => []);
+  const all = await providers().catch(() => []);
+  const list = listByEmail() && all.length > 1 ? [] : all;
   const onChoose = (provider?: string): void => {
     const { onError, ...signInOptions } = options;
     signIn({ ...signInOptions, provider }).catch((error: LatchkeyError) => {

@@ -5,6 +5,7 @@ import type { Post } from '../service/post.js';
 import type { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
 import type { Keys } from '../tokens/keys.js';
+import type { exclusive } from '../tokens/exclusive.js';
 import type { stored } from '../tokens/storage.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
 import type { RequestedSignIn, CallbackQuery, PendingSignIn, Report } from './callback.js';
@@ -16,6 +17,8 @@ type Parts = readonly [
   encode: typeof base64url,
   store: typeof stored,
   loadStepUp: () => Promise<typeof import('./step-up.js')>,
+  /** Runs alone among refreshes and exchanges, in all tabs. */
+  alone: (work: () => Promise<void>) => ReturnType<typeof exclusive<void>>,
   /** Undefined in the production build. */
   advise: typeof adviseOnArrival | undefined,
 ];
@@ -24,7 +27,7 @@ export type SignInRequests = ReturnType<typeof makeRequests>;
 
 /** The requests of a sign-in to the service. */
 export function makeRequests(
-  [Failure, encode, store, loadStepUp, advise]: Parts,
+  [Failure, encode, store, loadStepUp, alone, advise]: Parts,
   { redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
@@ -86,13 +89,17 @@ export function makeRequests(
       const key = issuer && (await keys.make());
       const bound = issuer && key ? { binding: { issuer, key } } : {};
       const body = { code, state, iss, device_id, redirect_uri, code_verifier, device_name };
-      const received_at = Date.now();
-      try {
+      const run = async (): Promise<void> => {
+        const received_at = Date.now();
         const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
         const { provider, user } = sent.options;
         const own = { device_id, provider, received_at, signed_in_at: received_at };
         const current = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());
         keeper.put({ ...tokens, ...bound, ...own, ...current });
+      };
+      try {
+        // The service may end the session before it answers, to make room for the new one: no tab may take this for a sign-out.
+        await (keeper.get() ? alone(run) : run());
       } catch (error) {
         if (key) keys.remove(key);
         throw error;

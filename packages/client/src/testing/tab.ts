@@ -1,5 +1,6 @@
 import { LatchkeyError } from '../latchkey-error.js';
 import type { Post } from '../service/post.js';
+import { measureIdle, type Idle } from '../tokens/idle.js';
 import { keepFresh, type Refresher } from '../tokens/refresher.js';
 import { stored } from '../tokens/storage.js';
 import { keepTokens, type TokenKeeper, type Tokens } from '../tokens/tokens.js';
@@ -38,6 +39,7 @@ export type Answer = object | LatchkeyError | Promise<object>;
 
 export interface Tab {
   readonly keeper: TokenKeeper;
+  readonly idle: Idle;
   readonly refresher: Refresher;
   /** Everything emitted, as `[name, detail]`. */
   readonly emitted: [string, unknown][];
@@ -79,8 +81,9 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
     (key) => void dropped.push(key),
     (token) => void lost.push(token),
   );
-  const refresher = keepFresh('key', keeper, post, life);
-  return { keeper, refresher, emitted, dropped, notified, lost, sent, requests: () => count };
+  const idle = measureIdle(stored(area, 'action'), keeper, emit);
+  const refresher = keepFresh('key', keeper, post, life, idle);
+  return { keeper, idle, refresher, emitted, dropped, notified, lost, sent, requests: () => count };
 }
 
 /** A tab with a session. @param changes in its tokens */

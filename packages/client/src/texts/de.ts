@@ -37,6 +37,7 @@ const texts: Texts = {
   misconfigured:
     'Die Anmeldung ist hier nicht richtig eingerichtet. Bitte sagen Sie es den Betreibern dieser Website.',
   signedOut: 'Sie wurden auf diesem Gerät abgemeldet. Bitte melden Sie sich neu an.',
+  idle: 'Sie wurden abgemeldet, weil Sie eine Weile nichts getan haben. Bitte melden Sie sich neu an.',
   ended: 'Ihre Sitzung ist beendet. Bitte melden Sie sich neu an.',
   keyLost: 'Der Schlüssel Ihrer Sitzung fehlt in diesem Browser. Bitte melden Sie sich neu an.',
 };

@@ -35,6 +35,7 @@ const texts: Texts = {
   misconfigured:
     'El inicio de sesión no está bien configurado aquí. Avise a los responsables de este sitio, por favor.',
   signedOut: 'Se ha cerrado su sesión en este dispositivo. Inicie sesión de nuevo, por favor.',
+  idle: 'Se ha cerrado su sesión por inactividad. Inicie sesión de nuevo, por favor.',
   ended: 'Su sesión ha terminado. Inicie sesión de nuevo, por favor.',
   keyLost: 'Falta la clave de su sesión en este navegador. Inicie sesión de nuevo, por favor.',
 };

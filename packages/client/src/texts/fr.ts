@@ -34,6 +34,7 @@ const texts: Texts = {
   misconfigured:
     'La connexion n’est pas configurée correctement ici. Veuillez prévenir les responsables de ce site.',
   signedOut: 'Votre session a été fermée sur cet appareil. Veuillez vous reconnecter.',
+  idle: 'Votre session a été fermée après un temps d’inactivité. Veuillez vous reconnecter.',
   ended: 'Votre session est terminée. Veuillez vous reconnecter.',
   keyLost: 'La clé de votre session est absente de ce navigateur. Veuillez vous reconnecter.',
 };

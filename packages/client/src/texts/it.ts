@@ -33,6 +33,7 @@ const texts: Texts = {
   slowDown: 'Ci sono stati troppi tentativi. Riprova {when}.',
   misconfigured: 'L’accesso non è configurato correttamente qui. Avvisa i responsabili di questo sito.',
   signedOut: 'La sessione è stata chiusa su questo dispositivo. Accedi di nuovo.',
+  idle: 'La sessione è stata chiusa per inattività. Accedi di nuovo.',
   ended: 'La sessione è terminata. Accedi di nuovo.',
   keyLost: 'In questo browser manca la chiave della tua sessione. Accedi di nuovo.',
 };

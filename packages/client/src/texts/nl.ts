@@ -33,6 +33,7 @@ const texts: Texts = {
   slowDown: 'Er waren te veel pogingen. Probeer het {when} opnieuw.',
   misconfigured: 'Inloggen is hier niet goed ingesteld. Laat het de beheerders van deze site weten.',
   signedOut: 'Je bent op dit apparaat uitgelogd. Log opnieuw in.',
+  idle: 'Je bent uitgelogd omdat je een tijd niets hebt gedaan. Log opnieuw in.',
   ended: 'Je sessie is beëindigd. Log opnieuw in.',
   keyLost: 'De sleutel van je sessie ontbreekt in deze browser. Log opnieuw in.',
 };

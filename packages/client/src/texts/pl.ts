@@ -33,6 +33,7 @@ const texts: Texts = {
   slowDown: 'Było zbyt wiele prób. Spróbuj ponownie {when}.',
   misconfigured: 'Logowanie nie jest tu poprawnie skonfigurowane. Powiadom osoby prowadzące tę stronę.',
   signedOut: 'Na tym urządzeniu nastąpiło wylogowanie. Zaloguj się ponownie.',
+  idle: 'Nastąpiło wylogowanie z powodu braku aktywności. Zaloguj się ponownie.',
   ended: 'Twoja sesja wygasła. Zaloguj się ponownie.',
   keyLost: 'W tej przeglądarce brakuje klucza Twojej sesji. Zaloguj się ponownie.',
 };

@@ -36,6 +36,7 @@ const texts: Texts = {
   misconfigured:
     'A entrada não está configurada corretamente aqui. Avise os responsáveis por este site, por favor.',
   signedOut: 'A sua sessão foi encerrada neste dispositivo. Entre novamente, por favor.',
+  idle: 'A sua sessão foi encerrada por inatividade. Entre novamente, por favor.',
   ended: 'A sua sessão terminou. Entre novamente, por favor.',
   keyLost: 'Falta a chave da sua sessão neste navegador. Entre novamente, por favor.',
 };

@@ -55,6 +55,8 @@ export interface Texts {
   misconfigured: string;
   /** The service ended the session, mostly from another device. */
   signedOut: string;
+  /** The session has ended since the user did nothing. */
+  idle: string;
   /** The session has ended for another reason. */
   ended: string;
   /** The session's key is missing in this browser. */
@@ -64,7 +66,7 @@ export interface Texts {
 /** The texts that are needed before the dialog is loaded. */
 export type FirstTexts = Pick<
   Texts,
-  'language' | 'signIn' | 'continueWith' | 'done' | 'signedOut' | 'ended' | 'keyLost'
+  'language' | 'signIn' | 'continueWith' | 'done' | 'signedOut' | 'idle' | 'ended' | 'keyLost'
 >;
 
 /** The texts of the question for an e-mail address. */
@@ -76,6 +78,7 @@ const ENGLISH: FirstTexts = {
   continueWith: 'Continue with {provider}',
   done: 'Done. You can close this window.',
   signedOut: 'You were signed out on this device. Please sign in again.',
+  idle: 'You were signed out because you were away. Please sign in again.',
   ended: 'Your session has ended. Please sign in again.',
   keyLost: 'The key of your session is missing in this browser. Please sign in again.',
 };

@@ -1,12 +1,18 @@
 import { LatchkeyError } from '../latchkey-error.js';
 import type { Post } from '../service/post.js';
 import { after, backoff, onWake, sleep } from '../service/timer.js';
+import type { EndCause } from '../session.js';
 import { textOfClaims } from './claims.js';
 import { exclusive } from './exclusive.js';
+import type { Idle } from './idle.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 
 /** Seconds before expiry at which a token is refreshed (spec §8); half of its life if that is shorter. */
 const LEAD = 300;
+/** A token that ends at most this much before its session lives as long as the session; seconds. */
+const SAME_END = 10;
+/** Seconds after such a token until the service is asked: then it has ended the session. */
+const END_DELAY = 2;
 /** Seconds: longest wait after consecutive failures. */
 const MAX_BACKOFF = 60;
 const MAX_RETRY_AFTER = 3600;
@@ -19,15 +25,18 @@ const CLAIMS_DELAY = 0.3;
 /** Seconds. Timers stop while a computer sleeps, so the clocks are read at least this often. */
 const MAX_TIMER = 60;
 
+/** An answer without these ends replaces them. */
+const NO_ENDS = { idle_expires_in: undefined, refresh_token_expires_in: undefined, idle_for: undefined };
+
 export type Refresher = ReturnType<typeof keepFresh>;
 
 /**
  * Keeps the access token fresh (spec §1): refreshes it before it expires, when the page wakes up, and on demand; one tab at a time, and
  * the others take the new token from the storage. A failure delays the next attempt or ends the session (docs/frontend.md has the table).
  * @param key name of the session's lock
- * @param life of a refresh token, in seconds
+ * @param life of a refresh token, in seconds, unless the service names its end
  */
-export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number) {
+export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number, idle: Idle) {
   let flight: Promise<string> | undefined;
   let failures = 0;
   /** Up to a tenth of the lead, so that clients and tabs do not refresh at once. */
@@ -44,19 +53,24 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   let tries = -1;
 
   const secondsUntilDue = (): number => {
-    const { expires_in = 0, access_token } = keeper.get() ?? {};
+    const { expires_in = 0, access_token, ...ends } = keeper.get() ?? {};
     if (access_token && access_token === outdated) return 0;
-    return expires_in - Math.min(LEAD, expires_in / 2) * (1 + jitter) - keeper.age();
+    const left = expires_in - keeper.age();
+    const end = Math.min(ends.idle_expires_in ?? Infinity, ends.refresh_token_expires_in ?? Infinity);
+    // The next token would end with the session, too: only an action that the service does not know is worth a request.
+    if (end - expires_in <= SAME_END && !idle.isNews()) return left + END_DELAY;
+    return left - Math.min(LEAD, expires_in / 2) * (1 + jitter);
   };
 
   const schedule = (): void => {
     cancelTimer();
     if (stopped || !keeper.get()) return;
     const wait = failures ? backoff(failures, MAX_BACKOFF) : secondsUntilDue();
-    cancelTimer = after(Math.min(MAX_TIMER, Math.max(wait, 0)), check);
+    cancelTimer = after(Math.min(MAX_TIMER, Math.max(Math.min(wait, idle.left()), 0)), check);
   };
 
   const check = (): void => {
+    idle.check();
     if (keeper.get() && secondsUntilDue() <= 0) refresh().catch(() => undefined);
     else schedule();
   };
@@ -80,15 +94,18 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     if (waited && keeper.reload()?.access_token === stale) {
       await sleep(STORAGE_DELAY);
     }
-    const saved = keeper.reload();
+    keeper.reload();
+    idle.check();
+    const saved = keeper.get();
     if (!saved) throw signedOut();
     const { access_token, refresh_token, binding } = saved;
     if (access_token !== stale && secondsUntilDue() > 0) return access_token;
     if (performance.now() < pausedUntil) throw lastError;
     let answer: Tokens | undefined;
     const received_at = Date.now();
+    const report = idle.report();
     try {
-      answer = await post<Tokens>('/oauth2/refresh', { refresh_token }, binding);
+      answer = await post<Tokens>('/oauth2/refresh', { refresh_token, ...report }, binding);
       if (!answer.access_token || !(answer.expires_in > 0)) throw new LatchkeyError('unexpected_answer');
     } catch (error) {
       lastError = error;
@@ -101,7 +118,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
       if (!answer) handleFailure(lastError as LatchkeyError, current);
       // Otherwise this tab was frozen, and another one has stored a newer token.
       else if (current.access_token === access_token || current.received_at < received_at)
-        keeper.put({ ...current, ...answer, received_at });
+        keeper.put({ ...current, ...NO_ENDS, ...answer, ...report, received_at });
     }
     const now = keeper.get();
     if (!now) throw signedOut();
@@ -121,7 +138,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
 
   /** Ends the session, or delays the next attempt. */
   const handleFailure = ({ code, status, retryAfter }: LatchkeyError, saved: Tokens): void => {
-    const { signed_in_at, refresh_token: token } = saved;
+    const { refresh_token: token, refresh_token_expires_in, received_at, signed_in_at } = saved;
+    const [from, seconds] = refresh_token_expires_in
+      ? [received_at, refresh_token_expires_in]
+      : [signed_in_at, life];
     if (code === 'key_lost') {
       keeper.end('key_lost');
       // No browser can use this session, or the tokens were copied from the one that can: then it ends there as well.
@@ -129,7 +149,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
       return;
     }
     if ((status === 400 && code !== 'invalid_dpop_proof') || status === 401) return keeper.end('refused');
-    if (Date.now() - signed_in_at >= life * 1000) return keeper.end('expired');
+    if (Date.now() - from >= seconds * 1000) return keeper.end('expired');
     failures++;
     // The application may call at any rate: an overloaded service must not get these calls.
     pausedUntil = performance.now() + Math.min(retryAfter ?? (status ? 1 : 0), MAX_RETRY_AFTER) * 1000;
@@ -156,6 +176,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
      *   be obtained
      */
     fresh: async (): Promise<string> => {
+      idle.check();
       const { user_id } = keeper.get() ?? {};
       if (!user_id) throw signedOut();
       if (secondsUntilDue() <= 0) {
@@ -172,6 +193,12 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     },
     refresh,
     renewed,
+    /** Ends a session that another one replaces, perhaps in this browser: not before a sign-in that is under way has stored its own. */
+    replaced: (token: string, cause: EndCause): void =>
+      void exclusive(key, async (waited) => {
+        if (waited) await sleep(STORAGE_DELAY);
+        keeper.end('signed_out', token, cause);
+      }),
     /** To be called with the claims that the service reports. */
     expectClaims: (claims: unknown): void => {
       newest = textOfClaims(Object(claims) as object);

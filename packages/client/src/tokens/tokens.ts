@@ -1,7 +1,7 @@
 import type { Events } from '../channel/events.js';
 import type { Binding } from '../service/post.js';
-import { after } from '../service/timer.js';
-import type { EndReason, Profile, Session } from '../session.js';
+import { after, makeStopwatch } from '../service/timer.js';
+import type { EndCause, EndReason, Profile, Session } from '../session.js';
 import { readClaims, readToken, textOfClaims, type UserClaims } from './claims.js';
 import type { Stored } from './storage.js';
 
@@ -11,6 +11,12 @@ export interface Tokens {
   readonly refresh_token: string;
   /** Seconds, counted from `received_at`. */
   readonly expires_in: number;
+  /** Seconds until the session ends by itself. Absent if only `REFRESH_TOKEN_TTL` of the service ends it. */
+  readonly refresh_token_expires_in?: number | undefined;
+  /** Seconds until the session ends unless the user acts. Absent if idle time does not apply. */
+  readonly idle_expires_in?: number | undefined;
+  /** Seconds for which the user had not acted at `received_at`, as the service was told. */
+  readonly idle_for?: number | undefined;
   readonly user_id: string;
   readonly device_id: string;
   /**
@@ -31,19 +37,20 @@ export interface Tokens {
 /** Replaces an ended session in the storage, so that every tab reports this reason. */
 export interface Ended {
   readonly reason: EndReason;
+  readonly cause?: EndCause | undefined;
 }
 
 /** Milliseconds by which the two clocks may differ without a change of the device's time. */
-const JUMP = 1000;
+export const JUMP = 1000;
 /** Seconds until an emptied storage counts as lost, at least. */
 const LOSS_DELAY = 2;
 
-const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
+const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired', 'idle'];
 
 export type TokenKeeper = ReturnType<typeof keepTokens>;
 
 /**
- * Holds the tokens of this tab, in step with the storage and the other tabs. Emits `change` with the session, and `ended` with the reason.
+ * Holds the tokens of this tab, in step with the storage and the other tabs. Emits `change` with the session, and `ended` with reason and cause.
  * @param notifyTabs reports a change of the storage to the other tabs; `ended`: the service has ended a session
  * @param dropLost gets the refresh token of a session whose storage was emptied: no page can use it after this one
  * @param dropKey gets the key of a session that has ended. Not of a replaced one: a slower tab may store that session again
@@ -56,14 +63,8 @@ export function keepTokens(
   dropLost: (refreshToken: string) => void,
 ) {
   let saved: Tokens | undefined;
-  /** Age of the access token at the last reading of the two clocks, and the readings; milliseconds. */
-  let reading: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
-  const readClocks = (age: number): void => void (reading = [age, Date.now(), performance.now()]);
-  // The device's clock may be set back, and the monotonic one may stop during a sleep: the larger difference is right.
-  const ageNow = (): number => {
-    const [age, date, monotonic] = reading;
-    return age + Math.max(Date.now() - date, performance.now() - monotonic);
-  };
+  /** Of the access token. */
+  const watch = makeStopwatch();
 
   /** The refresh token of the last session that ended, and the value stored at the last change. */
   let over: string | undefined;
@@ -94,7 +95,7 @@ export function keepTokens(
       ...tokens.profile,
     };
     // Another tab may know a higher age: this one may have been frozen.
-    if (tokens && (!isSame || age > ageNow())) readClocks(age);
+    if (tokens && (!isSame || age > watch.age())) watch.set(age);
   };
   /** Waits for another tab to store the session again; one of the tabs reports its loss, and so ends it for all. */
   const awaitReturn = (refreshToken: string): void => {
@@ -124,7 +125,8 @@ export function keepTokens(
       if (before && !tokens) over = ended && before.refresh_token;
       last = value;
       if (before && !tokens && !ended) awaitReturn(before.refresh_token);
-      if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
+      if (before && before.user_id !== tokens?.user_id)
+        emit('ended', reason, tokens || !isText(value?.cause) ? undefined : value.cause);
       emit('change', session);
     }
     return saved;
@@ -143,19 +145,18 @@ export function keepTokens(
     session: () => session,
     /** Returns seconds since the access token was requested. */
     age: (): number => {
-      const [, date, monotonic] = reading;
-      const setBack = performance.now() - monotonic - (Date.now() - date);
+      const setBack = watch.setBack();
       if (Math.abs(setBack) > JUMP) {
-        readClocks(ageNow());
+        watch.set(watch.age());
         // Set back: a new page would compute too low an age.
         const { access_token } = saved ?? {};
         const current = setBack > 0 && reload();
         if (current && current.access_token === access_token) {
-          storage.put({ ...current, received_at: Date.now() - ageNow() });
+          storage.put({ ...current, received_at: Date.now() - watch.age() });
           reload();
         }
       }
-      return ageNow() / 1000;
+      return watch.age() / 1000;
     },
     put,
     /** Stores the answer of `GET /me` if it is about this session's user. */
@@ -166,12 +167,13 @@ export function keepTokens(
     /**
      * Ends the session in all tabs, once; the reason of the first tab counts.
      * @param token of the session that has ended: a newer session stays
+     * @param cause as the service names it
      */
-    end: (reason: EndReason, token?: string): void => {
+    end: (reason: EndReason, token?: string, cause?: EndCause): void => {
       const ending = reload();
       if (!ending) return; // another tab has ended it
       if (token && readToken(token).sid !== readToken(ending.access_token).sid) return;
-      storage.put({ reason });
+      storage.put({ reason, cause });
       notifyTabs(reason !== 'user'); // before a sign-out the service does not know yet
       reload();
       if (ending.binding) dropKey(ending.binding.key);

@@ -52,7 +52,12 @@ export interface SessionOfUser {
   readonly created_at: string;
   /** To the minute. */
   readonly last_used_at: string;
+  /** When it ends, unless it is used before `idle_expires_at`. */
   readonly expires_at: string;
+  /** When it ends without a use (`SESSION_IDLE_TTL`); null: never. */
+  readonly idle_expires_at: string | null;
+  /** Why it ends at `expires_at`: its lifetime is over, it is idle, or the provider's session ends. */
+  readonly ends_because: 'lifetime' | 'idle' | 'session_expiry' | (string & {});
   /** Whether the refresh token is bound to a key of the device. */
   readonly bound: boolean;
   /** Time of the login at the provider, if known. */

@@ -3,7 +3,7 @@ import { LatchkeyError, invalidToken, temporarilyUnavailable } from '../latchkey
 import type { Claims } from '../token/token-signature.js';
 import { AccessTokens, type CookieSession } from './access-tokens.js';
 import { ProofKey } from './proof-key.js';
-import type { TokenAnswer } from './token-calls.js';
+import type { TokenAnswer, TokenCalls } from './token-calls.js';
 
 const proofs = new ProofKey('a secret');
 const session = (refreshToken = 'r'): CookieSession => ({ refreshToken, proofs });
@@ -15,10 +15,14 @@ describe('access tokens', () => {
   /** Tokens that are refused, although they have not expired here. */
   let invalid: Set<string>;
   let answer: () => Promise<TokenAnswer>;
+  let bodies: object[];
+  /** What the service says about the end of a session; undefined without a service key. */
+  let left: number | undefined;
   let tokens: AccessTokens;
 
   beforeEach(() => {
     [time, requests, invalid] = [0, 0, new Set()];
+    [bodies, left] = [[], undefined];
     answer = () => Promise.resolve({ access_token: `token ${requests}`, expires_in: 3600 });
     const claimsOf = async (token: string): Promise<Claims> => {
       await settled();
@@ -29,11 +33,13 @@ describe('access tokens', () => {
       await settled();
       return () => claimsOf(token);
     };
-    const token = () => {
+    const token: TokenCalls['token'] = (_path, body) => {
       requests++;
+      bodies.push(body);
       return answer();
     };
-    tokens = new AccessTokens({ follow }, { token }, () => time);
+    const secondsLeft = (): Promise<number | undefined> => Promise.resolve(left);
+    tokens = new AccessTokens({ follow }, { token, secondsLeft }, () => time);
   });
 
   const current = (one = session()) =>
@@ -121,5 +127,111 @@ describe('access tokens', () => {
     expect(requests).toBe(120);
     await current(session('r1'));
     expect(requests).toBe(121);
+  });
+
+  describe('with idle time', () => {
+    const LIMIT = 1800;
+    const MINUTE = 60_000;
+    const use = () => tokens.current(session());
+    const noUse = () => tokens.current(session(), true, false);
+    const reported = () => bodies.map((body) => (body as { idle_for?: number }).idle_for);
+
+    beforeEach(() => {
+      answer = () => {
+        const { idle_for = 0 } = bodies.at(-1) as { idle_for?: number };
+        const end = LIMIT - idle_for;
+        return Promise.resolve({ access_token: `token ${requests}`, expires_in: end, idle_expires_in: end });
+      };
+    });
+
+    it('reports the first page request of each minute, and no page waits for it', async () => {
+      await use();
+      for (let second = 0; second <= 180; second += 5) {
+        time = second * 1000;
+        const before = requests;
+        expect((await use())!.token).toBe(`token ${before}`);
+        await settled();
+        await settled();
+      }
+      expect(reported()).toEqual([undefined, 0, 0, 0]);
+    });
+
+    it('reports it once for requests at the same time', async () => {
+      await use();
+      time = MINUTE;
+      await Promise.all(Array.from({ length: 50 }, use));
+      await settled();
+      expect(reported()).toEqual([undefined, 0]);
+    });
+
+    it('tries again after five seconds if the service is away', async () => {
+      const { length } = bodies;
+      const good = answer;
+      await use();
+      time = MINUTE;
+      answer = fails(temporarilyUnavailable());
+      for (let i = 0; i < 5; i++) await use().then(settled);
+      expect(bodies.length - length).toBe(2);
+      answer = good;
+      time += 5000;
+      await use().then(settled);
+      expect(reported()).toEqual([undefined, 0, 0]);
+    });
+
+    it('asks for no token early for a request that is no use, since it would end with the session, too', async () => {
+      await use();
+      for (; time < LIMIT * 1000; time += MINUTE) expect((await noUse())!.token).toBe('token 1');
+      expect(requests).toBe(1);
+    });
+
+    it.each([
+      ['of this process', undefined, 610, 610],
+      ['of another process, as the service says', 1500, 610, 300],
+      ['of this process, if the service knows only an earlier one', 1100, 600, 600],
+    ])(
+      'leaves the end as it is for a request that is no use: last page request %s',
+      async (_name, known, later, idle) => {
+        answer = () =>
+          Promise.resolve({ access_token: `token ${requests}`, expires_in: 600, idle_expires_in: LIMIT });
+        await use();
+        time = 10_000;
+        await use();
+        left = known;
+        time += later * 1000;
+        await noUse();
+        expect(reported()).toEqual([undefined, idle]);
+      },
+    );
+
+    it('leaves it so in a process that knows nothing yet', async () => {
+      left = 1000;
+      await noUse();
+      expect(reported()).toEqual([undefined, 800]);
+    });
+
+    it('takes a page request that meets such a refresh for a use, too', async () => {
+      left = 1000;
+      await Promise.all([noUse(), use()]);
+      await settled();
+      await settled();
+      expect(reported()).toEqual([undefined, 800, 0]);
+    });
+
+    it('ends the session when the service does', async () => {
+      await use();
+      time = LIMIT * 1000;
+      answer = fails(new LatchkeyError('invalid_grant', 401, 'x'));
+      expect(await use()).toBeUndefined();
+    });
+
+    it('reports nothing without it', async () => {
+      answer = () => Promise.resolve({ access_token: `token ${requests}`, expires_in: 3600 });
+      await use();
+      time = 10 * MINUTE;
+      await use();
+      time = 3600_000;
+      await noUse();
+      expect(bodies).toEqual([{ refresh_token: 'r' }, { refresh_token: 'r' }]);
+    });
   });
 });

@@ -8,6 +8,10 @@ import type { TokenAnswer, TokenCalls } from './token-calls.js';
 const LEAD_MS = 300_000;
 /** Between two refreshes in the background that fail. */
 const RETRY_MS = 5000;
+/** Between two reports of page requests of a session. */
+const REPORT_MS = 60_000;
+/** Seconds. A token that ends at most this much before its session lives as long as the session. */
+const SAME_END = 10;
 /** Bytes of all tokens in memory with their claims; the least recently used are removed first. */
 const MOST_BYTES = 100_000_000;
 /** Of an entry, without token and claims. */
@@ -28,6 +32,12 @@ interface Cached {
   readonly until: number;
   /** From then on it is refreshed. */
   staleAt: number;
+  /** Whether it lives as long as its session, unless the session is used. */
+  readonly isLast: boolean;
+  /** The last page request that this process knows. */
+  usedAt: number;
+  /** From then on a page request is reported. `Infinity` without idle time. */
+  reportAt: number;
 }
 
 /** A valid access token, and the user's current claims. */
@@ -51,41 +61,60 @@ export class AccessTokens {
   private readonly entries = new Map<string, Entry>();
   private bytes = 0;
   private readonly refreshing = new Map<string, Promise<Entry>>();
+  /** The service's idle time in seconds; null: there is none. Unknown until its first answer. */
+  private idleLimit: number | null | undefined;
 
   /** @param now milliseconds of a clock that is not set */
   constructor(
     private readonly verifier: Pick<Verifier, 'follow'>,
-    private readonly calls: Pick<TokenCalls, 'token'>,
+    private readonly calls: Pick<TokenCalls, 'token' | 'secondsLeft'>,
     private readonly now: () => number,
   ) {}
 
   /**
    * Returns a session's access token with its current claims.
    * @param isFresh waits for a token that is not about to expire, if there can be one
+   * @param isUse whether a person has caused the request, which prolongs a session with idle time
    * @returns undefined if the session has ended
    * @throws LatchkeyError `temporarily_unavailable` (503), `service_key_refused` (500)
    */
-  async current(session: CookieSession, isFresh = false): Promise<Current | undefined> {
-    const entry = await this.entryOf(session, isFresh);
+  async current(session: CookieSession, isFresh = false, isUse = true): Promise<Current | undefined> {
+    const entry = await this.entryOf(session, isFresh, isUse);
     if (entry === ENDED) return undefined;
+    if (isUse) this.report(session, entry);
     const current = await this.check(entry);
     if (current) return current;
     // The session has ended, or the token's key was revoked: the service decides.
     const known = this.entries.get(session.refreshToken);
-    const next = known && known !== entry ? known : await this.refresh(session);
+    const next = known && known !== entry ? known : await this.refresh(session, isUse);
     if (next === ENDED) return undefined;
     const checked = await this.check(next);
     if (checked) return checked;
     throw temporarilyUnavailable(new Error('a new access token is invalid here: compare the clocks'));
   }
 
-  /** Takes the answer to a sign-in. @throws LatchkeyError if its token is not valid here */
-  async add(refreshToken: string, answer: TokenAnswer, sentAt: number): Promise<Entry> {
-    const { access_token: token, expires_in: seconds } = answer;
+  /**
+   * Takes the answer to a sign-in or a refresh.
+   * @param idleFor seconds without a use, as the service was told
+   * @throws LatchkeyError if its token is not valid here
+   */
+  async add(refreshToken: string, answer: TokenAnswer, sentAt: number, idleFor = 0): Promise<Entry> {
+    const { access_token: token, expires_in: seconds, idle_expires_in: idle } = answer;
     const claims = await this.verifier.follow(token);
     const life = seconds * 1000;
     const until = sentAt + life;
-    return this.set(refreshToken, { token, claims, until, staleAt: until - Math.min(LEAD_MS, life / 2) });
+    const end = Math.min(idle ?? Infinity, answer.refresh_token_expires_in ?? Infinity);
+    const usedAt = sentAt - idleFor * 1000;
+    this.idleLimit = idle === undefined ? null : idle + idleFor;
+    return this.set(refreshToken, {
+      token,
+      claims,
+      until,
+      staleAt: until - Math.min(LEAD_MS, life / 2),
+      isLast: end - seconds <= SAME_END,
+      usedAt,
+      reportAt: idle === undefined ? Infinity : usedAt + REPORT_MS,
+    });
   }
 
   /** To be called when a session was signed out here: the feed may bring it a moment later. */
@@ -93,16 +122,26 @@ export class AccessTokens {
     this.set(refreshToken, ENDED);
   }
 
-  private async entryOf(session: CookieSession, isFresh: boolean): Promise<Entry> {
+  private async entryOf(session: CookieSession, isFresh: boolean, isUse: boolean): Promise<Entry> {
     const known = this.entries.get(session.refreshToken);
-    if (known === undefined) return this.refresh(session);
+    if (known === undefined) return this.refresh(session, isUse);
     this.set(session.refreshToken, known); // the most recently used
     const now = this.now();
     if (known === ENDED || now < known.staleAt) return known;
-    if (now >= known.until) return this.refresh(session);
+    if (now >= known.until) return this.refresh(session, isUse);
+    if (known.isLast && !isUse) return known;
     known.staleAt = now + RETRY_MS;
-    const next = this.refresh(session).catch(() => known);
+    const next = this.refresh(session, isUse).catch(() => known);
     return isFresh ? next : known;
+  }
+
+  /** Tells the service of a page request, once a minute at most; no page waits for it. */
+  private report(session: CookieSession, entry: Cached): void {
+    const now = this.now();
+    entry.usedAt = now;
+    if (now < entry.reportAt) return;
+    entry.reportAt = now + RETRY_MS;
+    this.refresh(session, true).catch(() => undefined);
   }
 
   /** @returns undefined for an invalid token */
@@ -117,22 +156,40 @@ export class AccessTokens {
   }
 
   /** Concurrent calls for a session share a refresh. */
-  private refresh(session: CookieSession): Promise<Entry> {
+  private refresh(session: CookieSession, isUse: boolean): Promise<Entry> {
     const { refreshToken } = session;
     let refresh = this.refreshing.get(refreshToken);
     if (!refresh) {
-      refresh = this.refreshOnce(session).finally(() => this.refreshing.delete(refreshToken));
+      refresh = this.refreshOnce(session, isUse).finally(() => this.refreshing.delete(refreshToken));
       this.refreshing.set(refreshToken, refresh);
     }
     return refresh;
   }
 
-  private async refreshOnce(session: CookieSession): Promise<Entry> {
+  private async refreshOnce(session: CookieSession, isUse: boolean): Promise<Entry> {
+    if (isUse || this.idleLimit === null) return this.ask(session, 0);
+    // Another process may have answered later page requests, so the service is asked for the end, which must stay as it is.
+    const known = this.entries.get(session.refreshToken);
+    const usedAt = known === undefined || known === ENDED ? -Infinity : known.usedAt;
+    const left = await this.calls.secondsLeft(session.refreshToken);
+    const idleFor = (): number => {
+      const times = [(this.now() - usedAt) / 1000, (this.idleLimit ?? 0) - (left ?? -Infinity)];
+      const least = Math.min(...times);
+      return Number.isFinite(least) ? Math.max(0, Math.floor(least)) : 0;
+    };
+    if (this.idleLimit !== undefined) return this.ask(session, idleFor());
+    // The first answer to this process shows whether there is an idle time.
+    const first = await this.ask(session, 0);
+    return this.idleLimit && first !== ENDED ? this.ask(session, idleFor()) : first;
+  }
+
+  private async ask(session: CookieSession, idleFor: number): Promise<Entry> {
     const { refreshToken } = session;
     const sentAt = this.now();
+    const body = { refresh_token: refreshToken, ...(this.idleLimit && { idle_for: idleFor }) };
     try {
-      const answer = await this.calls.token('/oauth2/refresh', { refresh_token: refreshToken }, session);
-      return await this.add(refreshToken, answer, sentAt);
+      const answer = await this.calls.token('/oauth2/refresh', body, session);
+      return await this.add(refreshToken, answer, sentAt, idleFor);
     } catch (error) {
       if (!(error instanceof LatchkeyError)) throw error;
       if (error.code !== 'invalid_grant') throw error.status < 500 ? temporarilyUnavailable(error) : error;

@@ -1,6 +1,10 @@
 /** Codes and states are in addresses here, and cookies in headers: neither is for a cache or another site. */
 const HEADERS = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
 
+/** Readable on phones, and dark if the user prefers it, without a style. */
+const FOR_DEVICES =
+  '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">';
+
 /** Sends the browser to a page, by GET. */
 export function redirect(address: string, cookies: readonly string[] = []): Response {
   return answer(303, null, { Location: address }, cookies);
@@ -16,7 +20,7 @@ export function failurePage(
   const ways = Object.entries(links).map(
     ([name, to]) => `<p><a href="${escaped(to)}">${escaped(name)}</a></p>`,
   );
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><p>${escaped(text)}</p>${ways.join('')}</html>`;
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8">${FOR_DEVICES}<title>Sign-in</title><main><h1>Sign-in</h1><p>${escaped(text)}</p>${ways.join('')}</main></html>`;
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

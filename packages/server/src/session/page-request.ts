@@ -49,6 +49,14 @@ export function isFromOrigin(request: PageRequest, origin: string): boolean | un
   return from === undefined ? undefined : from === origin;
 }
 
+/** Set by browsers, by scripts (`Purpose`), and by links of Next.js. */
+const PREFETCH = ['sec-purpose', 'purpose', 'next-router-prefetch'];
+
+/** Returns whether the browser loads something ahead, without a person who wants it now. */
+export function isPrefetch(request: WithHeaders): boolean {
+  return PREFETCH.some((name) => /prefetch|^1$/.test(headerOf(request, name) ?? ''));
+}
+
 const SAFE: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS', undefined];
 
 /** Returns whether a page of another origin causes a request that may change something (CSRF). */

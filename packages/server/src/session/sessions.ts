@@ -5,7 +5,7 @@ import { AccessTokens, type Current, type CookieSession } from './access-tokens.
 import { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, removeCookie } from './cookies.js';
 import { Finished } from './finished.js';
-import { addressOf, isForged, isFromOrigin, headerOf, type PageRequest } from './page-request.js';
+import { addressOf, isForged, isFromOrigin, isPrefetch, headerOf, type PageRequest } from './page-request.js';
 import { readSessionOptions, type SessionOptions, type SessionSettings } from './session-options.js';
 import { SignIns } from './sign-ins.js';
 import { returnAddress } from './return-to.js';
@@ -89,7 +89,8 @@ export class Sessions {
 
   /**
    * Returns the session of a request. No network is needed, except for a refresh (once in an hour and process) and while sign-outs are not
-   * received (`whenAway`). A request that may change something has no session if a page of another origin causes it (CSRF).
+   * received (`whenAway`). If the service has an idle time, the first call of each minute prolongs the session, in the background; not for a
+   * prefetch. A request that may change something has no session if a page of another origin causes it (CSRF).
    * @param request a `Request`, Node.js's `IncomingMessage`, or an object with headers: `{ headers: await headers() }`
    * @returns null without a session, or if it has ended
    * @throws LatchkeyError `temporarily_unavailable` (503), `service_key_refused` (500)
@@ -150,7 +151,7 @@ export class Sessions {
     const isScript = headerOf(request, 'sec-fetch-mode') !== 'navigate';
     if (!isScript || !isFromOrigin(request, this.settings.clientUrl)) return FOREIGN.toResponse();
     try {
-      const current = await this.currentOf(request, true);
+      const current = await this.currentOf(request, true, false);
       if (!current) return invalidToken('nobody is signed in', false).toResponse();
       const body = { access_token: current.token, expires_in: current.expiresIn };
       return Response.json(body, { headers: { 'Cache-Control': 'no-store' } });
@@ -205,10 +206,14 @@ export class Sessions {
     });
   }
 
-  private async currentOf(request: PageRequest, isFresh = false): Promise<Current | undefined> {
+  private async currentOf(
+    request: PageRequest,
+    isFresh = false,
+    isUse = !isPrefetch(request),
+  ): Promise<Current | undefined> {
     const session = this.sessionOf(request);
     if (!session || isForged(request, this.settings.clientUrl)) return undefined;
-    return this.tokens.current(session, isFresh);
+    return this.tokens.current(session, isFresh, isUse);
   }
 
   private sessionOf(request: PageRequest): CookieSession | undefined {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LatchkeyError } from '../latchkey-error.js';
 import type { AccessTokens, CookieSession } from './access-tokens.js';
-import { answer, failurePage, redirect } from './answers.js';
+import { answer, redirect } from './answers.js';
 import { Attempts, challengeOf, type Attempt } from './attempts.js';
 import type { CookieSeal } from './cookie-seal.js';
 import { cookiesOf, setCookie } from './cookies.js';
@@ -9,18 +9,15 @@ import { Finished } from './finished.js';
 import { addressOf, headerOf, type PageRequest } from './page-request.js';
 import { returnAddress } from './return-to.js';
 import type { SessionSettings } from './session-options.js';
+import { ERROR, REFUSED, signInFailurePage } from './sign-in-failure.js';
 import type { TokenCalls } from './token-calls.js';
 
 const DEVICE_AGE = 400 * 86_400; // seconds; browsers keep no cookie longer (RFC 6265bis §5.5)
 
 /** Parameters of `sign-in` that the service gets. */
 const PASSED = ['provider', 'login_hint', 'prompt', 'max_age', 'acr_values', 'ui_locales'];
-/** As the service has them (RFC 6749 §4.1.2.1), and those below. */
-const ERROR = /^[a-z_]{1,64}$/;
 /** Codes of the service: another one needs no call. */
 const CODE = /^lkc_[\w-]{43}$/;
-/** Errors of an attempt that was used before, expired, or began elsewhere. */
-const OVER = ['invalid_state', 'invalid_grant'];
 
 interface SignedIn {
   readonly refreshToken: string;
@@ -153,7 +150,7 @@ export class SignIns {
       } catch (failure) {
         if (failure instanceof LatchkeyError) {
           this.finished.add(state, { error: failure.code });
-          if (failure.code !== 'invalid_grant') this.warn(failure);
+          if (!['invalid_grant', REFUSED].includes(failure.code)) this.warn(failure);
         }
         throw failure;
       } finally {
@@ -215,16 +212,8 @@ export class SignIns {
     const returnTo = this.returnTo(query);
     const { pathname, search, hash } = new URL(returnTo);
     const retry = new URLSearchParams({ returnTo: pathname + search + hash });
-    const code = query.get('error') ?? '';
-    const status = code === 'temporarily_unavailable' ? 503 : 400;
-    const reason = OVER.includes(code)
-      ? ' This sign-in was used before, took too long, or began elsewhere.'
-      : '';
-    const text = `Signing in did not work${ERROR.test(code) ? ` (${code})` : ''}.${reason}`;
-    return failurePage(status, text, {
-      'Try again': `${clientUrl}${prefix}/sign-in?${retry.toString()}`,
-      ...(isLive && { 'Go on without a new sign-in': returnTo }),
-    });
+    const again = `${clientUrl}${prefix}/sign-in?${retry.toString()}`;
+    return signInFailurePage(query.get('error') ?? '', again, isLive ? returnTo : undefined);
   }
 
   /** The browser gets the code alone. */

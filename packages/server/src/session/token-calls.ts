@@ -13,6 +13,10 @@ export interface TokenAnswer {
   readonly refresh_token?: string;
   /** Seconds. */
   readonly expires_in: number;
+  /** Seconds until the session ends without a use. Absent if idle time does not apply. */
+  readonly idle_expires_in?: number;
+  /** Seconds until the session ends. Absent if only the service's `REFRESH_TOKEN_TTL` ends it. */
+  readonly refresh_token_expires_in?: number;
 }
 
 /** A call's headers. */
@@ -29,7 +33,13 @@ export class TokenCalls {
   /** Milliseconds by which the service's clock is ahead of this machine's. */
   private clockOffset = 0;
 
-  constructor(private readonly service: { readonly issuer: string; readonly url: string }) {}
+  constructor(
+    private readonly service: {
+      readonly issuer: string;
+      readonly url: string;
+      readonly serviceKey?: string | undefined;
+    },
+  ) {}
 
   /**
    * Asks for an access token.
@@ -37,13 +47,29 @@ export class TokenCalls {
    */
   async token(
     path: '/oauth2/token' | '/oauth2/refresh',
-    body: Readonly<Record<string, string>>,
+    body: Readonly<Record<string, string | number>>,
     headers: Headers & { readonly proofs: ProofKey },
   ): Promise<TokenAnswer> {
     const answer: Partial<TokenAnswer> | undefined = await this.send(path, body, headers);
     if (typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number')
       return answer as TokenAnswer;
     throw temporarilyUnavailable(new Error('the answer has no access token'));
+  }
+
+  /**
+   * Asks how long a session lives unless it is used (RFC 7662): other processes may have used it.
+   * @returns seconds; undefined without a service key or an answer
+   */
+  async secondsLeft(refreshToken: string): Promise<number | undefined> {
+    const { serviceKey: accessToken } = this.service;
+    if (accessToken === undefined) return undefined;
+    const body = { token: refreshToken, token_type_hint: 'refresh_token' };
+    const sent: Promise<{ exp?: unknown } | undefined> = this.send('/oauth2/introspect', body, {
+      accessToken,
+    });
+    const answer = await sent.catch(() => undefined);
+    const now = (Date.now() + this.clockOffset) / 1000;
+    return typeof answer?.exp === 'number' ? answer.exp - now : undefined;
   }
 
   /** Ends a session (RFC 7009). @throws LatchkeyError `temporarily_unavailable` */

@@ -206,11 +206,11 @@ describe('sessions', () => {
     const browser = new CookieBrowser(sessions.handle);
     const callback = new URL(await browser.untilCallback('/orders'));
     callback.searchParams.delete('code');
-    callback.searchParams.set('error', 'access_denied');
+    callback.searchParams.set('error', 'login_required');
     const page = await browser.visit((await browser.visit(callback.href)).headers.get('location')!);
     expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
     const text = await page.text();
-    expect(text).toContain('access_denied');
+    expect(text).toContain('login_required');
     expect(text).toContain('/auth/sign-in?returnTo=%2Forders');
     expect(browser.cookies.size).toBe(0);
 

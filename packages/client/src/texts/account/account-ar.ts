@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'هل تريد تسجيل الخروج من كل مكان؟',
   everywhereEffect:
     'سيتم تسجيل الخروج فورًا من جميع أجهزتك، بما فيها هذا الجهاز. وعليك تسجيل الدخول من جديد على كل جهاز.',
+  stillThere: 'هل ما زلت هنا؟',
+  idleEnd: 'سيتم تسجيل خروجك {when}.',
+  stay: 'متابعة الجلسة',
 };
 
 export default texts;

@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Überall abmelden?',
   everywhereEffect:
     'Alle Ihre Geräte werden sofort abgemeldet, auch dieses. Auf jedem müssen Sie sich neu anmelden.',
+  stillThere: 'Sind Sie noch da?',
+  idleEnd: 'Sie werden {when} abgemeldet.',
+  stay: 'Angemeldet bleiben',
 };
 
 export default texts;

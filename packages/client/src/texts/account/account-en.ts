@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Sign out everywhere?',
   everywhereEffect:
     'All your devices are signed out at once, this one as well. On each, you have to sign in again.',
+  stillThere: 'Are you still there?',
+  idleEnd: 'You will be signed out {when}.',
+  stay: 'Stay signed in',
 };
 
 export default texts;

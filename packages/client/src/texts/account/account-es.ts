@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   everywhereQuestion: '¿Cerrar sesión en todas partes?',
   everywhereEffect:
     'Se cerrará la sesión en todos sus dispositivos, también en este. En cada uno tendrá que iniciar sesión de nuevo.',
+  stillThere: '¿Sigue ahí?',
+  idleEnd: 'Su sesión se cerrará {when}.',
+  stay: 'Mantener la sesión',
 };
 
 export default texts;

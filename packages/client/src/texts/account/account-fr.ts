@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Se déconnecter partout ?',
   everywhereEffect:
     'Tous vos appareils sont déconnectés immédiatement, celui-ci aussi. Sur chacun, vous devrez vous reconnecter.',
+  stillThere: 'Êtes-vous toujours là ?',
+  idleEnd: 'Votre session sera fermée {when}.',
+  stay: 'Rester connecté',
 };
 
 export default texts;

@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   signOutEverywhere: 'יציאה מכל מקום',
   everywhereQuestion: 'לצאת מכל מקום?',
   everywhereEffect: 'כל המכשירים שלך ינותקו מיד, גם המכשיר הזה. בכל אחד מהם יהיה צורך להיכנס שוב.',
+  stillThere: 'עדיין כאן?',
+  idleEnd: 'החיבור ינותק {when}.',
+  stay: 'להמשיך',
 };
 
 export default texts;

@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Uscire ovunque?',
   everywhereEffect:
     'La sessione viene chiusa subito su tutti i tuoi dispositivi, anche su questo. Su ognuno dovrai accedere di nuovo.',
+  stillThere: 'Sei ancora qui?',
+  idleEnd: 'La sessione verrà chiusa {when}.',
+  stay: 'Resta in sessione',
 };
 
 export default texts;

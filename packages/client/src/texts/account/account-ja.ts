@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'すべてのデバイスでサインアウトしますか？',
   everywhereEffect:
     'このデバイスを含むすべてのデバイスがすぐにサインアウトされます。それぞれでもう一度サインインが必要です。',
+  stillThere: 'まだご利用中ですか？',
+  idleEnd: '{when}にサインアウトされます。',
+  stay: 'サインインしたままにする',
 };
 
 export default texts;

@@ -42,6 +42,9 @@ const texts: AccountTexts = {
   signOutEverywhere: '모든 곳에서 로그아웃',
   everywhereQuestion: '모든 곳에서 로그아웃할까요?',
   everywhereEffect: '이 기기를 포함한 모든 기기에서 즉시 로그아웃됩니다. 각 기기에서 다시 로그인해야 합니다.',
+  stillThere: '아직 사용 중이신가요?',
+  idleEnd: '{when}에 로그아웃됩니다.',
+  stay: '로그인 유지',
 };
 
 export default texts;

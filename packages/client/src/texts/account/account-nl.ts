@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Overal uitloggen?',
   everywhereEffect:
     'Al je apparaten worden meteen uitgelogd, ook dit. Op elk apparaat moet je opnieuw inloggen.',
+  stillThere: 'Ben je er nog?',
+  idleEnd: 'Je wordt {when} uitgelogd.',
+  stay: 'Ingelogd blijven',
 };
 
 export default texts;

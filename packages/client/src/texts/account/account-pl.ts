@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Wylogować wszędzie?',
   everywhereEffect:
     'Wszystkie Twoje urządzenia zostaną natychmiast wylogowane, także to. Na każdym trzeba będzie zalogować się ponownie.',
+  stillThere: 'Czy nadal tu jesteś?',
+  idleEnd: 'Wylogowanie nastąpi {when}.',
+  stay: 'Nie wylogowuj',
 };
 
 export default texts;

@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Sair de todos os lugares?',
   everywhereEffect:
     'A sessão será encerrada imediatamente em todos os seus dispositivos, também neste. Em cada um terá de entrar novamente.',
+  stillThere: 'Ainda está aí?',
+  idleEnd: 'A sua sessão será encerrada {when}.',
+  stay: 'Continuar na sessão',
 };
 
 export default texts;

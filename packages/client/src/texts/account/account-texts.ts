@@ -1,4 +1,4 @@
-/** The texts of `showDevices()`, `showUser()` and their React components. */
+/** The texts of `showDevices()`, `showUser()`, `showIdleNotice()` and their React components. */
 export interface AccountTexts {
   /** Language of the texts (BCP 47): of dates and times, too. */
   language: string;
@@ -58,4 +58,10 @@ export interface AccountTexts {
   /** Question, and its explanation. */
   everywhereQuestion: string;
   everywhereEffect: string;
+  /** Asked a minute before the session ends since nobody acts. */
+  stillThere: string;
+  /** `{when}` is e.g. `in 58 seconds`. */
+  idleEnd: string;
+  /** Button: the session goes on. */
+  stay: string;
 }

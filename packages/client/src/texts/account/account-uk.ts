@@ -43,6 +43,9 @@ const texts: AccountTexts = {
   everywhereQuestion: 'Вийти всюди?',
   everywhereEffect:
     'На всіх ваших пристроях, також на цьому, негайно буде виконано вихід. На кожному доведеться увійти ще раз.',
+  stillThere: 'Ви ще тут?',
+  idleEnd: 'Вихід буде виконано {when}.',
+  stay: 'Залишитися',
 };
 
 export default texts;

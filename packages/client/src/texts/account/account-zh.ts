@@ -41,6 +41,9 @@ const texts: AccountTexts = {
   signOutEverywhere: '在所有设备上退出登录',
   everywhereQuestion: '要在所有设备上退出登录吗？',
   everywhereEffect: '您的所有设备（包括本设备）会立即退出登录，之后需要在每台设备上重新登录。',
+  stillThere: '您还在吗？',
+  idleEnd: '您将在{when}退出登录。',
+  stay: '保持登录',
 };
 
 export default texts;

@@ -1,0 +1,52 @@
+import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
+import { InvalidValue, list, parser, type Parser } from './parsers.js';
+
+/** Rules for what is called with a signature: webhooks and the admission service. */
+export const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
+
+export const calledUrl = parser(
+  'an https:// URL, or an http:// URL of loopback, without fragment and user info',
+  // a comma is part of a host for URL parsers, but here rather a list
+  (value) => (isCalledUrl(value) && !new URL(value).hostname.includes(',') ? value : undefined),
+);
+
+export const signingSecrets = atMost(
+  5,
+  list('whsec_ and 24 to 64 bytes as base64 (echo "whsec_$(openssl rand -base64 32)")', isSecret),
+);
+
+export function isCalledUrl(entry: string): boolean {
+  return isEndpointUrl(entry) && (/^https:/i.test(entry) || isLoopbackUrl(entry));
+}
+
+/**
+ * Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are
+ * resolved for each connection.
+ */
+export function namesPrivateAddress(url: string): boolean {
+  const { hostname } = new URL(url);
+  const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
+  // URL parsing has normalized 127.1 and 0x7f.1
+  const isAddress = bracketed !== undefined || /^[\d.]+$/.test(hostname);
+  return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
+}
+
+export function atMost(
+  most: number,
+  { accepts, parse }: Parser<readonly string[]>,
+): Parser<readonly string[]> {
+  return {
+    accepts: `${accepts}, ${most} at most`,
+    parse: (value) => {
+      const entries = [...new Set(parse(value))];
+      if (entries.length > most) throw new InvalidValue(value);
+      return entries;
+    },
+  };
+}
+
+function isSecret(entry: string): boolean {
+  const [, text = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(entry) ?? [];
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === text;
+}
