@@ -258,8 +258,12 @@ describe('the word of a directory', () => {
     const id = await create();
     const group = await directory.create('/Groups', { displayName: `g ${user}`, members: [{ value: id }] });
     const state = async () =>
-      sql(`SELECT (SELECT array_agg(x.xmin::text ORDER BY id) FROM directory_users x), (SELECT array_agg(x.xmin::text ORDER BY id) FROM directory_groups x),
-        (SELECT array_agg(x.xmin::text ORDER BY group_id, user_id) FROM directory_members x), (SELECT count(*) FROM audit_events WHERE event IN ('directory_changed', 'claims_changed')), (SELECT count(*) FROM directory_tasks)`);
+      sql(`SELECT
+        (SELECT array_agg(x.xmin::text ORDER BY id) FROM directory_users x) AS users,
+        (SELECT array_agg(x.xmin::text ORDER BY id) FROM directory_groups x) AS groups,
+        (SELECT array_agg(x.xmin::text ORDER BY group_id, user_id) FROM directory_members x) AS members,
+        (SELECT count(*) FROM audit_events WHERE event IN ('directory_changed', 'claims_changed')) AS events,
+        (SELECT count(*) FROM directory_tasks) AS tasks`);
     const before = await state();
     await directory
       .send('PUT', `/Users/${id}`, { userName: `${user}@corp.example`, externalId: user, active: true })

@@ -348,6 +348,8 @@ describe('SCIM', () => {
     const { body } = await directory.send('GET', `/Groups/${group}`);
     const members = (body as { members: { value: string }[] }).members.map(({ value }) => value);
     expect(members.toSorted()).toEqual(ids.slice(1).toSorted());
+    const count = 'SELECT member_count AS n FROM directory_groups WHERE id = $1';
+    expect(await query(service.databaseUrl, count, [group])).toEqual([{ n: ids.length - 1 }]);
   });
 
   it('of concurrent creations of one user, one succeeds', async () => {

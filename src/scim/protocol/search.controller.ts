@@ -68,8 +68,8 @@ async function matching(list: () => Promise<object>): Promise<List | undefined> 
 function toQuery(body: Query): Query {
   const texts = Object.entries(body).flatMap(([name, value]) => {
     if (value === null || value === undefined) return [];
-    const isText = ['string', 'number'].includes(typeof value);
-    return [[name, Array.isArray(value) ? value.join(',') : isText ? `${value as string}` : ''] as const];
+    const isPlain = typeof value === 'string' || typeof value === 'number';
+    return [[name, Array.isArray(value) ? value.join(',') : isPlain ? String(value) : ''] as const];
   });
   return Object.fromEntries(texts);
 }
