@@ -74,7 +74,7 @@ export class CheckStore {
       { userId },
       {
         signedInAt: () => 'now()',
-        dueAt: () => `least(due_at, checked_at + make_interval(secs => ${interval}))`,
+        dueAt: () => `least(due_at, now() + make_interval(secs => ${interval}))`, // a sign-in is a check, too
         expiresAt: () => `greatest(expires_at, now() + make_interval(secs => ${ttl}))`,
       },
     );

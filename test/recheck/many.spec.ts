@@ -62,7 +62,7 @@ describe('re-checks of many users', () => {
         .toSorted(),
     ).toEqual(ids.toSorted());
     expect(await store.lease(ids)).toEqual([]);
-    await query(service.databaseUrl, `UPDATE provider_checks SET due_at = due_at - interval '1 minute'`, []);
+    await query(service.databaseUrl, `UPDATE provider_checks SET due_at = now() - interval '1 minute'`, []);
     expect(await store.lease(ids)).toHaveLength(50);
   });
 

@@ -142,7 +142,7 @@ export class RefreshingProvider {
 
 /** Moves the next re-check of a user to now. */
 export async function makeDue(databaseUrl: string, userId: string): Promise<void> {
-  const change = `UPDATE provider_checks SET due_at = now(), checked_at = checked_at - interval '1 day'
+  const change = `UPDATE provider_checks SET due_at = now(), checked_at = now() - interval '1 day'
     WHERE user_id = $1 AND due_at IS NOT NULL`;
   await query(databaseUrl, change, [userId]);
 }

@@ -70,6 +70,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   },
   logout_tokens: { token_hash: HASH },
   refresh_tokens: { user_id: UUID, session_id: UUID, token_hash: `'\\x00'` },
+  provider_checks: { user_id: UUID, provider: `'corp'`, refresh_token: `'\\x00'` },
   channel_events: {
     user_id: UUID,
     event_offset: 'i',
