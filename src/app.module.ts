@@ -27,6 +27,7 @@ import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
+import { ScimModule } from './scim/scim.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
@@ -55,6 +56,7 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
+        ...(hasDirectory(settings) ? [ScimModule] : []),
         ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
@@ -70,6 +72,10 @@ export class AppModule {
       ],
     };
   }
+}
+
+function hasDirectory({ providers, sampleProvider }: Settings): boolean {
+  return [...providers.values(), sampleProvider?.provider].some((one) => one?.scim);
 }
 
 function hasPolicy({ providers, sampleProvider, maxSessions }: Settings): boolean {

@@ -44,6 +44,11 @@ export const BACKGROUND_WORK = {
   /** Tables marked as `first`, which never wait for the others. Expired rows are removed within a minute. */
   'remove-first-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
   'remove-other-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
+  'apply-directory-tasks': {
+    everyMs: 1000,
+    failure: 'changes of a directory were not applied to all users: the next try is in a second',
+    level: 'warn',
+  },
   'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
   'end-cut-sessions': {
     everyMs: 250,

@@ -9,6 +9,13 @@ import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { ProviderCheck } from './recheck/provider-check.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
+import { DirectoryName } from './scim/effect/directory-name.entity.js';
+import { DirectorySource } from './scim/effect/directory-source.entity.js';
+import { DirectoryTask } from './scim/effect/directory-task.entity.js';
+import { DirectoryGroup } from './scim/groups/directory-group.entity.js';
+import { DirectoryMember } from './scim/groups/directory-member.entity.js';
+import { DirectoryRemoval } from './scim/users/directory-removal.entity.js';
+import { DirectoryUser } from './scim/users/directory-user.entity.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
@@ -35,4 +42,11 @@ export const ENTITIES = [
   StoredAuditEvent,
   ProviderCheck,
   Webhook,
+  DirectoryUser,
+  DirectoryRemoval,
+  DirectoryGroup,
+  DirectoryMember,
+  DirectoryName,
+  DirectorySource,
+  DirectoryTask,
 ];

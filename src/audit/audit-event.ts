@@ -8,9 +8,9 @@ import type { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Who caused an event. */
 export class Actor {
-  type!: 'user' | 'service_key' | 'provider' | 'system';
+  type!: 'user' | 'service_key' | 'provider' | 'directory' | 'system';
 
-  /** Of a user the `user_id`, of a service key its name, of a provider its name. */
+  /** Of a user the `user_id`, of a service key, a provider or its directory the name. */
   name?: string | undefined;
 }
 

@@ -6,33 +6,42 @@ export const LARGEST_TRIM = 10_000;
 export const OWN_EVENTS_TTL = 86_400;
 
 /**
- * Appends events of one name to one history, in their order, and trims the history. Parameters: user, ids,
- * name, data as JSON texts, seconds until they expire, `Settings.channelHistory`.
+ * Appends events of one name to histories, those of a user in their order, and trims the histories.
+ * Parameters: for each event its user and id; name; for each event its data as JSON text; seconds until they
+ * expire, `Settings.channelHistory`.
  */
 export const APPEND = `
   WITH
-  -- Takes the next offsets. The row stays locked until the commit, so offsets become visible in order.
+  new AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY place) AS nth,
+      count(*) OVER (PARTITION BY user_id) AS number
+    FROM unnest($1::uuid[], $2::uuid[], $4::text[]) WITH ORDINALITY AS n (user_id, id, data, place)
+  ),
+  -- Takes the next offsets. The rows stay locked until the commit, so offsets become visible in order.
   counter AS (
-    INSERT INTO channels AS c (user_id, last_offset) VALUES ($1, cardinality($2::uuid[]))
+    INSERT INTO channels AS c (user_id, last_offset)
+    SELECT user_id, number FROM new WHERE nth = 1 ORDER BY user_id
     ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
-    RETURNING last_offset, last_offset - cardinality($2::uuid[]) AS before,
-      last_offset - last_offset % ${TRIM_EVERY} - $6 AS oldest
+    RETURNING user_id, last_offset, last_offset - last_offset % ${TRIM_EVERY} - $6 AS oldest
+  ),
+  numbered AS MATERIALIZED (
+    SELECT new.*, last_offset, oldest, last_offset - number AS before FROM new JOIN counter USING (user_id)
   ),
   -- Events that the trim would remove are not stored.
   stored AS (
     INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-    SELECT $1, before + place, id, $3, data, NULL, now(), now() + make_interval(secs => $5)
-    FROM counter, unnest($2::uuid[], $4::text[]) WITH ORDINALITY AS n (id, data, place)
-    WHERE before + place >= oldest
+    SELECT user_id, before + nth, id, $3, data, NULL, now(), now() + make_interval(secs => $5)
+    FROM numbered WHERE before + nth >= oldest
   ),
   -- If the offsets pass one that TRIM_EVERY divides.
   trimmed AS (
-    DELETE FROM channel_events
-    WHERE user_id = $1 AND event_offset < (
-      SELECT least(oldest, (
-        SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))
-      FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
+    DELETE FROM channel_events AS old
+    USING (
+      SELECT user_id, least(oldest, (
+        SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = one.user_id)) AS until
+      FROM numbered AS one
+      WHERE nth = 1 AND last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY}
+    ) AS full_ones
+    WHERE old.user_id = full_ones.user_id AND old.event_offset < full_ones.until
   )
-  SELECT before + place AS event_offset, now() AS sent_at
-  FROM counter, generate_series(1, last_offset - before) AS place
-  ORDER BY place`;
+  SELECT before + nth AS event_offset, now() AS sent_at FROM numbered ORDER BY place`;

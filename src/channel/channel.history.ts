@@ -30,6 +30,8 @@ export interface ChannelTransaction {
   readonly manager: EntityManager;
   /** Appends events of the service itself, for all devices of the user: one for each of `data`, in order. */
   readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
+  /** Appends one event to the channel of each user. */
+  readonly appendToEach: (event: string, data: ReadonlyMap<string, object>) => Promise<void>;
 }
 
 /** Event to append, without its offset. */
@@ -115,15 +117,22 @@ export class ChannelHistory {
     const appended: ChannelEvent[] = [];
     const began = performance.now();
     const result = await this.dataSource.transaction(async (manager) => {
+      const append = async (event: string, data: readonly (readonly [string, object])[]): Promise<void> => {
+        const unstored = { deviceId: null, event };
+        const events = data.map(([userId, one]) => ({ ...unstored, id: randomUUID(), userId, data: one }));
+        const rows = events.length > 0 ? await this.append(manager, events) : [];
+        for (const [i, { event_offset: offset, sent_at: sentAt }] of rows.entries()) {
+          appended.push({ ...events[i]!, offset: Number(offset), sentAt: sentAt.toISOString() });
+        }
+      };
       const done = await work({
         manager,
-        append: async (userId, event, data) => {
-          const events = data.map((one) => ({ id: randomUUID(), userId, deviceId: null, event, data: one }));
-          const rows = events.length > 0 ? await this.append(manager, events) : [];
-          for (const [i, { event_offset: offset, sent_at: sentAt }] of rows.entries()) {
-            appended.push({ ...events[i]!, offset: Number(offset), sentAt: sentAt.toISOString() });
-          }
-        },
+        append: (userId, event, data) =>
+          append(
+            event,
+            data.map((one) => [userId, one]),
+          ),
+        appendToEach: (event, data) => append(event, [...data]),
       });
       if (performance.now() - began > LONGEST_MS) throw new DatabaseBusy('the transaction took too long');
       return done;
@@ -168,13 +177,14 @@ export class ChannelHistory {
     return this.sql.query<HistoryState>(isOne ? FIND_STATE : FIND_STATES, values);
   }
 
-  /** Appends the service's own events of one name to the history of one user, by one statement. */
+  /** Appends the service's own events of one name, by one statement. */
   protected async append(manager: EntityManager, events: readonly UnstoredEvent[]): Promise<Appended[]> {
-    const [{ userId, event }] = events as [UnstoredEvent];
+    const [{ event }] = events as [UnstoredEvent];
+    const userIds = events.map(({ userId }) => userId);
     const ids = events.map(({ id }) => id);
     const texts = events.map(({ data }) => JSON.stringify(data));
     const { channelHistory } = this.settings;
-    return manager.query<Appended[]>(APPEND, [userId, ids, event, texts, OWN_EVENTS_TTL, channelHistory]);
+    return manager.query<Appended[]>(APPEND, [userIds, ids, event, texts, OWN_EVENTS_TTL, channelHistory]);
   }
 }
 

@@ -13,6 +13,8 @@ import { inSpan } from '../spans.js';
 import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
+import type { Claims } from './identity/claims.js';
+import { directoryNameOf } from './identity/directory-name.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
@@ -113,13 +115,26 @@ export class Provider {
       const settings = this.current();
       await this.validateIssuer(settings, iss, isOurCallback);
       signal.throwIfAborted(); // after the deadline the code is not sent
-      const exchange = { ...request, ...(iss !== undefined && { iss }), ...(own && { memory: own }), signal };
+      let raw: Claims = {};
+      const keep = (sent: Claims): void => {
+        raw = sent;
+        request.received?.(sent);
+      };
+      const exchange = {
+        ...request,
+        ...(iss !== undefined && { iss }),
+        ...(own && { memory: own }),
+        ...(settings.scim && { received: keep }),
+        signal,
+      };
       const received = await this.adapter.exchange(settings, exchange);
       const { adapter } = settings;
       // `contract` and `oauth2` have no ID token, so their member of this name means something else.
       const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
       const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
-      const identity = this.toIdentity(settings, answer as ProviderIdentity);
+      const parsed = this.toIdentity(settings, answer as ProviderIdentity);
+      const directoryName = settings.scim && directoryNameOf(parsed, raw, settings.scim.claim);
+      const identity = directoryName === undefined ? parsed : { ...parsed, directoryName };
       if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };

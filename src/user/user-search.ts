@@ -18,6 +18,8 @@ export interface UserFilter {
   /** One of the effective `roles`. */
   readonly role?: string | undefined;
   readonly suspended?: boolean | undefined;
+  /** Whether the directory lets the user in; null: it does not know the user. */
+  readonly directory?: boolean | null | undefined;
   readonly provider?: string | undefined;
   readonly userId?: string | undefined;
 }
@@ -72,7 +74,10 @@ export class UserSearch {
       return { users: found.slice(0, limit).map(({ user }) => user), next };
     } catch (error) {
       const isWide =
-        filter.role !== undefined || filter.provider !== undefined || filter.suspended !== undefined;
+        filter.role !== undefined ||
+        filter.provider !== undefined ||
+        filter.suspended !== undefined ||
+        filter.directory !== undefined;
       if (!isWide || errorCode(error) !== CANCELED) throw error;
       throw new OAuthError('invalid_request', 'the search takes too long: narrow the search', {
         cause: error,
@@ -138,11 +143,12 @@ export class UserSearch {
     return found.length === most ? found : readNewest(select(), 'place', most);
   }
 
-  private select({ userId, role, suspended, provider }: UserFilter): Query {
+  private select({ userId, role, suspended, directory, provider }: UserFilter): Query {
     const query = this.users.createQueryBuilder('user').where({ removedAt: IsNull() });
     if (userId !== undefined) query.andWhere({ userId });
     if (provider !== undefined) query.andWhere({ provider });
     if (suspended !== undefined) query.andWhere({ suspendedAt: suspended ? Not(IsNull()) : IsNull() });
+    if (directory !== undefined) query.andWhere({ directoryActive: directory ?? IsNull() });
     if (role !== undefined)
       query.andWhere(`user.claims -> 'roles' @> :role`, { role: JSON.stringify([role]) });
     return query;

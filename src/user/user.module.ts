@@ -1,13 +1,17 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditStore } from '../audit/audit.store.js';
 import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
+import { Clock } from '../database/clock.js';
 import { Sql } from '../database/sql.js';
 import { AdmissionClaims } from './admission-claims.store.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
 import { StoredUserLocks } from './stored-user-locks.js';
+import { CitusUserChanges } from './user-changes.citus.js';
+import { UserChanges } from './user-changes.store.js';
 import { User } from './user.entity.js';
 import { UserRights } from './user-rights.js';
 import { UserSearch } from './user-search.js';
@@ -19,12 +23,37 @@ const userLocks = {
   useFactory: ({ distributed }: Sql) => new StoredUserLocks(distributed ? 1 : 1000),
 };
 
+const userChanges = {
+  provide: UserChanges,
+  inject: [Sql, AuditStore, Clock],
+  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock]): UserChanges =>
+    distributed ? new CitusUserChanges(...others) : new UserChanges(...others),
+};
+
 /** Global, since the audit trail, which lies below, needs UserLocks. */
 @Global()
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
-  providers: [AdmissionClaims, ClaimsChangesStore, ClaimsStore, userLocks, UserRights, UserSearch, UserStore],
-  exports: [AdmissionClaims, ClaimsChangesStore, ClaimsStore, UserLocks, UserRights, UserSearch, UserStore],
+  providers: [
+    AdmissionClaims,
+    ClaimsChangesStore,
+    ClaimsStore,
+    userChanges,
+    userLocks,
+    UserRights,
+    UserSearch,
+    UserStore,
+  ],
+  exports: [
+    AdmissionClaims,
+    ClaimsChangesStore,
+    ClaimsStore,
+    UserChanges,
+    UserLocks,
+    UserRights,
+    UserSearch,
+    UserStore,
+  ],
 })
 export class UserModule {}

@@ -32,6 +32,8 @@ const REMOVED = {
   claims: null,
   claimsVersion: '0',
   claimsChangedAt: null,
+  directoryActive: null,
+  directoryChangedAt: null,
 } as const;
 
 /** Rows of users. */

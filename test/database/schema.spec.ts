@@ -62,8 +62,19 @@ describe('the schema', () => {
         'provider_checks',
       ]);
       expect(beside('sample_codes')).toEqual(['authorization_codes']);
-      const onEveryNode = planned.filter(({ by }) => by === undefined);
-      expect(onEveryNode).toEqual([{ table: 'signing_keys' }, { table: 'instances' }, { table: 'webhooks' }]);
+      const onEveryNode = planned.filter(({ by }) => by === undefined).map(({ table }) => table);
+      expect(onEveryNode).toEqual([
+        'signing_keys',
+        'instances',
+        'webhooks',
+        'directory_users',
+        'directory_removals',
+        'directory_groups',
+        'directory_members',
+        'directory_names',
+        'directory_sources',
+        'directory_tasks',
+      ]);
     });
 
     it('has the distribution column in every unique index, which Citus requires', async () => {

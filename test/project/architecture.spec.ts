@@ -113,8 +113,8 @@ const SPANNING = [
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
 
-/** Also a right of service keys and a path, so the word alone is no table. */
-const ALSO_A_RIGHT = 'users';
+/** Also a right of service keys and a path, and a type of resources (RFC 7643 §4.1), so the word alone is no table. */
+const OTHER_MEANINGS = ['users', 'User'];
 
 /** All entities: table, class and module. */
 const entities = files.flatMap((file) =>
@@ -157,7 +157,7 @@ function tablesIn(source: string): string[] {
     );
     return texts.some(
       (text) =>
-        (text !== ALSO_A_RIGHT && [table, name].includes(text)) ||
+        (!OTHER_MEANINGS.includes(text) && [table, name].includes(text)) ||
         column.test(text) ||
         lowerCase.test(text) ||
         (SQL.test(text) && word.test(text)),

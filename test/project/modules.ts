@@ -87,6 +87,11 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
     imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
   },
+  scim: {
+    contents:
+      'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device'],
+  },
   admission: {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
     imports: [...GROUND, 'auth', 'provider', 'user'],

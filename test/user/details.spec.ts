@@ -87,6 +87,7 @@ describe('a user, by service key', () => {
       avatar_url: null,
       claims: {},
       suspended_at: null,
+      directory: null,
       created_at: expect.stringMatching(TIME),
       last_seen_at: expect.stringMatching(TIME),
       online: true,

@@ -6,7 +6,7 @@ import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
 
-const KNOWN = 'q, email, provider, provider_user_id, role, suspended, limit, cursor';
+const KNOWN = 'q, email, provider, provider_user_id, role, suspended, directory, limit, cursor';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DAY_MS = 86_400_000;
 const BEGIN = Date.UTC(2026, 0, 1);
@@ -145,6 +145,7 @@ describe('the search for users', () => {
           avatar_url: null,
           claims: {},
           suspended_at: null,
+          directory: null,
           created_at: new Date(BEGIN).toISOString(),
           last_seen_at: expect.any(String),
           online: false,

@@ -96,9 +96,19 @@ function Profile({ user }: { user: UserDetail }): ReactNode {
         ['First sign-in', <When key="" at={user.created_at} isExact />],
         ['Last seen', <When key="" at={user.last_seen_at} />],
         ['Live sessions', formatNumber(user.live_sessions)],
+        ['Directory', user.directory && <Directory {...user.directory} />],
         ['Suspended', user.suspended_at && <When at={user.suspended_at} isExact />],
       ]}
     />
+  );
+}
+
+/** What the directory of the provider says. */
+function Directory({ active, changed_at: at }: NonNullable<UserDetail['directory']>): ReactNode {
+  return (
+    <>
+      {active ? 'Active' : 'Inactive'}, changed <When at={at} isExact />
+    </>
   );
 }
 

@@ -53,6 +53,7 @@ describe('users and audit', () => {
         avatar_url: null,
         claims: {},
         suspended_at: null,
+        directory: null,
         created_at: expect.any(String),
         last_seen_at: expect.any(String),
         online: false,

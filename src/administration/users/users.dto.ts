@@ -40,6 +40,10 @@ export class UsersDto {
   @OptionalText({ matches: { pattern: /^(?:true|false)$/, as: 'true or false' } })
   suspended?: string;
 
+  /** What the directory of the provider says of the user (docs/directory.md). */
+  @OptionalText({ matches: { pattern: /^(?:active|inactive|none)$/, as: 'active, inactive or none' } })
+  directory?: string;
+
   /** Users on a page, 200 at most; default 50. */
   @OptionalText({ matches: { pattern: /^(?:[1-9]\d?|1\d\d|200)$/, as: 'a whole number from 1 to 200' } })
   limit?: string;
@@ -56,6 +60,15 @@ export class SuspensionDto {
   suspended!: boolean;
 }
 
+/** What the directory of a provider says of a user. */
+export class DirectoryState {
+  /** Whether it lets the user in. */
+  active!: boolean;
+
+  /** When the directory has changed the user; in JSON RFC 3339, UTC, with milliseconds. */
+  changed_at!: Date;
+}
+
 /** A user. */
 export class UserView extends Me {
   /** Name of the provider, which need not be configured any more. */
@@ -66,6 +79,9 @@ export class UserView extends Me {
 
   /** When the user was suspended; null: not suspended. In JSON RFC 3339, UTC, with milliseconds. */
   suspended_at!: Date | null;
+
+  /** Null: the directory of the provider does not know the user, or the provider has none. */
+  directory!: DirectoryState | null;
 
   /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
   last_seen_at!: Date;
@@ -173,6 +189,12 @@ export class ClaimsOfUser {
   effective!: Record<string, unknown>;
 }
 
+const DIRECTORY: ReadonlyMap<string, boolean | null> = new Map([
+  ['active', true],
+  ['inactive', false],
+  ['none', null],
+] as const);
+
 /** @throws OAuthError `invalid_request` for an id at the provider without the provider */
 export function toFilter(query: UsersDto): UserFilter {
   const { provider, provider_user_id: id, suspended } = query;
@@ -185,6 +207,7 @@ export function toFilter(query: UsersDto): UserFilter {
     email: query.email?.trim() || undefined,
     role: query.role || undefined,
     suspended: suspended === undefined ? undefined : suspended === 'true',
+    directory: DIRECTORY.get(query.directory ?? ''),
     provider: provider || undefined,
   };
 }

@@ -55,10 +55,10 @@ export class AuthorizationCodes {
       codeChallenge,
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
-      // Without the proof, which only the checks at the callback read.
+      // Without the proof, which only the checks at the callback and a directory read.
       identity: {
         ...identity,
-        proof: NO_PROOF,
+        proof: identity.proof.isInDirectory === undefined ? NO_PROOF : identity.proof,
         idToken: seal(identity.idToken),
         refreshToken: seal(identity.refreshToken),
       },

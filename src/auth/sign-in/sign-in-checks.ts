@@ -27,7 +27,9 @@ export interface Candidate {
 }
 
 /** What a check changes of the identity, for the checks after it and for the session. */
-export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry'>>;
+export type IdentityChanges = Partial<
+  Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry' | 'proof'>
+>;
 
 /** @throws OAuthError `access_denied` if the candidate may not sign in */
 export type SignInCheck = (candidate: Candidate) => CheckResult | Promise<CheckResult>;
@@ -61,6 +63,12 @@ export class SignInChecks {
   /** Checks run in the order in which they were added. */
   add(check: SignInCheck): void {
     this.checks.push(check);
+  }
+
+  /** @param check runs before all others, which read what it changes; also when the provider was asked again */
+  addFirst(check: Recheck): void {
+    this.checks.unshift(check);
+    this.rechecks.unshift(check);
   }
 
   /** @param check runs when the provider was asked again (recheck/), in the order of the additions */

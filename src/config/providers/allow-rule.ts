@@ -9,6 +9,8 @@ export type Condition =
   | { readonly kind: 'user_id'; readonly id: string }
   /** Without a value, the claim must be present and not empty. */
   | { readonly kind: 'claim'; readonly name: string; readonly value?: string }
+  /** Active in the directory of the provider. */
+  | { readonly kind: 'directory' }
   | { readonly kind: 'everyone' };
 
 /** Conditions that must hold together, and the text that states them. */
@@ -27,12 +29,12 @@ export function textOf(rule: AllowRule | undefined): string | null {
 
 const MOST_CONDITIONS = 200;
 
-const KINDS = ['email_domain', 'email', 'user_id', 'claim'];
+const KINDS = ['email_domain', 'email', 'user_id', 'claim', 'directory'];
 
 const DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
 
 export const allowRule: Parser<AllowRule> = parser(
-  'conditions separated by commas (email_domain=corp.example, email=…, user_id=…, claim:<name>=<value>, claim:<name>, or * for everyone), joined by & if they must hold together; a comma or & in a value is %2C or %26',
+  'conditions separated by commas (email_domain=corp.example, email=…, user_id=…, claim:<name>=<value>, claim:<name>, directory, or * for everyone), joined by & if they must hold together; a comma or & in a value is %2C or %26',
   (text) => {
     const alternatives = text.split(',').map((alternative) => ({
       text: alternative.trim(),
@@ -46,6 +48,7 @@ export const allowRule: Parser<AllowRule> = parser(
 
 function parseCondition(text: string): Condition {
   if (text === '*') return { kind: 'everyone' };
+  if (text === 'directory') return { kind: 'directory' };
   if (text === '') throw new InvalidValue(text, 'has an empty condition');
   const equals = text.indexOf('=');
   const left = equals === -1 ? text : text.slice(0, equals);

@@ -5,6 +5,7 @@ import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings
 import { read, type SettingRow } from '../settings/setting-row.js';
 import type { RecheckSettings } from './provider-settings.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
+import type { ScimSettings } from './provider-settings.js';
 import { mappedClaim } from './claim-map.js';
 import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
@@ -56,16 +57,20 @@ export function enabledProviders(
   errors: SettingErrors,
 ): Pick<Settings, 'providers' | 'sampleProvider'> {
   const providers = new Map<string, ProviderSettings>();
+  const enabled: Source[] = [];
   for (const [name, variables] of all) {
     const source = { name, variables, errors };
     if (isBuiltIn(source) || !isEnabled(source)) continue;
+    enabled.push(source);
     const provider = parseProvider(source, surroundings);
     if (provider) providers.set(name, provider);
   }
   const mock: Source = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
   // In production, the built-in provider must be enabled by name.
   const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
-  if (!isBuiltIn(mock) || !isOn) return { providers };
+  const hasSample = isBuiltIn(mock) && isOn;
+  refuseSharedScimTokens(hasSample ? [...enabled, mock] : enabled);
+  if (!hasSample) return { providers };
   return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
 }
 
@@ -179,8 +184,39 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     allow: readKey(source, 'allow'),
     emailDomains: readKey(source, 'email_domains')?.map((domain) => domain.toLowerCase()),
     emailTrusted: readKey(source, 'email_trusted'),
+    scim: scimOf(source),
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };
+}
+
+/** @returns undefined without a token: the other keys have no effect then */
+function scimOf(source: Source): ScimSettings | undefined {
+  const tokens = readKey(source, 'scim_token');
+  const attribute = readKey(source, 'scim_attribute') ?? 'externalId';
+  const claim = readKey(source, 'scim_claim') ?? usualScimClaim(source);
+  return tokens && { tokens, attribute, claim };
+}
+
+/** Microsoft has another `sub` for each application (docs/directory/entra.md). */
+function usualScimClaim({ variables }: Source): string {
+  return variables.get('adapter')?.text === 'microsoft' ? 'oid' : 'provider_user_id';
+}
+
+/** A token must name one provider. */
+function refuseSharedScimTokens(sources: readonly Source[]): void {
+  const owners = new Map<string, string>();
+  for (const source of sources) {
+    for (const token of source.variables
+      .get('scim_token')
+      ?.text.split(',')
+      .map((one) => one.trim()) ?? []) {
+      const owner = owners.get(token) ?? source.name;
+      owners.set(token, owner);
+      if (owner === source.name) continue;
+      const use = 'a token of its own for each provider';
+      source.errors.add(variableOf(source, 'scim_token'), `is also the token of ${owner}`, use, NOT_SHOWN);
+    }
+  }
 }
 
 function recheckOf(source: Source): RecheckSettings | undefined {
@@ -254,7 +290,7 @@ function checkAdapterKeys(source: Source, adapter: string): void {
  * @param isOurs false: others are for an integrator's adapter
  */
 function checkMaps(source: Source, claims: string | undefined, isOurs = true): void {
-  const names = claimPaths(claims).map(([name]) => name);
+  const names = storedClaims(source, claims);
   for (const [key, { variable, text }] of source.variables) {
     const claim = mappedClaim(key);
     if (claim === undefined || (!isOurs && !names.includes(claim))) continue;
@@ -270,10 +306,25 @@ function checkMaps(source: Source, claims: string | undefined, isOurs = true): v
   }
 }
 
+/** Returns the names of the claims that users have from the provider, and from its directory. */
+function storedClaims({ variables }: Source, claims: string | undefined): string[] {
+  const names = claimPaths(claims).map(([name]) => name);
+  return variables.has('scim_token') ? [...new Set([...names, 'groups', 'roles'])] : names;
+}
+
 /** Checks that users keep the claims that `allow` is about. */
 function checkAllow(source: Source, claims: string | undefined): void {
-  const names = claimPaths(claims).map(([name]) => name);
+  const names = storedClaims(source, claims);
   for (const condition of readKey(source, 'allow')?.flatMap(({ conditions }) => conditions) ?? []) {
+    if (condition.kind === 'directory' && !source.variables.has('scim_token')) {
+      const use = `${variableOf(source, 'scim_token')}, or another condition`;
+      source.errors.add(
+        variableOf(source, 'allow'),
+        'is about a directory that is off',
+        use,
+        quote('directory'),
+      );
+    }
     if (condition.kind !== 'claim' || names.includes(condition.name)) continue;
     const { name } = condition;
     const meant = suggestionFor(name, names, 4);

@@ -56,6 +56,16 @@ const authorizeParams = parsers.parser(
   },
 );
 
+const scimTokens = parsers.parser(
+  'one or two texts of at least 32 characters without spaces, separated by a comma',
+  (text) => {
+    const tokens = text.split(',').map((token) => token.trim());
+    return tokens.length <= 2 && tokens.every((token) => /^[\w.~+/=-]{32,512}$/.test(token))
+      ? tokens
+      : undefined;
+  },
+);
+
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
@@ -126,6 +136,21 @@ export const providerKeys = {
     parser: parsers.onOff,
     defaultShown: '`on` for `contract`, else `off`',
     doc: 'Whether e-mail addresses count for `allow` although the provider does not call them verified.',
+  },
+  scim_token: {
+    parser: scimTokens,
+    secret: true,
+    doc: 'Enables SCIM for this provider (docs/directory.md): the token of its directory, at least 32 characters; two, separated by a comma, while it is replaced.',
+  },
+  scim_attribute: {
+    parser: parsers.oneOf('externalId', 'userName'),
+    default: 'externalId',
+    doc: 'Which attribute of a directory user is compared with `scim_claim`, byte for byte.',
+  },
+  scim_claim: {
+    parser: parsers.text,
+    defaultShown: 'the user id; `oid` for `microsoft`',
+    doc: 'Which claim of a sign-in names the user in the directory: `provider_user_id`, a path in the ID token or userinfo (`oidc`, `oauth2`), or a claim of `claims`.',
   },
   recheck: {
     parser: parsers.integer(60, 2_592_000, 'seconds'),

@@ -47,10 +47,21 @@ export interface ProviderSettings {
   readonly recheck?: RecheckSettings | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;
+  /** SCIM of its directory (docs/directory.md); unset: off. */
+  readonly scim?: ScimSettings | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */
   readonly options: Readonly<Record<string, string>>;
+}
+
+/** How a provider's directory is known, and which of its users is which user. */
+export interface ScimSettings {
+  /** Each of them is accepted. */
+  readonly tokens: readonly string[];
+  readonly attribute: 'externalId' | 'userName';
+  /** `provider_user_id`, a path in the claims of the provider, or a kept claim. */
+  readonly claim: string;
 }
 
 export interface RecheckSettings {

@@ -18,6 +18,7 @@ export const AUDIT_NAMES = [
   'key_revoked',
   'service_key_refused',
   'provider_tested',
+  'directory_changed',
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;

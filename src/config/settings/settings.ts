@@ -57,6 +57,7 @@ export interface SampleProviderSettings {
     | 'allow'
     | 'emailDomains'
     | 'emailTrusted'
+    | 'scim'
     | 'variables'
     | 'options'
   >;

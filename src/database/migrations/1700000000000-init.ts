@@ -35,6 +35,8 @@ export class Init1700000000000 implements MigrationInterface {
         email_key text COLLATE "C",
         suspended_at timestamptz,
         removed_at timestamptz,
+        directory_active boolean,
+        directory_changed_at timestamptz,
         last_seen_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
@@ -42,6 +44,8 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX users_email_key ON users (email_key, user_id) WHERE email_key IS NOT NULL;
       CREATE INDEX users_provider ON users (provider, created_at, user_id);
       CREATE INDEX users_suspended_at ON users (created_at, user_id) WHERE suspended_at IS NOT NULL;
+      CREATE INDEX users_directory ON users (directory_active, created_at, user_id)
+        WHERE directory_active IS NOT NULL;
       CREATE INDEX users_roles ON users USING gin ((claims -> 'roles') jsonb_path_ops)
         WHERE claims -> 'roles' IS NOT NULL;
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
@@ -247,12 +251,89 @@ export class Init1700000000000 implements MigrationInterface {
         expires_at timestamptz NOT NULL
       );
       CREATE INDEX sample_codes_expires_at ON sample_codes (expires_at);
+
+      CREATE TABLE directory_users (
+        id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        user_name text NOT NULL,
+        user_name_key text NOT NULL,
+        external_id text,
+        display_name_key text,
+        email_keys text[] NOT NULL,
+        active boolean NOT NULL,
+        resource jsonb NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        changed_at timestamptz NOT NULL DEFAULT now()
+      );
+      CREATE UNIQUE INDEX directory_users_user_name ON directory_users (provider, user_name_key);
+      CREATE UNIQUE INDEX directory_users_external_id ON directory_users (provider, external_id)
+        WHERE external_id IS NOT NULL;
+      CREATE INDEX directory_users_created_at ON directory_users (provider, created_at, id);
+      CREATE INDEX directory_users_email_keys ON directory_users USING gin (email_keys);
+
+      CREATE TABLE directory_removals (
+        provider text NOT NULL,
+        name text NOT NULL,
+        removed_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (provider, name)
+      );
+      CREATE INDEX directory_removals_removed_at ON directory_removals (provider, removed_at);
+
+      CREATE TABLE directory_groups (
+        id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        display_name text NOT NULL,
+        display_name_key text NOT NULL,
+        external_id text,
+        member_count integer NOT NULL DEFAULT 0,
+        removed boolean NOT NULL DEFAULT false,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        changed_at timestamptz NOT NULL DEFAULT now()
+      );
+      CREATE UNIQUE INDEX directory_groups_external_id ON directory_groups (provider, external_id)
+        WHERE external_id IS NOT NULL AND NOT removed;
+      CREATE INDEX directory_groups_display_name ON directory_groups (provider, display_name_key);
+      CREATE INDEX directory_groups_created_at ON directory_groups (provider, created_at, id);
+
+      CREATE TABLE directory_members (
+        group_id uuid NOT NULL,
+        user_id uuid NOT NULL,
+        removed boolean NOT NULL DEFAULT false,
+        PRIMARY KEY (group_id, user_id)
+      );
+      CREATE INDEX directory_members_user_id ON directory_members (user_id);
+
+      CREATE TABLE directory_names (
+        user_id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        name text NOT NULL,
+        facts jsonb,
+        named_at timestamptz NOT NULL DEFAULT now()
+      );
+      CREATE INDEX directory_names_name ON directory_names (provider, name);
+
+      CREATE TABLE directory_sources (
+        provider text NOT NULL,
+        claim text NOT NULL,
+        PRIMARY KEY (provider, claim)
+      );
+
+      CREATE TABLE directory_tasks (
+        id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        kind text NOT NULL,
+        subject text NOT NULL,
+        after uuid,
+        created_at timestamptz NOT NULL DEFAULT now()
+      );
+      CREATE INDEX directory_tasks_created_at ON directory_tasks (created_at);
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
+      DROP TABLE directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+        directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);
   }

@@ -18,9 +18,13 @@ const TYPES = ['application/json', 'application/x-www-form-urlencoded'];
 export class BodyReader {
   private readonly readBytes: RequestHandler;
 
-  constructor(private readonly limits: BodyLimits) {
+  /** @param types media types that are read */
+  constructor(
+    private readonly limits: BodyLimits,
+    types = TYPES,
+  ) {
     const { kibibytes, mayBeCompressed: inflate } = limits;
-    this.readBytes = raw({ limit: kibibytes * 1024, inflate, type: TYPES });
+    this.readBytes = raw({ limit: kibibytes * 1024, inflate, type: types });
   }
 
   /** @throws OAuthError if the body cannot be read; an error of another kind is the service's fault */

@@ -13,16 +13,18 @@ export interface AllowFacts {
    * no such claim; null: it is absent.
    */
   readonly hostedDomain?: string | null | undefined;
-  /** As the provider sent them, before a cut. */
+  /** As the provider sent them, before a cut, with the directory's `groups` and `roles`. */
   readonly claims: Claims;
+  /** Whether the user is active in the directory of the provider. */
+  readonly isInDirectory?: boolean | undefined;
 }
 
 /** Returns the facts of an identity. @param settings of its provider */
 export function allowFacts(identity: Identity, { adapter, emailTrusted }: EmailSettings): AllowFacts {
   const { providerUserId, email, proof } = identity;
   const isTrusted = proof.isEmailVerified || (emailTrusted ?? adapter === 'contract');
-  const { hostedDomain, claims } = proof;
-  return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims };
+  const { hostedDomain, claims, isInDirectory } = proof;
+  return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims, isInDirectory };
 }
 
 type EmailSettings = Pick<ProviderSettings, 'adapter' | 'emailTrusted'>;
@@ -48,6 +50,8 @@ function holds(condition: Condition, facts: AllowFacts): boolean {
   switch (condition.kind) {
     case 'everyone':
       return true;
+    case 'directory':
+      return facts.isInDirectory === true;
     case 'user_id':
       return condition.id === facts.providerUserId;
     case 'claim':

@@ -28,6 +28,8 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, for the setting `recheck`. */
   readonly refreshToken: string | null;
+  /** Who the user is in the directory (`scim_claim`); absent if it is off, or the claim is. */
+  readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
   /** Those of `claims` that the admission service has laid over the provider's (src/admission). */
@@ -44,6 +46,8 @@ interface IdentityProof {
   readonly hostedDomain: string | null | undefined;
   /** Claims before a cut (docs/provider-contract.md). */
   readonly claims: Claims;
+  /** Whether the directory has the user, who is active; absent if it was not asked. */
+  readonly isInDirectory?: boolean;
 }
 
 /** Characters of an `acr`, and of each of the methods: both are part of each token. */

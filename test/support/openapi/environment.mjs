@@ -77,9 +77,9 @@ const ajv = new Ajv.default({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema(document, 'document');
 
-/** Outside the interface: pages and their files, the sample provider, sockets. */
+/** Outside the interface: pages and their files, the sample provider, sockets, SCIM, which has a description of its own. */
 const EXEMPT =
-  /^\/(?:$|callback$|admin(?:$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
+  /^\/(?:$|callback$|admin(?:$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|scim\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

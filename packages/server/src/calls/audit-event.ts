@@ -15,6 +15,7 @@ export type AuditName =
   | 'key_revoked'
   | 'service_key_refused'
   | 'provider_tested'
+  | 'directory_changed'
   | 'webhook_paused'
   | 'webhook_event_set_aside'
   | (string & {});
@@ -39,7 +40,7 @@ export interface AuditEvent {
   readonly user_agent?: string;
   /** Who caused it. `name`: the id of a user, or the name of a service key. */
   readonly actor: {
-    readonly type: 'user' | 'service_key' | 'provider' | 'system' | (string & {});
+    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'system' | (string & {});
     readonly name?: string;
   };
   /** The request in the service's log. */

@@ -14,6 +14,8 @@ export interface User {
   readonly claims: ClaimValues;
   /** Null: the user may sign in. */
   readonly suspended_at: string | null;
+  /** What the directory of the provider says; null: nothing. */
+  readonly directory: { readonly active: boolean; readonly changed_at: string } | null;
   readonly created_at: string;
   /** The last use of a session, to the minute. */
   readonly last_seen_at: string;

@@ -26,6 +26,8 @@ export interface UserQuery {
   readonly providerUserId?: string | undefined;
   readonly role?: string | undefined;
   readonly suspended?: boolean | undefined;
+  /** What the directory of the provider says of the user. */
+  readonly directory?: 'active' | 'inactive' | 'none' | undefined;
   /** Users of a page, 200 at most. Default 50. */
   readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */
@@ -39,6 +41,7 @@ const QUERY = {
   providerUserId: true,
   role: true,
   suspended: true,
+  directory: true,
   limit: true,
   cursor: true,
 } as const;

@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { In, type EntityManager } from 'typeorm';
+import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
+import { checkAllow } from '../../provider/identity/allow.js';
+import { ProviderRegistry } from '../../provider/provider.registry.js';
+import {
+  MOST_CHANGED,
+  UserChanges,
+  type ChangedUser,
+  type UserChange,
+} from '../../user/user-changes.store.js';
+import type { DirectoryGroup } from '../groups/directory-group.entity.js';
+import { DirectoryGroupStore } from '../groups/directory-group.store.js';
+import { DirectoryMembers, type MemberChange } from '../groups/directory-member.store.js';
+import type { Directory } from '../protocol/directory.guard.js';
+import { DirectoryUser } from '../users/directory-user.entity.js';
+import { nameOf } from '../users/directory-user.store.js';
+import { laidOver, DirectoryRights } from './directory-claims.js';
+import { DirectoryNames } from './directory-name.store.js';
+import { DirectoryTask } from './directory-task.entity.js';
+import { DirectoryTasks } from './directory-tasks.js';
+
+/** Directory users whose claims one transaction changes. */
+export const SLICE = MOST_CHANGED;
+
+/** What follows the commit of a request. */
+export interface Followup {
+  readonly tasks: readonly DirectoryTask[];
+  /** Users whom the request was about. */
+  readonly userIds: readonly string[];
+  /** The directory users, whose first sign-in may have been in progress. */
+  readonly applied: readonly string[];
+}
+
+type Known = Pick<Directory, 'provider' | 'settings' | 'origin'>;
+
+/** Time that a sign-in and a request may take together. */
+const RECENT_SECONDS = 60;
+
+/**
+ * What a directory says reaches the users: claims and profile in the transaction of the request, ends of
+ * sessions right after it. A change of more users is a task.
+ */
+@Injectable()
+export class DirectoryEffects {
+  readonly nothing: Followup = { tasks: [], userIds: [], applied: [] };
+
+  constructor(
+    private readonly history: ChannelHistory,
+    private readonly changes: UserChanges,
+    private readonly names: DirectoryNames,
+    private readonly rights: DirectoryRights,
+    private readonly groups: DirectoryGroupStore,
+    private readonly members: DirectoryMembers,
+    private readonly providers: ProviderRegistry,
+    private readonly tasks: DirectoryTasks,
+  ) {
+    tasks.applySlice = (transaction, known, ids) => this.applyTo(transaction, known, ids);
+  }
+
+  /** @param before absent: a new user */
+  async userChanged(
+    transaction: ChannelTransaction,
+    known: Known,
+    after: DirectoryUser,
+    before?: DirectoryUser,
+  ): Promise<Followup> {
+    const { manager } = transaction;
+    const { provider, settings } = known;
+    const tasks: DirectoryTask[] = [];
+    const [name, former] = [nameOf(after, settings.attribute), before && nameOf(before, settings.attribute)];
+    if (name !== null && !after.active) tasks.push(taskOf(provider, 'person', name));
+    if ((after.resource.roles ?? []).length > 0 && (await this.rights.begin(manager, provider, 'roles'))) {
+      tasks.push(taskOf(provider, 'everyone', provider));
+    }
+    if (former !== undefined && former !== null && former !== name) {
+      const userIds = (await this.names.usersOf(manager, provider, settings, [former])).get(former) ?? [];
+      const lost: UserChange = { claims: withoutRights, directory: null };
+      const changes = new Map(userIds.map((userId) => [userId, lost]));
+      const users = await this.changes.apply(transaction, changes, known.origin);
+      tasks.push(...(await this.refused(manager, provider, users)));
+    }
+    const hasOtherProfile = !before || JSON.stringify(profileOf(before)) !== JSON.stringify(profileOf(after));
+    const { userIds, refused } = await this.apply(transaction, known, [after], hasOtherProfile);
+    return this.written(manager, [...tasks, ...refused], userIds, [after.id]);
+  }
+
+  /** @param isForAll all members are concerned, not only those of the change */
+  async groupChanged(
+    transaction: ChannelTransaction,
+    known: Known,
+    group: DirectoryGroup,
+    { added, removed }: MemberChange,
+    isForAll: boolean,
+  ): Promise<Followup> {
+    const { manager } = transaction;
+    const { provider } = known;
+    const tasks: DirectoryTask[] = [];
+    if (await this.rights.begin(manager, provider, 'groups')) {
+      tasks.push(taskOf(provider, 'everyone', provider));
+    }
+    const isLarge = added.length + removed.length > SLICE || (isForAll && group.memberCount > SLICE);
+    if (isLarge) return this.written(manager, [...tasks, taskOf(provider, 'group', group.id)], [], []);
+    const all = isForAll ? await this.members.present(manager, group.id) : new Set<string>();
+    if (group.removed) {
+      await this.members.forgetRemoved(manager, group.id, [...all], true);
+      await this.groups.remove(manager, group.id);
+    }
+    const concerned = [...new Set([...all, ...added, ...removed])];
+    const refused = await this.applyTo(transaction, known, concerned);
+    return this.written(manager, [...tasks, ...refused], [], concerned);
+  }
+
+  /**
+   * Does what is left after the commit: ends sessions, and applies the change to users whose first sign-in
+   * was committed meanwhile. Larger tasks go on without the caller.
+   */
+  async finish(known: Known, { tasks, applied }: Followup): Promise<void> {
+    await this.tasks.runNow(known, tasks);
+    if (applied.length > 0) await this.applyToNew(known, applied);
+  }
+
+  /** Applies what the directory says now. @returns tasks for users who may not stay, which are written */
+  async applyTo(
+    transaction: ChannelTransaction,
+    known: Known,
+    ids: readonly string[],
+    hasOtherProfile = false,
+  ): Promise<DirectoryTask[]> {
+    if (ids.length === 0) return [];
+    const users = await transaction.manager.findBy(DirectoryUser, { id: In(ids) });
+    return (await this.apply(transaction, known, users, hasOtherProfile)).refused;
+  }
+
+  /** Applies the state of directory users in a transaction of its own. */
+  async applyNow(known: Known, ids: readonly string[]): Promise<void> {
+    const tasks = await this.history.transaction(async (transaction) => {
+      const refused = await this.applyTo(transaction, known, ids);
+      return (await this.written(transaction.manager, refused, [], [])).tasks;
+    });
+    await this.tasks.runNow(known, tasks);
+  }
+
+  private async applyToNew(known: Known, ids: readonly string[]): Promise<void> {
+    const { provider, settings } = known;
+    const { manager } = this.tasks;
+    const users = await manager.findBy(DirectoryUser, { id: In(ids) });
+    const byName = new Map(users.map((user) => [nameOf(user, settings.attribute), user.id]));
+    byName.delete(null);
+    if (byName.size === 0) return;
+    const names = await this.names.since(provider, [...byName.keys()] as string[], RECENT_SECONDS);
+    if (names.length > 0) {
+      await this.applyNow(
+        known,
+        names.map((name) => byName.get(name)!),
+      );
+    }
+  }
+
+  private async apply(
+    transaction: ChannelTransaction,
+    { provider, settings, origin }: Known,
+    users: readonly DirectoryUser[],
+    hasOtherProfile: boolean,
+  ): Promise<{ userIds: string[]; refused: DirectoryTask[] }> {
+    const { manager } = transaction;
+    const named = users.flatMap((user) => {
+      const name = nameOf(user, settings.attribute);
+      return name === null ? [] : [[name, user] as const];
+    });
+    const userIds = await this.names.usersOf(
+      manager,
+      provider,
+      settings,
+      named.map(([name]) => name),
+    );
+    const rights = await this.rights.of(manager, provider, users);
+    const changes = new Map<string, UserChange>();
+    for (const [name, user] of named) {
+      const claims = rights.get(user.id) ?? {};
+      for (const userId of userIds.get(name) ?? []) {
+        changes.set(userId, {
+          claims: (present) => laidOver(present, claims),
+          directory: { active: user.active, changedAt: user.changedAt },
+          profile: hasOtherProfile ? profileOf(user) : undefined,
+        });
+      }
+    }
+    if (changes.size === 0) return { userIds: [], refused: [] };
+    const found = await this.changes.apply(transaction, changes, origin);
+    const active = new Set(users.filter((user) => user.active).map(({ id }) => id));
+    const refused = active.size > 0 ? await this.refused(manager, provider, found) : [];
+    return { userIds: found.map(({ userId }) => userId), refused };
+  }
+
+  /** Returns tasks that end the sessions of users whom `allow` does not cover any more. */
+  private async refused(
+    manager: EntityManager,
+    provider: string,
+    users: readonly ChangedUser[],
+  ): Promise<DirectoryTask[]> {
+    const { allow } = this.providers.get(provider).settings;
+    if (!allow) return [];
+    const facts = await this.names.factsOf(
+      manager,
+      users.map(({ userId }) => userId),
+    );
+    return users.flatMap(({ userId, providerClaims, directoryActive }) => {
+      const known = facts.get(userId);
+      if (!known) return [];
+      const { groups, roles } = (providerClaims ?? {}) as Record<'groups' | 'roles', string[]>;
+      const claims = laidOver(known.claims, { groups: groups ?? [], roles: roles ?? [] });
+      const verdict = checkAllow(allow, { ...known, claims, isInDirectory: directoryActive === true });
+      return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
+    });
+  }
+
+  private async written(
+    manager: EntityManager,
+    tasks: readonly DirectoryTask[],
+    userIds: readonly string[],
+    applied: readonly string[],
+  ): Promise<Followup> {
+    if (tasks.length > 0) await manager.insert(DirectoryTask, tasks as DirectoryTask[]);
+    return { tasks, userIds, applied };
+  }
+}
+
+function taskOf(provider: string, kind: DirectoryTask['kind'], subject: string): DirectoryTask {
+  return { id: randomUUID(), provider, kind, subject, after: null } as DirectoryTask;
+}
+
+/** Of a person whom the directory does not know any more: fewer rights until the next sign-in. */
+function withoutRights({ groups: _groups, roles: _roles, ...others }: Readonly<Record<string, unknown>>) {
+  return others;
+}
+
+const LONGEST = 255;
+
+/** The profile as a sign-in would set it. */
+function profileOf({ resource }: DirectoryUser): NonNullable<UserChange['profile']> {
+  const { displayName, name, emails = [], userName } = resource;
+  const parts = [name?.['givenName'], name?.['familyName']].filter((part) => part !== undefined).join(' ');
+  const username = displayName ?? name?.['formatted'] ?? (parts || userName);
+  const email =
+    emails.find(({ primary }) => primary) ?? emails.find(({ type }) => type === 'work') ?? emails[0];
+  return { username: fitting(username), email: fitting(email?.value) };
+}
+
+function fitting(text: string | undefined): string | null {
+  return text !== undefined && Array.from(text).length <= LONGEST ? text : null;
+}

@@ -1,0 +1,120 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import {
+  SignInChecks,
+  type Checked,
+  type IdentityChanges,
+  type SignedIn,
+} from '../../auth/sign-in/sign-in-checks.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { SignOutService } from '../../device/sign-out.service.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
+import { fitClaims } from '../../identity/claim-limits.js';
+import { areSameClaims } from '../../identity/claims.js';
+import { allowFacts } from '../../provider/identity/allow.js';
+import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { scimProviders } from '../protocol/scim-providers.js';
+import type { DirectoryUser } from '../users/directory-user.entity.js';
+import { DirectoryUserStore } from '../users/directory-user.store.js';
+import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
+import { DirectoryEffects } from './directory-effects.js';
+import { DirectoryNames } from './directory-name.store.js';
+
+/** Of a sign-in without `scim_claim`: no directory user has this name. */
+const UNNAMED = '';
+
+/** What a directory means for sign-ins (docs/directory.md#what-it-does). */
+@Injectable()
+export class DirectorySignIns implements OnModuleInit {
+  private readonly known: ReturnType<typeof scimProviders>;
+
+  constructor(
+    private readonly checks: SignInChecks,
+    private readonly users: DirectoryUserStore,
+    private readonly names: DirectoryNames,
+    private readonly rights: DirectoryRights,
+    private readonly effects: DirectoryEffects,
+    private readonly signOuts: SignOutService,
+    private readonly providers: ProviderRegistry,
+    private readonly dataSource: DataSource,
+    private readonly events: Events,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.known = scimProviders(settings);
+  }
+
+  onModuleInit(): void {
+    this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
+    this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.events.on('audit.recorded', (recorded) => {
+      for (const { event, user_id: userId } of recorded) {
+        if (event === 'user_removed' && userId !== undefined)
+          void this.names.forget(userId).catch(() => undefined);
+      }
+    });
+  }
+
+  /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
+  private async check({ provider, identity, userId }: Checked): Promise<IdentityChanges | undefined> {
+    const settings = this.known.get(provider);
+    if (!settings) return undefined;
+    const { proof } = identity;
+    const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
+    // An answer of the provider during a session may lack the claim.
+    const name = ownName ?? (await this.names.find(userId))?.name;
+    const user = await this.admitted(provider, name);
+    if (!user) return { proof: { ...proof, isInDirectory: false } };
+    const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
+    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };
+  }
+
+  /**
+   * Keeps the name of the user, and reads the directory again: a request of it may have been committed since
+   * the check, or in the minute before a stock client redeems its code.
+   */
+  private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
+    const settings = this.known.get(provider);
+    if (!settings) return;
+    const { directoryName: name = UNNAMED, proof } = identity;
+    const { userId } = session;
+    const before = await this.names.find(userId);
+    const ofProvider = this.providers.get(provider).settings;
+    const hasFacts = ofProvider.allow !== undefined && proof.isInDirectory !== undefined;
+    const facts = hasFacts ? allowFacts(identity, ofProvider) : null;
+    const isNew = before?.name !== name;
+    if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
+      await this.names.save({ userId, provider, name, facts });
+    }
+    const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
+    try {
+      const user = await this.admitted(provider, name);
+      if (!user) return;
+      const claims = fitClaims(laidOver(identity.claims, await this.rightsOf(provider, user))).claims;
+      if (!isNew && areSameClaims(claims, identity.claims)) return;
+      await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        await this.signOuts.signOut('session', session, byDirectory, { cause: 'directory' });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the directory user with a name; undefined if the directory has none.
+   * @throws OAuthError `access_denied` if the directory has deactivated or deleted the user
+   */
+  private async admitted(provider: string, name: string | undefined): Promise<DirectoryUser | undefined> {
+    if (name === undefined || name === UNNAMED) return undefined;
+    const user = await this.users.findNamed(provider, this.known.get(provider)!, name);
+    if (user === null || user?.active === false) {
+      throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'deactivated' });
+    }
+    return user;
+  }
+
+  private async rightsOf(provider: string, user: DirectoryUser): Promise<DirectoryClaims> {
+    return (await this.rights.of(this.dataSource.manager, provider, [user])).get(user.id)!;
+  }
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, MoreThan, type EntityManager, type Repository } from 'typeorm';
+import { DirectoryUser } from '../users/directory-user.entity.js';
+import { DirectoryMember } from './directory-member.entity.js';
+import { noSuchMember } from './group-resource.js';
+
+/** Rows that one statement writes: each has three parameters, of 65,535 at most. */
+const CHUNK = 10_000;
+
+/** What a change of a group did to its members; each user once. */
+export interface MemberChange {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Members of groups. */
+@Injectable()
+export class DirectoryMembers {
+  constructor(@InjectRepository(DirectoryMember) private readonly members: Repository<DirectoryMember>) {}
+
+  /** Returns the members of some groups. */
+  async of(groupIds: readonly string[]): Promise<Map<string, string[]>> {
+    const byGroup = new Map(groupIds.map((id) => [id, [] as string[]]));
+    if (groupIds.length === 0) return byGroup;
+    const rows = await this.members.find({
+      where: { groupId: In(groupIds), removed: false },
+      order: { groupId: 'ASC', userId: 'ASC' },
+    });
+    for (const { groupId, userId } of rows) byGroup.get(groupId)!.push(userId);
+    return byGroup;
+  }
+
+  /** Which of these users are members now; without `userIds` all members. */
+  async present(manager: EntityManager, groupId: string, userIds?: readonly string[]): Promise<Set<string>> {
+    if (userIds?.length === 0) return new Set();
+    const query = manager
+      .createQueryBuilder(DirectoryMember, 'member')
+      .select('member.userId', 'id')
+      .where({ groupId, removed: false });
+    if (userIds) query.andWhere('member.userId = ANY(CAST(:userIds AS uuid[]))', { userIds });
+    return new Set((await query.getRawMany<{ id: string }>()).map(({ id }) => id));
+  }
+
+  /**
+   * Adds users who are no members. The lock keeps them from being deleted meanwhile.
+   * @throws ScimError `invalidValue` if one is no user of this directory
+   */
+  async add(
+    manager: EntityManager,
+    provider: string,
+    groupId: string,
+    userIds: readonly string[],
+  ): Promise<void> {
+    for (let at = 0; at < userIds.length; at += CHUNK) {
+      const chunk = userIds.slice(at, at + CHUNK).toSorted();
+      const found = await manager
+        .createQueryBuilder(DirectoryUser, 'one')
+        .select('one.id', 'id')
+        .where({ provider })
+        .andWhere('one.id = ANY(CAST(:ids AS uuid[]))', { ids: chunk })
+        .orderBy('one.id')
+        .setLock('for_key_share')
+        .getRawMany();
+      if (found.length < chunk.length) throw noSuchMember();
+      await manager
+        .createQueryBuilder()
+        .insert()
+        .into(DirectoryMember)
+        .values(chunk.map((userId) => ({ groupId, userId, removed: false })))
+        .orUpdate(['removed'], ['group_id', 'user_id'])
+        .updateEntity(false)
+        .execute();
+    }
+  }
+
+  /** @param isMarked the rows stay until the claims of their users are applied (`forgetRemoved`) */
+  async remove(
+    manager: EntityManager,
+    groupId: string,
+    userIds: readonly string[],
+    isMarked: boolean,
+  ): Promise<void> {
+    for (let at = 0; at < userIds.length; at += CHUNK) {
+      const where = { groupId, userId: In(userIds.slice(at, at + CHUNK)) };
+      if (isMarked) await manager.update(DirectoryMember, where, { removed: true });
+      else await manager.delete(DirectoryMember, where);
+    }
+  }
+
+  /** Returns a slice of the users whom a group has, or had until their claims are applied. */
+  async slice(
+    manager: EntityManager,
+    groupId: string,
+    after: string | null,
+    most: number,
+  ): Promise<string[]> {
+    const rows = await manager.find(DirectoryMember, {
+      select: { userId: true },
+      where: { groupId, ...(after !== null && { userId: MoreThan(after) }) },
+      order: { userId: 'ASC' },
+      take: most,
+    });
+    return rows.map(({ userId }) => userId);
+  }
+
+  /** Deletes the rows of users who are members no more. @param all the whole group is gone */
+  async forgetRemoved(
+    manager: EntityManager,
+    groupId: string,
+    userIds: readonly string[],
+    all: boolean,
+  ): Promise<void> {
+    if (userIds.length === 0) return;
+    await manager.delete(DirectoryMember, { groupId, userId: In(userIds), ...(!all && { removed: true }) });
+  }
+
+  async removeUser(manager: EntityManager, userId: string): Promise<void> {
+    await manager.delete(DirectoryMember, { userId });
+  }
+}

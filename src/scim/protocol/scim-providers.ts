@@ -1,0 +1,12 @@
+import type { ProviderSettings, ScimSettings } from '../../config/providers/provider-settings.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SAMPLE_PROVIDER } from '../../config/providers/enabled-providers.js';
+
+type All = Pick<Settings, 'providers' | 'sampleProvider'>;
+
+/** Returns the providers with `scim_token`, by name. */
+export function scimProviders(settings: All): ReadonlyMap<string, ScimSettings> {
+  const all: [string, Pick<ProviderSettings, 'scim'>][] = [...settings.providers];
+  if (settings.sampleProvider) all.push([SAMPLE_PROVIDER, settings.sampleProvider.provider]);
+  return new Map(all.flatMap(([name, { scim }]) => (scim ? [[name, scim] as const] : [])));
+}

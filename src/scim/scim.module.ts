@@ -1,0 +1,59 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../auth/auth.module.js';
+import { ChannelModule } from '../channel/channel.module.js';
+import { DeviceModule } from '../device/device.module.js';
+import { ProviderModule } from '../provider/provider.module.js';
+import { DirectoryRights } from './effect/directory-claims.js';
+import { DirectoryEffects } from './effect/directory-effects.js';
+import { DirectoryName } from './effect/directory-name.entity.js';
+import { DirectoryNames } from './effect/directory-name.store.js';
+import { DirectorySignIns } from './effect/directory-sign-ins.js';
+import { DirectoryTasks } from './effect/directory-tasks.js';
+import { UnnamedSessions } from './effect/unnamed-sessions.js';
+import { DirectoryGroup } from './groups/directory-group.entity.js';
+import { DirectoryGroupStore } from './groups/directory-group.store.js';
+import { DirectoryMember } from './groups/directory-member.entity.js';
+import { DirectoryMembers } from './groups/directory-member.store.js';
+import { ScimGroupsController } from './groups/scim-groups.controller.js';
+import { ScimGroups } from './groups/scim-groups.service.js';
+import { DiscoveryController } from './protocol/discovery.controller.js';
+import { SearchController } from './protocol/search.controller.js';
+import { DirectoryRemoval } from './users/directory-removal.entity.js';
+import { DirectoryUser } from './users/directory-user.entity.js';
+import { DirectoryUserStore } from './users/directory-user.store.js';
+import { ScimUsersController } from './users/scim-users.controller.js';
+import { ScimUsers } from './users/scim-users.service.js';
+
+/** Directories of providers, by SCIM 2.0 (docs/directory.md). */
+@Module({
+  imports: [
+    AuthModule,
+    ChannelModule,
+    DeviceModule,
+    ProviderModule,
+    TypeOrmModule.forFeature([
+      DirectoryUser,
+      DirectoryRemoval,
+      DirectoryGroup,
+      DirectoryMember,
+      DirectoryName,
+    ]),
+  ],
+  // the last has the rest
+  controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController],
+  providers: [
+    DirectoryEffects,
+    DirectoryGroupStore,
+    DirectoryMembers,
+    DirectoryNames,
+    DirectoryRights,
+    DirectorySignIns,
+    DirectoryTasks,
+    DirectoryUserStore,
+    ScimGroups,
+    ScimUsers,
+    UnnamedSessions,
+  ],
+})
+export class ScimModule {}

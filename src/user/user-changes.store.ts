@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { In, IsNull, type EntityManager } from 'typeorm';
+import type { Origin } from '../audit/audit-event.js';
+import { AuditStore } from '../audit/audit.store.js';
+import type { ChannelTransaction } from '../channel/channel.history.js';
+import { Clock } from '../database/clock.js';
+import { fitClaims } from '../identity/claim-limits.js';
+import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
+import { searchKey } from './search-key.js';
+import { User } from './user.entity.js';
+
+/** Users that one transaction changes at most. */
+export const MOST_CHANGED = 1000;
+
+/** What is to become of a user. An absent member stays as it is. */
+export interface UserChange {
+  /** Returns the provider's claims from the present ones. */
+  readonly claims?: (present: Claims) => Claims;
+  readonly profile?: Pick<User, 'username' | 'email'> | undefined;
+  /** What the provider's directory says; null: it does not know the user. */
+  readonly directory?: { readonly active: boolean; readonly changedAt: Date } | null;
+}
+
+/** A user as a change has left them. */
+export type ChangedUser = User;
+
+const PROFILE = ['username', 'email', 'username_key', 'email_key'];
+const STATE = ['provider_claims', 'claims_version', 'directory_active', 'directory_changed_at'];
+
+/** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
+@Injectable()
+export class UserChanges {
+  constructor(
+    private readonly audit: AuditStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Changes users in the caller's transaction, which locks them in one order. If effective claims change, it
+   * appends `claims.changed` to the channel of the user.
+   * @param changes of MOST_CHANGED users at most; unknown users are left out
+   * @returns the users as they are then
+   */
+  async apply(
+    { manager, appendToEach }: ChannelTransaction,
+    changes: ReadonlyMap<string, UserChange>,
+    origin: Origin,
+  ): Promise<ChangedUser[]> {
+    const users = await this.lock(manager, [...changes.keys()].toSorted());
+    const now = Math.floor(this.clock.now());
+    const results = users.map((user) => changed(user, changes.get(user.userId)!, now));
+    const ofClaims = results.filter(({ hasOtherClaims }) => hasOtherClaims).map(({ user }) => user);
+    const others = results.filter((one) => one.isOther && !one.hasOtherClaims).map(({ user }) => user);
+    // One statement for all: an INSERT with a conflict for each row is the only form of the query builder.
+    if (others.length > 0) await write(manager, others, [...PROFILE, ...STATE]);
+    if (ofClaims.length > 0) {
+      // Not now(): a change that waited for the lock would have an earlier time than the one before.
+      const timed = ofClaims.map((user) =>
+        Object.assign({}, user, { claimsChangedAt: () => 'clock_timestamp()' }),
+      );
+      await write(manager, timed, [...PROFILE, ...STATE, 'claims', 'claims_changed_at']);
+      const data = ofClaims.map(({ userId, claims }) => [userId, { claims: claims ?? {} }] as const);
+      await appendToEach('claims.changed', new Map(data));
+      await this.audit.write(
+        manager,
+        ofClaims.map(({ userId, provider }) => ({ event: 'claims_changed', userId, provider, origin })),
+      );
+    }
+    return results.map(({ user }) => user);
+  }
+
+  /** @param userIds in order */
+  protected lock(manager: EntityManager, userIds: readonly string[]): Promise<User[]> {
+    return manager.find(User, {
+      where: { userId: In(userIds), removedAt: IsNull() },
+      order: { userId: 'ASC' },
+      lock: { mode: 'for_no_key_update' },
+    });
+  }
+}
+
+async function write(manager: EntityManager, users: readonly object[], columns: string[]): Promise<void> {
+  const insert = manager
+    .createQueryBuilder()
+    .insert()
+    .into(User)
+    .values(users as never[]);
+  await insert.orUpdate(columns, ['user_id']).updateEntity(false).execute();
+}
+
+/** Returns the user after a change, and what is different. @param now milliseconds since the epoch */
+function changed(
+  user: User,
+  { claims, profile, directory }: UserChange,
+  now: number,
+): { readonly user: User; readonly isOther: boolean; readonly hasOtherClaims: boolean } {
+  const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
+  const provider = claims ? fitClaims(claims(before.provider), before.application).claims : before.provider;
+  const effective = effectiveClaims(provider, before.application);
+  const isSame = areSameClaims(provider, before.provider);
+  const after: User = Object.assign(
+    {},
+    user,
+    profile && { ...profile, usernameKey: toKey(profile.username), emailKey: toKey(profile.email) },
+    directory !== undefined && {
+      directoryActive: directory?.active ?? null,
+      directoryChangedAt: directory?.changedAt ?? null,
+    },
+    !isSame && {
+      providerClaims: toColumn(provider),
+      claims: toColumn(effective),
+      claimsVersion: String(Math.max(Number(user.claimsVersion) + 1, now)),
+    },
+  );
+  const hasOtherClaims = !isSame && !areSameClaims(effective, user.claims ?? {});
+  const isOther =
+    !isSame ||
+    after.username !== user.username ||
+    after.email !== user.email ||
+    after.directoryActive !== user.directoryActive ||
+    after.directoryChangedAt?.getTime() !== user.directoryChangedAt?.getTime();
+  return { user: after, isOther, hasOtherClaims };
+}
+
+function toColumn(claims: Claims): Claims | null {
+  return Object.keys(claims).length > 0 ? claims : null;
+}
+
+function toKey(text: string | null): string | null {
+  return text === null ? null : searchKey(text);
+}

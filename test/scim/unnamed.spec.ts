@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
+import { query } from '../support/database.js';
+import { Endings } from '../support/endings.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** The name in the directory is another claim than the user id (docs/directory.md#who-is-who). */
+describe('a directory with scim_claim', () => {
+  const endings = new Endings();
+  let provider: StubProvider;
+  let before: TestService;
+  let service: TestService;
+  let directory: DirectoryClient;
+
+  beforeAll(async () => {
+    provider = endings.after(await StubProvider.start(), (one) => one.close());
+    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+    before = endings.after(await startTestService(env), (one) => one.close());
+    const scim = { ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text', DATABASE_URL: before.databaseUrl };
+    service = endings.after(await startTestService({ ...env, ...scim }), (one) => one.close());
+    directory = new DirectoryClient(service.url);
+  });
+  afterAll(() => endings.run());
+
+  const refresh = ({ refresh_token }: Tokens): Promise<request.Response> =>
+    request(service.url).post('/oauth2/refresh').send({ refresh_token });
+  const newUser = (employee: string): string => {
+    const user = randomUUID();
+    provider.claims.set(user, { text: employee });
+    return user;
+  };
+
+  it('reaches the user by this claim, byte for byte', async () => {
+    const employee = `E-${randomUUID()}`;
+    const tokens = await signIn(service.url, newUser(employee));
+    const upper = await directory.create('/Users', {
+      userName: randomUUID(),
+      externalId: employee.toUpperCase(),
+    });
+    await directory.send('DELETE', `/Users/${upper}`).expect(204);
+    const isSame = employee === employee.toUpperCase();
+    expect((await refresh(tokens)).status).toBe(isSame ? 401 : 200);
+    const id = await directory.create('/Users', { userName: randomUUID(), externalId: employee });
+    await directory.create('/Groups', { displayName: 'math', members: [{ value: id }] });
+    const { body } = await refresh(tokens);
+    expect(claimsOf((body as Tokens).access_token)).toMatchObject({ groups: ['math'] });
+    await directory.patch(`/Users/${id}`, { op: 'Replace', path: 'active', value: 'False' }).expect(200);
+    expect((await refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('sessions from before end at their next use, and not again', async () => {
+    const user = newUser(`E-${randomUUID()}`);
+    const old = await signIn(before.url, user);
+    await until(async () => (await refresh(old)).status === 401);
+    const tokens = await signIn(service.url, user);
+    expect((await refresh(tokens)).status).toBe(200);
+    const without = randomUUID(); // the sign-in has no such claim
+    const other = await signIn(service.url, without);
+    for (let i = 0; i < 5; i++) expect((await refresh(other)).status).toBe(200);
+  });
+
+  it('the name of a removed user is removed', async () => {
+    const { user_id } = await signIn(service.url, newUser(`E-${randomUUID()}`));
+    const names = () =>
+      query(service.databaseUrl, 'SELECT FROM directory_names WHERE user_id = $1', [user_id]);
+    expect((await names()).length).toBe(1);
+    await bearer(service.url, SERVICE_KEY).delete(`/users/${user_id}`).expect(204);
+    await until(async () => (await names()).length === 0);
+  });
+});
