@@ -10,6 +10,7 @@ import { Clock } from '../database/clock.js';
 import { hashIfNamed } from '../provider/logout/logged-out.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { SessionStore } from '../token/sessions/session.store.js';
+import { AdmissionClaims } from '../user/admission-claims.store.js';
 import { CheckStore } from './check.store.js';
 import { ProviderTokens } from './provider-tokens.js';
 
@@ -27,6 +28,7 @@ export class RecheckSignIns implements OnModuleInit {
     private readonly tokens: ProviderTokens,
     private readonly sessions: SessionStore,
     private readonly clock: Clock,
+    private readonly admissionClaims: AdmissionClaims,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -53,6 +55,7 @@ export class RecheckSignIns implements OnModuleInit {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck) return;
     const { userId, sessionId } = session;
+    if (this.settings.admissionUrl === undefined) await this.admissionClaims.keep(userId, {}); // of a former setting
     const life = { interval: recheck.interval, ttl: this.settings.refreshTokenTtl };
     if (identity.refreshToken !== null) {
       const refreshToken = this.tokens.encrypt(identity.refreshToken, userId);

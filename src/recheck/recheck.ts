@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { systemOrigin } from '../audit/audit-event.js';
+import { AuthorizationCodes } from '../auth/clients/authorization-codes.js';
 import { SignInChecks } from '../auth/sign-in/sign-in-checks.js';
 import type { RecheckSettings } from '../config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
@@ -38,6 +39,7 @@ export class Recheck {
     private readonly claims: ClaimsStore,
     private readonly sessions: SessionStore,
     private readonly signOuts: SignOutService,
+    private readonly codes: AuthorizationCodes,
     private readonly clock: Clock,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
@@ -123,6 +125,7 @@ export class Recheck {
   /** Ends all sessions of the user; the row ends with them. */
   private async end(row: ProviderCheck, cause: 'provider_ended' | 'not_allowed'): Promise<Outcome> {
     if (await this.store.isHeld(row)) {
+      await this.codes.forget(row.userId);
       const all = { userId: row.userId, sessionId: null, deviceId: null };
       await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });
     }

@@ -253,7 +253,7 @@ describe('the admission service', () => {
   });
 
   it('is no part of a service without ADMISSION_URL', async () => {
-    const { ADMISSION_URL: _, ...others } = env;
+    const { ADMISSION_URL: _url, ADMISSION_SECRET: _secret, ...others } = env;
     const other = await startTestService(others);
     try {
       expect(() => other.app.get(AdmissionService)).toThrow('AdmissionService');

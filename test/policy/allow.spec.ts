@@ -96,6 +96,27 @@ describe('a provider with allow', () => {
     expect(await usersOf()).toEqual(before);
   });
 
+  it('takes the code of a stock client back that waits while the user is refused', async () => {
+    provider.claims.set(user, { groups: ['staff'] });
+    const client = new StockClient();
+    const code = await client.codeFrom(here.url, { code: user });
+    provider.claims.set(user, { groups: [] });
+    expect((await exchange()).status).toBe(403);
+    const { body } = await client.token(there.url, code);
+    expect(body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('tells a stock client of a suspended user at its callback', async () => {
+    provider.claims.set(user, { groups: ['staff'] });
+    const { user_id } = await signIn(here.url, user);
+    await query(here.databaseUrl, 'UPDATE users SET suspended_at = now() WHERE user_id = $1', [user_id]);
+    const begun = await new StockClient().authorize(here.url, { provider: 'stub' }).expect(302);
+    const answer = answerIn(await returnWith(there.url, begun, { code: user }).expect(302));
+    expect(answer).toMatchObject({ error: 'access_denied' });
+    await until(async () => (await refusals()).length > 0);
+    expect(await refusals()).toMatchObject([{ error: 'access_denied', reason: 'suspended' }]);
+  });
+
   it('tells a stock client at its callback', async () => {
     const begun = await new StockClient().authorize(here.url, { provider: 'stub' }).expect(302);
     const answer = answerIn(await returnWith(there.url, begun, { code: user }).expect(302));

@@ -11,11 +11,13 @@ import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { postsCode } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import { Public } from '../../token/guard/access.js';
+import { UserStore } from '../../user/user.store.js';
 import { otherKindOfSignIn } from '../auth.service.js';
-import { SignInChecks } from '../sign-in/sign-in-checks.js';
+import { SignInChecks, type Verified } from '../sign-in/sign-in-checks.js';
+import { toOAuthError } from '../sign-in/sign-in-errors.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import type { Verified } from '../sign-in/sign-in-checks.js';
 import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
@@ -41,6 +43,7 @@ export class ClientCallbackController {
     private readonly clock: Clock,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
+    private readonly users: UserStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -129,10 +132,21 @@ export class ClientCallbackController {
       this.forClient(client, () => this.verify(provider, client, signIn, params)),
     );
     const admitted = await this.forClient(client, () => this.checks.run(verified, origin));
+    await this.forClient(client, () => this.refuseSuspended(admitted, origin));
     const code = await this.refusals.watch(known, () =>
       this.forClient(client, () => this.codes.issue(client, admitted)),
     );
     return buildAddress(client, this.settings.publicUrl, { code });
+  }
+
+  /** The client learns it here; the redemption of a code looks again. */
+  private async refuseSuspended({ provider, identity }: Verified, origin: Origin): Promise<void> {
+    const { providerUserId } = identity;
+    const userId = deriveUserId(provider, providerUserId);
+    await this.refusals.watch({ origin, provider, providerUserId, userId }, async () => {
+      const user = await this.users.find(userId);
+      if (user?.suspendedAt) throw toOAuthError('suspended');
+    });
   }
 
   /** Runs a step; its error is sent to the client. @throws ErrorForClient */

@@ -120,6 +120,10 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
     const { name, parser } = settingsTable.webhookSecret;
     errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
   }
+  if (admissionSecret !== undefined && admissionUrl === undefined && !errors.has('ADMISSION_URL')) {
+    const { name, parser } = settingsTable.admissionUrl;
+    errors.add(name, 'is not set, but ADMISSION_SECRET is: nobody would be asked', parser.accepts);
+  }
   if (admissionUrl !== undefined && admissionSecret === undefined && !errors.has('ADMISSION_SECRET')) {
     const { name, parser } = settingsTable.admissionSecret;
     errors.add(name, 'is not set, but ADMISSION_URL is', parser.accepts);

@@ -241,7 +241,10 @@ export class OidcAdapter implements ProviderAdapter {
     const more = await userinfoOf(library, provider, accessToken, claims.sub); // compares sub
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};
-    return { ...more, ...claims, ...doubt };
+    // A flag is about the address beside it.
+    const isOther = claims['email'] !== undefined && claims['email'] !== more.email;
+    const { email_verified, ...others } = more;
+    return { ...(isOther ? others : { ...others, email_verified }), ...claims, ...doubt };
   }
 
   /**

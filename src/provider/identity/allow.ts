@@ -93,11 +93,17 @@ function isProvenByGoogle(
 
 function hasClaim(claims: Claims, name: string, value: string | undefined): boolean {
   if (!Object.hasOwn(claims, name)) return false;
-  const texts = [claims[name]].flat().map(toText);
-  return value === undefined ? texts.some((text) => text !== '') : texts.includes(value);
+  const values = [claims[name]].flat();
+  return value === undefined ? values.some(isPresent) : values.map(toText).includes(value);
 }
 
-/** Objects and null have no text of their own; an object still counts as present. */
+/** `false` and what is empty are no value. */
+function isPresent(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(isPresent);
+  return value !== undefined && value !== null && value !== '' && value !== false;
+}
+
+/** Objects are compared as JSON. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === null || value === undefined ? '' : JSON.stringify(value);

@@ -278,6 +278,10 @@ describe('an address', () => {
     [{ emails: [{ value: 'a@x', verified: false }] }, 'emails.0.value', false],
     [{ emails: [{ value: 'a@x' }, { value: 'b@x', verified: true }] }, 'emails.0.value', undefined],
     [{ email: 'a@x', user: { verified: true } }, 'email', undefined],
+    [{ upn: 'b@x', email: 'a@x', email_verified: true }, 'upn,email', undefined],
+    [{ upn: 'a@x', email: 'a@x', email_verified: true }, 'upn,email', true],
+    [{ upn: '', email: 'a@x', email_verified: true }, 'upn,email', true],
+    [{ mail: 'a@x', verified: true }, 'mail', true],
   ])('%j at %s is verified: %s', (claims, path, verified) => {
     expect(identityOf({ sub: '1', ...claims }, { claim_email: path }).email_verified).toBe(verified);
   });

@@ -125,7 +125,16 @@ function isEmailVerified(claims: Claims, paths: string, options: Options): boole
   if (emailDoubt(claims, paths, options) !== undefined) return false;
   const isOfOneTenant = options[TENANTS_DECIDE] !== undefined && options['tenants']?.split(',').length === 1;
   const isProven = isOfOneTenant || PROVEN.has(claims['xms_edov']);
-  return isProven || [claims, holderOf(claims, paths)].some(isVerified) || undefined;
+  // `email_verified` is about `email`, not about an address of another name.
+  const { email } = claims;
+  const isOther = typeof email === 'string' && email !== addressIn(claims, paths);
+  return isProven || [...(isOther ? [] : [claims]), holderOf(claims, paths)].some(isVerified) || undefined;
+}
+
+function addressIn(claims: Claims, paths: string): string | undefined {
+  return pathsOf(paths)
+    .map((path) => textOf(claims, path, 'text'))
+    .find((text) => text);
 }
 
 function hostedDomainIn({ hd }: Claims): string | null {
@@ -135,7 +144,8 @@ function hostedDomainIn({ hd }: Claims): string | null {
 /** Returns the object that contains the address (`emails.0` of `emails.0.value`). */
 function holderOf(claims: Claims, paths: string): Claims {
   const path = pathsOf(paths).find((one) => textOf(claims, one, 'text'));
-  const holder = path === undefined ? claims : valueIn(claims, stepsOf(path).slice(0, -1));
+  const steps = path === undefined ? [] : stepsOf(path).slice(0, -1);
+  const holder = steps.length === 0 ? {} : valueIn(claims, steps); // the claims themselves are read beside it
   return isObject(holder) ? holder : {};
 }
 

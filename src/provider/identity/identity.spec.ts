@@ -176,7 +176,13 @@ describe('the proof of an identity', () => {
     expect(proof.claims).toEqual({ groups });
   });
 
-  it.each([['corp.example'], [null]])('has the hosted domain %j', (domain) => {
-    expect(parseIdentity({ provider_user_id: '1', hosted_domain: domain }).proof.hostedDomain).toBe(domain);
+  it.each([
+    ['corp.example', 'corp.example'],
+    [null, null],
+    ['x'.repeat(300), null],
+    ['corp.example\0', null],
+    [undefined, undefined],
+  ])('of the hosted domain %j has %j', (hosted_domain, domain) => {
+    expect(parseIdentity({ provider_user_id: '1', hosted_domain }).proof.hostedDomain).toBe(domain);
   });
 });

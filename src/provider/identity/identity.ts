@@ -103,7 +103,7 @@ export function parseIdentity(
     claims: isDoubtful ? withoutEmail(claims.accepted) : claims.accepted,
     proof: {
       isEmailVerified: isVerified(fields),
-      hostedDomain: isText(hostedDomain, 255) || hostedDomain === null ? hostedDomain : undefined,
+      hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
   };
