@@ -6,7 +6,7 @@ import type { HistoryEntry, Refresh, SignIn } from './operation.js';
 /** Milliseconds by which a stored idle end may differ from the reported one: it is not written for less. */
 export const UNWRITTEN_MS = 5000;
 /** Milliseconds by which clocks of service and database may differ. */
-export const CLOCKS_MS = 200;
+const CLOCKS_MS = 200;
 
 /** A session that was acknowledged. */
 interface Life {

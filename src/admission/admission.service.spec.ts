@@ -23,8 +23,8 @@ describe('calls of the admission service', () => {
     const settings = { admissionUrl, admissionSecret, webhookPrivate, secretFiles: new Map() };
     return new AdmissionService(settings as unknown as Settings, { now: () => Date.now() } as Clock);
   }
-  const failure = (asked: Promise<unknown>): Promise<OAuthError> =>
-    asked.then(
+  const failure = (requested: Promise<unknown>): Promise<OAuthError> =>
+    requested.then(
       () => Promise.reject(new Error('there was a decision')),
       (error: unknown) => error as OAuthError,
     );

@@ -149,8 +149,8 @@ export class Provider {
   /**
    * Asks about a user again, for the setting `recheck`.
    * @param rotated receives a new refresh token, also if the call fails afterwards
-   * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not answer
-   *   as it should. Nothing is logged: `reasonOf` describes the error
+   * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not
+   *   answer as it should. Nothing is logged: `reasonOf` describes the error
    */
   async refresh(refreshToken: string, rotated: (refreshToken: string) => unknown): Promise<Identity> {
     const { adapter } = this;

@@ -119,7 +119,7 @@ export class CheckStore {
     await this.change({ dueAt: null }, isIdle, { userIds });
   }
 
-  async isHeld({ userId, lease }: Lease): Promise<boolean> {
+  async isLeased({ userId, lease }: Lease): Promise<boolean> {
     return lease !== null && (await this.checks.existsBy({ userId, lease }));
   }
 
@@ -162,8 +162,8 @@ export class CheckStore {
   }
 
   /**
-   * Removes the rows of users without a session. A sign-in that is not visible yet writes `signed_in_at` after
-   * this.
+   * Removes the rows of users without a session. A sign-in that is not visible yet writes `signed_in_at`
+   * after this.
    */
   async removeEnded(userIds: readonly string[], manager: EntityManager = this.checks.manager): Promise<void> {
     await manager

@@ -55,7 +55,8 @@ export class RecheckSignIns implements OnModuleInit {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck) return;
     const { userId, sessionId } = session;
-    if (this.settings.admissionUrl === undefined) await this.admissionClaims.keep(userId, {}); // of a former setting
+    // of a former setting
+    if (this.settings.admissionUrl === undefined) await this.admissionClaims.keep(userId, {});
     const life = { interval: recheck.interval, ttl: this.settings.refreshTokenTtl };
     if (identity.refreshToken !== null) {
       const refreshToken = this.tokens.encrypt(identity.refreshToken, userId);

@@ -46,7 +46,10 @@ export class Recheck {
     this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
   }
 
-  /** @param row with a lease of this instance @throws an error of the database: the lease then ends by itself */
+  /**
+   * @param row with a lease of this instance
+   * @throws an error of the database: the lease then ends by itself
+   */
   async run(row: ProviderCheck, provider: Provider, settings: RecheckSettings): Promise<Outcome> {
     const startedAt = new Date(this.clock.now());
     const refreshToken = this.tokens.decrypt(row.refreshToken, row.userId);
@@ -88,7 +91,7 @@ export class Recheck {
     { interval }: RecheckSettings,
   ): Promise<Outcome> {
     const { userId, provider } = row;
-    if (!(await this.store.isHeld(row))) return { answered: true }; // the user has signed in since
+    if (!(await this.store.isLeased(row))) return { answered: true }; // the user has signed in since
     const subject = hashIfNamed(provider, identity.subject);
     const isSame = row.subject === null || subject?.equals(row.subject) === true;
     if (deriveUserId(provider, identity.providerUserId) !== userId || !isSame) {
@@ -124,7 +127,7 @@ export class Recheck {
 
   /** Ends all sessions of the user; the row ends with them. */
   private async end(row: ProviderCheck, cause: 'provider_ended' | 'not_allowed'): Promise<Outcome> {
-    if (await this.store.isHeld(row)) {
+    if (await this.store.isLeased(row)) {
       await this.codes.forget(row.userId);
       const all = { userId: row.userId, sessionId: null, deviceId: null };
       await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });

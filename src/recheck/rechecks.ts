@@ -24,7 +24,10 @@ const COUNT_MS = 10_000;
 /** Sessions of one user that one run ends. */
 const MOST_ENDING = 100;
 
-/** Asks the providers with `recheck` about the users who are due (docs/guides/access-policy.md#ask-the-provider-again). */
+/**
+ * Asks the providers with `recheck` about the users who are due
+ * (docs/guides/access-policy.md#ask-the-provider-again).
+ */
 @Injectable()
 export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly queues: readonly ProviderQueue[];

@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import type { Claims } from '../identity/claims.js';
 import { User } from './user.entity.js';
 
-/** Claims of the admission service, kept apart from the provider's until the next sign-in. */
+/** Claims of the admission service, stored apart from the provider's until the next sign-in. */
 @Injectable()
 export class AdmissionClaims {
   constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
@@ -19,12 +19,12 @@ export class AdmissionClaims {
   /** Replaces them; writes nothing without a change. */
   async keep(userId: string, claims: Claims): Promise<void> {
     // The type of TypeORM takes unknown values for functions that return SQL.
-    const kept = Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
+    const stored = Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
     await this.users
       .createQueryBuilder()
-      .update({ admissionClaims: kept })
+      .update({ admissionClaims: stored })
       .where('user_id = :userId AND removed_at IS NULL', { userId })
-      .andWhere('admission_claims IS DISTINCT FROM :json::jsonb', { json: kept && JSON.stringify(kept) })
+      .andWhere('admission_claims IS DISTINCT FROM :json::jsonb', { json: stored && JSON.stringify(stored) })
       .execute();
   }
 }

@@ -127,7 +127,7 @@ export async function storeSession(where: Page, service: string, user: string, a
   const device_id = randomUUID();
   const tokens = await signIn(service, user, { device_id });
   const now = Date.now();
-  // With idle time, an old token is not refreshed while nobody acts.
+  // With idle time, an old token is not refreshed without an action.
   if (age > 0) Reflect.deleteProperty(tokens, 'idle_expires_in');
   const stored = { ...tokens, device_id, received_at: now - age * 1000, signed_in_at: now };
   const parameters = [`latchkey:${service}`, JSON.stringify(stored)].map((text) => JSON.stringify(text));

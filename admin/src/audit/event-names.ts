@@ -1,5 +1,4 @@
 import type { AuditName } from '../../../src/config/settings/audit-names.js';
-import type { EndCause } from '../../../src/events.js';
 import type { AuditEvent } from '../api/types.js';
 
 /** Causes of ends, the `reason` of `sign_out` (docs/guides/access-policy.md#how-long-a-session-lasts), for people. */
@@ -13,7 +12,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   suspended: 'The user was suspended',
   removed: 'The user was removed',
   replaced: 'The same browser signed in again',
-} satisfies Record<EndCause, string>;
+};
 
 /** Returns the reason of an event in words if it is a cause, else as it is. */
 export function reasonOf({ event, reason }: AuditEvent): string | undefined {

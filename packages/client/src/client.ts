@@ -102,7 +102,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     call(method, path, body, authorizedFetch);
   const endSession = (reason: EndReason, token: string, cause?: EndCause): void => {
     if (cause === 'too_many' || cause === 'replaced') refresher.replaced(token, cause);
-    else keeper.end(cause === 'idle' ? cause : reason, token, cause);
+    else keeper.end(cause === 'idle' ? 'idle' : reason, token, cause);
   };
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
     openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, endSession),

@@ -65,7 +65,9 @@ export class SignInChecks {
     this.checks.push(check);
   }
 
-  /** @param check runs before all others, which read what it changes; also when the provider was asked again */
+  /**
+   * @param check runs before all others, which read what it changes; also when the provider was asked again
+   */
   addFirst(check: Recheck): void {
     this.checks.unshift(check);
     this.rechecks.unshift(check);

@@ -14,8 +14,8 @@ export function staticParams({ authorize_params: query = '' }: Options): Record<
 }
 
 /**
- * Replaces `select_account` by `login` if discovery says that the provider does not know it: Keycloak then signs
- * in the account of its session at once, and with `login` its page offers another one.
+ * Replaces `select_account` by `login` if discovery says that the provider does not know it: Keycloak then
+ * signs in the account of its session at once, and with `login` its page offers another one.
  * @param supported `prompt_values_supported` of the discovery document
  */
 export function knownPrompt(prompt: string | undefined, supported: unknown): { prompt?: string } {
@@ -78,8 +78,8 @@ export function offlineParams(
   if (options[OFFLINE] === 'access_type') {
     return { scope, access_type: 'offline', ...consentOf(prompt, staticParams(options)['prompt']) };
   }
-  const isAsked = scope.split(' ').includes(OFFLINE_ACCESS) || !supported.includes(OFFLINE_ACCESS);
-  return { scope: isAsked ? scope : `${scope} ${OFFLINE_ACCESS}` };
+  const isRequested = scope.split(' ').includes(OFFLINE_ACCESS) || !supported.includes(OFFLINE_ACCESS);
+  return { scope: isRequested ? scope : `${scope} ${OFFLINE_ACCESS}` };
 }
 
 const OFFLINE_ACCESS = 'offline_access'; // OpenID Connect Core §11

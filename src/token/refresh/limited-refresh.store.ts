@@ -16,12 +16,12 @@ export interface LimitedRefresh extends Refresh {
 }
 
 /** `endsAt`: of the session, in seconds since the epoch; its idle end may come before. */
-export interface LimitedToken extends IssuedAccessToken {
+interface LimitedToken extends IssuedAccessToken {
   readonly endsAt: number;
 }
 
 /** `idle`: the session ends by its idle time; `end`: the token would outlive the session. */
-export type LimitedRefusal =
+type LimitedRefusal =
   { readonly refusal: Refused['refusal'] | 'idle' } | { readonly refusal: 'end'; readonly endsAt: number };
 
 export interface LimitedRow {

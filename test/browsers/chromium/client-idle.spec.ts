@@ -4,11 +4,11 @@ import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import { until } from '../../support/waiting.js';
 
-/** Seconds: the least that the service takes. Its own clock goes on as ever. */
+/** Seconds: the least that the service takes. Its own clock continues as ever. */
 const IDLE = 300;
 const AWAY = 'You were signed out because you were away. Please sign in again.';
 
-/** Sessions that end if nobody acts (docs/guides/access-policy.md#in-the-browser). The clock is the browser's. */
+/** Sessions that end if the user does not act (docs/guides/access-policy.md#in-the-browser). The clock is the browser's. */
 inChromium('a user who does nothing', () => {
   let world: BoundApp;
   let context: BrowserContext;

@@ -43,6 +43,7 @@ async function open(offset?: number, id?: string) {
       return 'refreshed';
     },
     renewed: () => undefined,
+    replaced: () => undefined,
     expectClaims: (claims: unknown) => void expected.push(claims),
     stop: () => undefined,
   };

@@ -81,7 +81,7 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
     (key) => void dropped.push(key),
     (token) => void lost.push(token),
   );
-  const idle = measureIdle(stored(area, 'action'), keeper, emit);
+  const idle = measureIdle(stored(area, 'action'), keeper, (name) => emit(name, undefined));
   const refresher = keepFresh('key', keeper, post, life, idle);
   return { keeper, idle, refresher, emitted, dropped, notified, lost, sent, requests: () => count };
 }

@@ -53,7 +53,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   let tries = -1;
 
   const secondsUntilDue = (): number => {
-    const { expires_in = 0, access_token, ...ends } = keeper.get() ?? {};
+    const { expires_in = 0, access_token, ...ends }: Partial<Tokens> = keeper.get() ?? {};
     if (access_token && access_token === outdated) return 0;
     const left = expires_in - keeper.age();
     const end = Math.min(ends.idle_expires_in ?? Infinity, ends.refresh_token_expires_in ?? Infinity);
