@@ -45,7 +45,8 @@ describe('re-checks of many users', () => {
     expect(provider.refreshes.length).toBe(USERS);
     const places = provider.refreshes.map(({ login }) => Number(login.split('-')[1]));
     const early = places.slice(0, USERS / 4);
-    expect(Math.max(...early)).toBeLessThan(USERS * 0.75);
+    const mean = early.reduce((sum, place) => sum + place, 0) / early.length;
+    expect(mean).toBeLessThan(USERS * 0.4); // in order it is an eighth, in any order a half
   });
 
   it('one caller at a time gets a user, for a minute', async () => {
