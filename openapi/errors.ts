@@ -37,6 +37,18 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'The DPoP proof is missing where the session is bound to a key, or is not good for this call.',
     example: 'the DPoP proof is not good for this call',
   },
+  authorization_pending: {
+    when: 'Nobody has decided on the request of the device yet (RFC 8628 §3.5).',
+    example: 'nobody has decided on the request yet',
+  },
+  expired_token: {
+    when: 'The device code is unknown, used or expired (RFC 8628 §3.5).',
+    example: 'the device code is unknown, used or expired',
+  },
+  insufficient_user_authentication: {
+    when: 'The user must sign in again before this call (RFC 9470 §3).',
+    example: 'sign in again, and then approve within five minutes',
+  },
   insufficient_scope: {
     when: 'The token is good, but lacks the right to make this call.',
     example: 'this call needs a service key with the right, or a role with it: support',
@@ -65,6 +77,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
 const HEADER: Readonly<Partial<Record<ErrorCode, keyof typeof HEADERS>>> = {
   invalid_token: 'WWW-Authenticate',
   insufficient_scope: 'WWW-Authenticate',
+  insufficient_user_authentication: 'WWW-Authenticate',
   method_not_allowed: 'Allow',
   slow_down: 'Retry-After',
   server_error: 'Retry-After',

@@ -62,6 +62,15 @@ export const BODIES: Readonly<Record<string, Json>> = {
       provider_logout: { redirect_uri: 'https://app.example/goodbye' },
     },
   },
+  authorizeDevice: {
+    'a command line': { client_id: 'my-cli', device_name: 'build server' },
+    'a device that knows its user': { client_id: 'my-cli', login_hint: 'ada@example.com' },
+  },
+  decideOnDevice: {
+    'yes, to the code that the device shows': { approve: true },
+    'yes, to a request that was pushed': { approve: true, number: '42' },
+    no: { approve: false },
+  },
   push: {
     'an event': { user_id: EXAMPLE.userId, event: 'order.paid', data: { order: 1815, total: '12.50' } },
     'to a device that is connected': {

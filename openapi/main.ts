@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/
 /** One provider with the name `name`, for the paths of all providers. No sample provider, no demo page. */
 const settings = parseSettings({
   PORT: '3000',
+  DEVICE_GRANT: 'push',
   SECRET_KEY: '00'.repeat(32),
   DATABASE_URL: 'postgres://nobody@localhost/nothing', // nothing connects
   DEMO_ENABLED: 'false',

@@ -8,6 +8,7 @@ import { BackchannelLogoutModule } from './auth/sign-out/backchannel-logout.modu
 import { BackgroundModule } from './background.js';
 import { settingsModule, type Settings } from './config/settings/settings.js';
 import { DatabaseModule } from './database/database.module.js';
+import { DeviceGrantModule } from './device-grant/device-grant.module.js';
 import { DeviceModule } from './device/device.module.js';
 import { DemoModule } from './demo/demo.controller.js';
 import { ENTITIES } from './entities.js';
@@ -57,6 +58,7 @@ export class AppModule {
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
         ...(hasDirectory(settings) ? [ScimModule] : []),
+        ...(settings.deviceGrant === 'off' ? [] : [DeviceGrantModule]),
         ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

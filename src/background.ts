@@ -56,6 +56,10 @@ export const BACKGROUND_WORK = {
     level: 'warn',
   },
   'wake-checks': { everyMs: 1000, failure: 'used sessions were not marked: they are with their next use' },
+  'read-device-decisions': {
+    everyMs: 500,
+    failure: 'decisions on requests of devices were not read: polls are answered after their interval',
+  },
   'remove-old-webhooks': {
     everyMs: 600_000,
     failure: 'cursors of former webhook addresses were not removed',

@@ -5,6 +5,9 @@ import { AuthorizationCode } from './auth/clients/authorization-code.entity.js';
 import { Channel, StoredChannelEvent } from './channel/channel-event.entity.js';
 import { IdempotencyKey } from './channel/idempotency-key.entity.js';
 import { Instance, Presence } from './channel/presence.entity.js';
+import { DeviceConfirmation } from './device-grant/page/device-confirmation.entity.js';
+import { DeviceRequest } from './device-grant/requests/device-request.entity.js';
+import { SessionFacts } from './device-grant/approval/session-facts.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { ProviderCheck } from './recheck/provider-check.entity.js';
@@ -49,4 +52,7 @@ export const ENTITIES = [
   DirectoryName,
   DirectorySource,
   DirectoryTask,
+  DeviceRequest,
+  DeviceConfirmation,
+  SessionFacts,
 ];

@@ -12,6 +12,7 @@ import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { LIMIT_BY_GRANT, TokenRequestPipe, type TokenRequest } from './token-request.js';
+import { TokenGrants } from './token-grants.js';
 import { ClientTokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
@@ -21,6 +22,7 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly clientSignIns: ClientSignIns,
+    private readonly grants: TokenGrants,
   ) {}
 
   /**
@@ -66,9 +68,13 @@ export class AuthController {
    * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and
    * `code_verifier`, and without `state`.
    *
+   * With `DEVICE_GRANT`, a device without a browser polls with
+   * `grant_type=urn:ietf:params:oauth:grant-type:device_code`, `device_code` and `client_id` (RFC 8628 §3.4).
+   * All its errors have the status 400.
+   *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
-   *   `invalid_dpop_proof`
+   *   `invalid_dpop_proof`, `authorization_pending`, `expired_token`
    */
   @Post('token')
   @RateLimit(LIMIT_BY_GRANT)
@@ -82,7 +88,8 @@ export class AuthController {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.auth.refresh(body, call, () => origin);
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
-    return this.auth.exchange(body, call, origin);
+    const other = this.grants.of(body);
+    return other ? other.issue(body, call, origin) : this.auth.exchange(body, call, origin);
   }
 
   /**

@@ -25,6 +25,7 @@ import { SignInStore } from './sign-in/sign-in.store.js';
 import { CitusSignIns } from './sign-in/sign-ins.citus.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
+import { TokenGrants } from './token-grants.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
 
@@ -54,8 +55,9 @@ const signInStore = {
     SignInChecks,
     SignInRefusals,
     signInStore,
+    TokenGrants,
     TokenIssuer,
   ],
-  exports: [AuthorizationCodes, BackchannelLogout, SignInChecks],
+  exports: [AuthorizationCodes, BackchannelLogout, SignInChecks, SignInRefusals, TokenGrants, TokenIssuer],
 })
 export class AuthModule {}

@@ -1,5 +1,6 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { TokenGrants, type GrantMetadata } from './token-grants.js';
 import { Public } from '../token/guard/access.js';
 
 /**
@@ -44,7 +45,15 @@ export class ServerMetadata {
   /** RFC 9449 §5.1. */
   dpop_signing_alg_values_supported: string[] = ['ES256'];
 
-  constructor(publicUrl: string) {
+  /** With `DEVICE_GRANT` (RFC 8628 §4). */
+  device_authorization_endpoint?: string;
+
+  /** @param others grants of other modules */
+  constructor(publicUrl: string, others: readonly GrantMetadata[]) {
+    for (const { grantType, endpoint } of others) {
+      this.grant_types_supported.push(grantType);
+      this.device_authorization_endpoint = publicUrl + endpoint;
+    }
     this.issuer = publicUrl;
     this.authorization_endpoint = `${publicUrl}/oauth2/authorize`;
     this.token_endpoint = `${publicUrl}/oauth2/token`;
@@ -59,7 +68,10 @@ export class ServerMetadata {
 @Public()
 @Controller()
 export class ServerMetadataController {
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  constructor(
+    private readonly grants: TokenGrants,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /**
    * What the service is and does, for clients that configure themselves
@@ -71,6 +83,6 @@ export class ServerMetadataController {
   @Get('.well-known/oauth-authorization-server')
   @Header('Cache-Control', 'public, max-age=300')
   metadata(): ServerMetadata {
-    return new ServerMetadata(this.settings.publicUrl);
+    return new ServerMetadata(this.settings.publicUrl, this.grants.metadata);
   }
 }

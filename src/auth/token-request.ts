@@ -6,6 +6,7 @@ import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import type { LimitByBody } from '../http/rate-limit.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
+import { TokenGrants } from './token-grants.js';
 import { ClientTokenDto, RefreshDto, TokenDto } from './token.dto.js';
 
 /** Parameters of POST /oauth2/token; their class is the grant. */
@@ -16,15 +17,18 @@ export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
  * specification (spec §4.3); otherwise `grant_type` decides. A provider may be another Latchkey: a code with
  * our prefix and a state in our format is the provider's. Some clients send another state.
  * @param body parsed, not validated
+ * @param others grants of other modules
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */
-export function chooseGrant(body: unknown): Type<TokenRequest> {
+export function chooseGrant(body: unknown, others?: TokenGrants): Type<TokenRequest> {
   const { code, state, grant_type: grantType } = (body ?? {}) as Readonly<Record<string, unknown>>;
   const isOwn = typeof code === 'string' && code.startsWith(CODE_PREFIX) && !mayBeOurs(state);
   if (!isOwn && !isEmpty(code) && !isEmpty(state)) return TokenDto;
   if (isEmpty(grantType) || grantType === 'authorization_code') return isOwn ? ClientTokenDto : TokenDto;
   if (grantType === 'refresh_token') return RefreshDto;
   if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
+  const other = others?.dtoOf(grantType);
+  if (other) return other as Type<TokenRequest>;
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
 }
 
@@ -58,12 +62,16 @@ export const LIMIT_BY_GRANT: LimitByBody = {
 /** Makes the parameters of the grant from a body. */
 @Injectable()
 export class TokenRequestPipe extends ParametersPipe {
+  constructor(private readonly grants: TokenGrants) {
+    super();
+  }
+
   override transform(body: unknown): TokenRequest | Promise<TokenRequest> {
     if (body instanceof UnreadBody) return body.read(READER).then((read) => this.toRequest(read));
     return this.toRequest(body);
   }
 
   private toRequest(body: unknown): TokenRequest {
-    return super.transform(body, { type: 'body', metatype: chooseGrant(body) }) as TokenRequest;
+    return super.transform(body, { type: 'body', metatype: chooseGrant(body, this.grants) }) as TokenRequest;
   }
 }

@@ -18,6 +18,9 @@ export const ERROR_STATUS = {
   unsupported_media_type: 415,
   slow_down: 429,
   unsupported_grant_type: 400, // RFC 6749 §5.2
+  authorization_pending: 400, // RFC 8628 §3.5
+  expired_token: 400,
+  insufficient_user_authentication: 401, // RFC 9470 §3
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
@@ -32,7 +35,7 @@ export interface OAuthErrorOptions {
   /** For the audit trail instead of `description`: never sent. May quote input. */
   readonly reason?: string | undefined;
   /** Replaces the status of the code. */
-  readonly status?: 503;
+  readonly status?: 400 | 503;
 }
 
 /**

@@ -2,12 +2,12 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
 /** Limits for an address and minute (docs/settings.md#proxy-and-rate-limits). */
-export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
+export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'user_code' | 'connect';
 
 /** Limits for a user and minute. */
 export type UserLimit = 'read' | 'write';
 
-type RouteLimit = Exclude<Limit, 'bad_token' | 'connect'>;
+type RouteLimit = Exclude<Limit, 'bad_token' | 'user_code' | 'connect'>;
 
 /** The body chooses the limit; it is read only if one of them has room. */
 export interface LimitByBody {

@@ -1,7 +1,7 @@
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { isHttpUri } from '../config/urls/urls.js';
 
-type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'redirectUris'>;
+type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'deviceGrant' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
 type Named = Pick<ProviderSettings, 'name' | 'options'>;
 type Address = Pick<Settings, 'publicUrl'>;
@@ -17,6 +17,7 @@ export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): 
   const isOwn = (address: string): boolean => asLocalhost(uri) === asLocalhost(address);
   if (settings.demoEnabled && isOwn(callback(settings))) return true;
   if (settings.adminEnabled && isOwn(adminCallback(settings))) return true;
+  if (settings.deviceGrant !== 'off' && uri === deviceCallback(settings)) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   if (list.includes(uri)) return true;
@@ -46,6 +47,11 @@ export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean
 /** Callback of the service in a sign-in for a stock client, one for each provider (RFC 9700 §4.4.2.2). */
 export function providerCallback({ publicUrl }: Address, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
+}
+
+/** Where the sign-in on the page for devices without a browser ends. */
+export function deviceCallback({ publicUrl }: Address): string {
+  return `${publicUrl}/device/callback`;
 }
 
 export function adminCallback({ publicUrl }: Address): string {

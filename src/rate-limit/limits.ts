@@ -13,6 +13,9 @@ import { networkOf } from '../http/network.js';
  */
 const READS = 600;
 
+/** Wrong user codes of devices a minute and address (RFC 8628 §5.1). */
+const WRONG_USER_CODES = 10;
+
 @Injectable()
 export class Limits extends RateLimits {
   private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;
@@ -28,6 +31,7 @@ export class Limits extends RateLimits {
       token: new Counter('token', settings.rateLimitToken, redis),
       refresh: new Counter('refresh', settings.rateLimitRefresh, redis),
       bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis),
+      user_code: new Counter('user_code', WRONG_USER_CODES, redis),
       connect: new Counter('connect', settings.rateLimitConnect, redis),
       read: new Counter('read', READS, redis),
       write: new Counter('write', settings.rateLimitWrite, redis),

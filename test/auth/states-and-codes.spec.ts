@@ -147,6 +147,7 @@ describe('what can be used once', () => {
         dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
+        { deviceGrant: 'off' },
       );
       const code = await codes.issue(binding, ada);
       expect(code).toMatch(/^lkc_[\w-]{43}$/);
@@ -170,6 +171,7 @@ describe('what can be used once', () => {
         dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
+        { deviceGrant: 'off' },
       );
       const code = await codes.issue(binding, ada);
       await dataSource.query('UPDATE authorization_codes SET expires_at = now()');

@@ -74,6 +74,9 @@ describe('the schema', () => {
         'directory_names',
         'directory_sources',
         'directory_tasks',
+        'device_requests',
+        'device_confirmations',
+        'device_session_facts',
       ]);
     });
 

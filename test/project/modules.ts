@@ -100,6 +100,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'asks providers again about users whose sessions are in use',
     imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
+  'device-grant': {
+    contents: 'devices without a browser (RFC 8628): their grant, its page, and approval on another device',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'token', 'realtime'],
+  },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client

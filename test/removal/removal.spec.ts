@@ -80,6 +80,23 @@ const COLUMNS: Record<string, Record<string, string>> = {
     sent_at: 'now()',
   },
   idempotency_keys: { key_hash: HASH, body_hash: `'\\x00'` },
+  device_requests: {
+    id: UUID,
+    device_code_hash: HASH,
+    user_code_hash: HASH,
+    client_id: `'cli'`,
+    network: HASH,
+    poll_interval: '5',
+    codes_expire_at: 'now()',
+  },
+  device_confirmations: {
+    secret_hash: HASH,
+    request_id: UUID,
+    provider: `'stub'`,
+    identity: `'{}'`,
+    requested_at: 'now()',
+  },
+  device_session_facts: { session_id: UUID, facts: `'{}'`, by_device_grant: 'false' },
   void_claims: { user_id: UUID, voided_at: 'now()' },
 };
 const TABLES = Object.keys(COLUMNS);

@@ -98,7 +98,7 @@ describe.each([
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
     const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
-    codes = new AuthorizationCodes(dataSource, sql, idTokens);
+    codes = new AuthorizationCodes(dataSource, sql, idTokens, { deviceGrant: 'off' });
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql);
     users = new UsersService(

@@ -37,6 +37,9 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   service_key_refused: 'Service key refused',
   provider_tested: 'Provider tested',
   directory_changed: 'Directory changed',
+  device_requested: 'Device asked to be signed in',
+  device_approved: 'Device approved',
+  device_denied: 'Device denied',
   webhook_paused: 'Webhook paused',
   webhook_event_set_aside: 'Webhook event set aside',
 } satisfies Record<AuditName, string>;

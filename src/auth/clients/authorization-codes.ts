@@ -1,10 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
+import type { Identity } from '../../provider/identity/identity.js';
 import type { Verified } from '../sign-in/sign-in-checks.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
@@ -33,10 +35,13 @@ const NO_PROOF = { isEmailVerified: false, hostedDomain: null, claims: {} };
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
+  private readonly others: ((userId: string) => Promise<void>)[] = [];
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly idTokens: IdTokens,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'deviceGrant'>,
   ) {}
 
   /** A new code: 256 random bits, good for one request within 60 s. */
@@ -55,10 +60,10 @@ export class AuthorizationCodes {
       codeChallenge,
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
-      // Without the proof, which only the checks at the callback and a directory read.
+      // Without the proof, which only the checks at the callback, a directory and the page for devices read.
       identity: {
         ...identity,
-        proof: identity.proof.isInDirectory === undefined ? NO_PROOF : identity.proof,
+        proof: this.keepsProof(identity) ? identity.proof : NO_PROOF,
         idToken: seal(identity.idToken),
         refreshToken: seal(identity.refreshToken),
       },
@@ -83,9 +88,19 @@ export class AuthorizationCodes {
     return { ...row, identity: { ...row.identity, ...tokens } };
   }
 
-  /** Takes back the codes of a user that are still to be redeemed. */
+  /** Takes back the codes of a user that are still to be redeemed, and what other modules keep like them. */
   async forget(userId: string): Promise<void> {
     await this.dataSource.manager.delete(AuthorizationCode, { userId });
+    for (const forget of this.others) await forget(userId);
+  }
+
+  /** @param forget takes back what else waits for its session */
+  onForget(forget: (userId: string) => Promise<void>): void {
+    this.others.push(forget);
+  }
+
+  private keepsProof({ proof }: Identity): boolean {
+    return proof.isInDirectory !== undefined || this.settings.deviceGrant !== 'off';
   }
 }
 

@@ -19,6 +19,9 @@ export const AUDIT_NAMES = [
   'service_key_refused',
   'provider_tested',
   'directory_changed',
+  'device_requested',
+  'device_approved',
+  'device_denied',
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;

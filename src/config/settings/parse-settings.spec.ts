@@ -99,6 +99,7 @@ const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Part
     'http://otlp.example:4318',
     { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
   ],
+  deviceGrant: ['push', { deviceGrant: 'push' }],
   admissionUrl: ['http://[::1]:4001', { admissionUrl: 'http://[::1]:4001' }],
   admissionSecret: [WEBHOOK_SECRET, { admissionSecret: [WEBHOOK_SECRET] }],
   webhookUrls: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],

@@ -128,6 +128,11 @@ export const settingsTable = named({
     default: 'optional',
     doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/access-policy.md#bound-sessions).',
   },
+  deviceGrant: {
+    parser: parsers.oneOf('off', 'on', 'push'),
+    default: 'off',
+    doc: '`on`: devices without a browser may sign in (docs/device-sign-in.md). `push`: a request with a `login_hint` also reaches the open devices of its user.',
+  },
   admissionUrl: {
     section: 'Who may sign in',
     parser: calledUrl,

@@ -10,13 +10,17 @@ const PERSON = html`<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden=
   <path d="M4.8 20c.9-3.6 3.7-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
 </svg>`;
 
-/** Makes a page. @param brand the name at its top */
+/** Makes a page. @param brand the name at its top @param language its tag, English by default */
 export function layout(
-  { title, brand }: { readonly title: string; readonly brand: string },
+  {
+    title,
+    brand,
+    language = 'en',
+  }: { readonly title: string; readonly brand: string; readonly language?: string },
   content: Html,
 ): Html {
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="${language}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -83,6 +83,12 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation
 .choices svg, .choices .tag { flex: none; }
 .choices svg { stroke: none; }
 .choices a:hover { background: var(--tint); }
+.facts { display: grid; grid-template-columns: auto 1fr; gap: 6px 16px; margin: 20px 0 0; }
+.facts dt { color: var(--soft); }
+.facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
+.facts + .lead { margin-top: 16px; font-size: 14px; }
+.answers { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
+.answers button { margin: 0; }
 .foot { margin-top: 18px; color: var(--soft); font-size: 13px; }
 @media (max-width: 460px) {
   body { padding: 0; place-items: stretch; background: var(--card); }

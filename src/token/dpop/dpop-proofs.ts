@@ -8,7 +8,7 @@ import { isLoopbackUrl, parseUrl } from '../../config/urls/urls.js';
 export interface DpopCall {
   /** `DPoP` header. */
   readonly header: string | undefined;
-  readonly path: '/oauth2/token' | '/oauth2/refresh';
+  readonly path: `/${string}`;
 }
 
 const DESCRIPTIONS: Readonly<Record<ProofError, string>> = {

@@ -16,6 +16,9 @@ export type AuditName =
   | 'service_key_refused'
   | 'provider_tested'
   | 'directory_changed'
+  | 'device_requested'
+  | 'device_approved'
+  | 'device_denied'
   | 'webhook_paused'
   | 'webhook_event_set_aside'
   | (string & {});

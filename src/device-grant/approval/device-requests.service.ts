@@ -1,0 +1,166 @@
+import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import type { Verified } from '../../auth/sign-in/sign-in-checks.js';
+import { Clock } from '../../database/clock.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { SessionIds } from '../../events.js';
+import { UUID } from '../../http/parameters/uuid.js';
+import { RateLimits } from '../../http/rate-limit.js';
+import { browserOf } from '../../http/user-agent.js';
+import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
+import type { Session } from '../../token/sessions/session.entity.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
+import { UserStore } from '../../user/user.store.js';
+import { DeviceCodes, readUserCode } from '../requests/codes.js';
+import type { DeviceRequest } from '../requests/device-request.entity.js';
+import { DeviceRequestStore, type Decision } from '../requests/device-request.store.js';
+import { SealedIdentities } from '../requests/sealed-identities.js';
+import type { DecideDto, DeviceRequestList } from './device-requests.dto.js';
+import type { SessionFacts } from './session-facts.entity.js';
+import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+
+/** Seconds since the authentication, if the provider reports its time. */
+const MOST_AGE = 300;
+
+interface Call {
+  readonly caller: SessionIds;
+  readonly ip: string | undefined;
+  readonly origin: Origin;
+  readonly proof: DpopCall;
+}
+
+/** Decisions of a person on a device that is signed in (docs/device-sign-in.md#on-a-signed-in-device). */
+@Injectable()
+export class DeviceRequests {
+  constructor(
+    private readonly codes: DeviceCodes,
+    private readonly requests: DeviceRequestStore,
+    private readonly identities: SealedIdentities,
+    private readonly facts: SessionFactsStore,
+    private readonly sessions: SessionStore,
+    private readonly users: UserStore,
+    private readonly proofs: DpopProofs,
+    private readonly limits: RateLimits,
+    private readonly clock: Clock,
+  ) {}
+
+  async list(userId: string): Promise<DeviceRequestList> {
+    const found = await this.requests.findNaming(userId);
+    const device_requests = found.map(
+      ({ id, clientId, deviceName, userAgent, address, createdAt, codesExpireAt }) => ({
+        request_id: id,
+        client_id: clientId,
+        device_name: deviceName,
+        ...browserOf(userAgent),
+        address,
+        created_at: createdAt.toISOString(),
+        expires_at: codesExpireAt.toISOString(),
+      }),
+    );
+    return { device_requests };
+  }
+
+  /**
+   * @param code a user code, or the id of a request that names the caller
+   * @throws OAuthError `not_found` also for a request of another user, and for one that was decided
+   */
+  async decide(code: string, { approve, number }: DecideDto, call: Call): Promise<void> {
+    const { caller, origin } = call;
+    const { userId } = caller;
+    const session = await this.sessions.find(caller);
+    await this.checkProof(session, call.proof);
+    const request = await this.find(code, call);
+    if (!approve) return this.record(request, { userId, origin });
+    const facts = await this.facts.find(caller.sessionId);
+    checkApprover(facts, this.clock.now());
+    if (UUID.test(code)) await this.checkNumber(request, number, { userId, origin });
+    const verified = await this.inherit(session!, facts);
+    const approval = { ...this.identities.seal(verified, request.id), approvedBy: caller.sessionId };
+    await this.record(request, { userId, origin, approval });
+  }
+
+  /** A proof shows that the call comes from the device, and not from one that has stolen its token. */
+  private async checkProof(session: Session | null, call: DpopCall): Promise<void> {
+    const proof = await this.proofs.validate(call);
+    const jkt = session?.jkt ?? null;
+    if (jkt === null || proof?.jkt.equals(jkt)) return;
+    throw new OAuthError('invalid_dpop_proof', 'the call needs a DPoP proof of the key of this session');
+  }
+
+  private async find(code: string, { caller, ip }: Call): Promise<DeviceRequest> {
+    if (UUID.test(code)) {
+      const named = await this.requests.findOpen({ id: code.toLowerCase() });
+      if (named?.hintedUserId === caller.userId) return named;
+      throw noSuchRequest();
+    }
+    if (await this.limits.isExceeded('user_code', ip)) await this.limits.count('user_code', ip);
+    const userCode = readUserCode(code);
+    const request =
+      userCode && (await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) }));
+    const isOfAnother = request && request.hintedUserId !== null && request.hintedUserId !== caller.userId;
+    if (request && !isOfAnother) return request;
+    await this.limits.count('user_code', ip);
+    throw noSuchRequest();
+  }
+
+  /** A person who does not see the device cannot know its number. */
+  private async checkNumber(
+    request: DeviceRequest,
+    number: string | undefined,
+    denial: Decision,
+  ): Promise<void> {
+    if (number === undefined) throw new OAuthError('invalid_request', 'number is required');
+    if (Number(number) === request.number) return;
+    await this.record(request, denial);
+    throw new OAuthError('access_denied', 'the number is not that of the device: the request was denied');
+  }
+
+  private async record({ id }: DeviceRequest, decision: Decision): Promise<void> {
+    if (!(await this.requests.decide(id, decision))) throw noSuchRequest();
+  }
+
+  /** The user as the approving session knows it, with the claims of now; the new session ends with it. */
+  private async inherit({ userId, expiresAt }: Session, { facts }: SessionFacts): Promise<Verified> {
+    const user = await this.users.find(userId);
+    if (!user) throw noSuchRequest();
+    const { providerUserId, username, avatarUrl, provider } = user;
+    const claims = user.providerClaims ?? {};
+    const { isEmailVerified, hostedDomain, directoryName, ...inherited } = facts;
+    const end = Math.floor(expiresAt.getTime() / 1000);
+    const identity: ApprovedIdentity = {
+      ...inherited,
+      providerUserId,
+      username,
+      avatarUrl,
+      claims,
+      idToken: null,
+      refreshToken: null,
+      sessionExpiry: Math.min(facts.sessionExpiry ?? end, end),
+      proof: { isEmailVerified, hostedDomain, claims },
+      ...(directoryName !== undefined && { directoryName }),
+      byDeviceGrant: true,
+    };
+    return { provider, identity, requestedAt: this.clock.now() };
+  }
+}
+
+/**
+ * @param now milliseconds since the epoch
+ * @throws OAuthError if the session may not approve, or only after a new sign-in
+ */
+function checkApprover(facts: SessionFacts | undefined, now: number): asserts facts is SessionFacts {
+  if (facts?.byDeviceGrant) {
+    throw new OAuthError('access_denied', 'a session that another device has approved approves no other');
+  }
+  const { authTime = null } = facts?.facts ?? {};
+  if (facts && (authTime === null || authTime * 1000 > now - MOST_AGE * 1000)) return;
+  const challenge = `Bearer error="insufficient_user_authentication", max_age="${MOST_AGE}"`;
+  const message = 'sign in again, and then approve within five minutes';
+  throw new OAuthError('insufficient_user_authentication', message, {
+    headers: { 'WWW-Authenticate': challenge },
+  });
+}
+
+function noSuchRequest(): OAuthError {
+  return new OAuthError('not_found', 'there is no such request, or it was decided or has expired');
+}

@@ -1,0 +1,115 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Origin } from '../../audit/audit-event.js';
+import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
+import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { RateLimits } from '../../http/rate-limit.js';
+import { deriveUserId } from '../../identity/user-id.js';
+import { challengeOf } from '../../provider/adapters/authorization-request.js';
+import { deviceCallback } from '../../provider/redirect-uris.js';
+import { DeviceCodes, readUserCode } from '../requests/codes.js';
+import type { DeviceRequest } from '../requests/device-request.entity.js';
+import { DeviceRequestStore } from '../requests/device-request.store.js';
+import { SealedIdentities } from '../requests/sealed-identities.js';
+import { DeviceConfirmations, type Confirmation } from './device-confirmations.js';
+
+/** `client_id` of the page, which is a stock client of this service itself. */
+const CLIENT_ID = 'latchkey-device-page';
+
+/** An open request, with the sign-in of the person who is to answer. */
+export interface Question extends Confirmation {
+  readonly request: DeviceRequest;
+}
+
+/** Steps of the page: code, sign-in, question (RFC 8628 §3.3). */
+@Injectable()
+export class DevicePage {
+  constructor(
+    private readonly codes: DeviceCodes,
+    private readonly requests: DeviceRequestStore,
+    private readonly confirmations: DeviceConfirmations,
+    private readonly identities: SealedIdentities,
+    private readonly authorizationCodes: AuthorizationCodes,
+    private readonly limits: RateLimits,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Finds the request of a code.
+   * @param text as it was typed
+   * @returns undefined if it is wrong, which counts
+   * @throws OAuthError `slow_down` after too many wrong codes
+   */
+  async findRequest(text: string, ip: string | undefined): Promise<DeviceRequest | undefined> {
+    // before the look-up: a right guess beyond the limit must not succeed
+    if (await this.limits.isExceeded('user_code', ip)) throw new OAuthError('slow_down', 'too many requests');
+    const userCode = readUserCode(text);
+    const found =
+      userCode === undefined
+        ? null
+        : await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) });
+    if (!found) await this.limits.count('user_code', ip);
+    return found ?? undefined;
+  }
+
+  /** @returns where the sign-in begins, and the secret for the browser */
+  begin({ id }: DeviceRequest): { readonly address: string; readonly secret: string } {
+    const secret = this.codes.makeSecret();
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: CLIENT_ID,
+      redirect_uri: deviceCallback(this.settings),
+      code_challenge: challengeOf(verifierOf(secret, id)),
+      code_challenge_method: 'S256',
+      state: id,
+    });
+    return { address: `/oauth2/authorize?${query.toString()}`, secret };
+  }
+
+  /** Keeps the identity of a finished sign-in, for the question. @throws OAuthError `invalid_grant` */
+  async finish(code: string, requestId: string, secret: string): Promise<void> {
+    const redeemed = await this.authorizationCodes.redeem(code);
+    const isOurs =
+      redeemed.clientId === CLIENT_ID &&
+      redeemed.redirectUri === deviceCallback(this.settings) &&
+      redeemed.codeChallenge === challengeOf(verifierOf(secret, requestId));
+    if (!isOurs) throw new OAuthError('invalid_grant', 'the sign-in was begun in another browser');
+    const request = await this.requests.findOpen({ id: requestId });
+    if (!request) throw new OAuthError('invalid_grant', 'the device code is used or expired');
+    const { provider, identity, requestedAt } = redeemed;
+    const verified = { provider, identity, requestedAt };
+    await this.confirmations.save(secret, requestId, verified, request.codesExpireAt);
+  }
+
+  /** @returns undefined if there is no question any more */
+  async findQuestion(secret: string): Promise<Question | undefined> {
+    const confirmation = await this.confirmations.find(secret);
+    const request = confirmation && (await this.requests.findOpen({ id: confirmation.requestId }));
+    return request ? { ...confirmation!, request } : undefined;
+  }
+
+  /** @returns whether the answer counts: the request may have been decided elsewhere */
+  async answer(secret: string, isApproved: boolean, origin: Origin): Promise<boolean> {
+    const question = await this.findQuestion(secret);
+    if (!question) return false;
+    await this.confirmations.remove(secret);
+    const { requestId, verified } = question;
+    const userId = deriveUserId(verified.provider, verified.identity.providerUserId);
+    const byUser = { ...origin, actor: { type: 'user', name: userId } } as const;
+    const approval = { ...this.identities.seal(verified, requestId), approvedBy: null };
+    const decision = { userId, origin: byUser, ...(isApproved && { approval }) };
+    return this.requests.decide(requestId, decision);
+  }
+
+  /** Whether the request names another user than the one who has signed in. */
+  isOfAnother({ request, verified }: Question): boolean {
+    const { hintedUserId } = request;
+    const userId = deriveUserId(verified.provider, verified.identity.providerUserId);
+    return hintedUserId !== null && hintedUserId !== userId;
+  }
+}
+
+/** PKCE verifier of the page: it binds the sign-in to the browser and to the request. */
+function verifierOf(secret: string, requestId: string): string {
+  return `${secret}.${requestId}`;
+}

@@ -1,0 +1,113 @@
+import { html, type Html } from '../../http/page/html.js';
+import { layout } from '../../http/page/layout.js';
+import { browserOf } from '../../http/user-agent.js';
+import { showUserCode } from '../requests/codes.js';
+import type { DeviceRequest } from '../requests/device-request.entity.js';
+import type { DeviceTexts } from './device-texts.js';
+
+/** Language of a page, and its texts. */
+export interface PageLanguage {
+  readonly tag: string;
+  readonly texts: DeviceTexts;
+}
+
+type Problem = 'wrongCode' | 'tooMany' | 'failed' | 'notAllowed' | 'otherAccount';
+type End = 'approved' | 'denied' | 'over';
+
+/** Page with a form for the code. @param userCode eight letters, of the address or as they were typed */
+export function codePage(language: PageLanguage, userCode?: string, problem?: Problem): Html {
+  const { texts } = language;
+  const invalid = html`aria-invalid="true" aria-describedby="problem"`;
+  return page(
+    language,
+    html`<h1>${texts.enter}</h1>
+      <p class="lead">${texts.enterLead}</p>
+      ${problem && html`<p class="problem" id="problem" role="alert">${texts[problem]}</p>`}
+      <form method="post" action="/device">
+        <label for="user_code">${texts.code}</label>
+        <input
+          id="user_code"
+          name="user_code"
+          value="${userCode === undefined ? '' : showUserCode(userCode)}"
+          maxlength="64"
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck="false"
+          required
+          autofocus
+          ${problem && invalid}
+        />
+        <button>${texts.next}</button>
+      </form>
+      <p class="foot">${texts.warning}</p>`,
+  );
+}
+
+/** Page that sends the browser to the sign-in, which a redirect after a form could not. */
+export function goOnPage(language: PageLanguage, address: string): Html {
+  const { texts } = language;
+  return page(
+    language,
+    html`<h1>${texts.goOn}</h1>
+      <p class="lead">${texts.goOnLead}</p>
+      <ul class="choices">
+        <li><a href="${address}">${texts.next}</a></li>
+      </ul>`,
+  );
+}
+
+/** The question (RFC 8628 §5.4). @param account of the person @param now milliseconds since the epoch */
+export function questionPage(
+  language: PageLanguage,
+  request: DeviceRequest,
+  facts: { readonly account: string; readonly isForeign: boolean; readonly now: number },
+): Html {
+  const { texts } = language;
+  const { browser, os } = browserOf(request.userAgent);
+  const kind = [browser, os].filter((one) => one !== null).join(', ');
+  const rows: readonly (readonly [string, string | Html | null])[] = [
+    [texts.device, request.deviceName ?? (kind || texts.unnamed)],
+    [texts.program, request.clientId],
+    [texts.address, request.address],
+    [texts.asked, ago(language.tag, request.createdAt, facts.now)],
+    [texts.account, facts.account],
+  ];
+  return page(
+    language,
+    html`<h1>${texts.question}</h1>
+      ${facts.isForeign ? html`<p class="problem" role="alert">${texts.foreign}</p>` : undefined}
+      <dl class="facts">
+        ${rows.flatMap(([name, value]) =>
+          value === null
+            ? []
+            : [
+                html`<dt>${name}</dt>
+                  <dd>${value}</dd>`,
+              ],
+        )}
+      </dl>
+      <p class="lead">${texts.warning}</p>
+      <form method="post" action="/device/confirm" class="answers">
+        <button name="answer" value="yes">${texts.yes}</button>
+        <button name="answer" value="no">${texts.no}</button>
+      </form>`,
+  );
+}
+
+export function endPage(language: PageLanguage, end: End): Html {
+  const { texts } = language;
+  return page(
+    language,
+    html`<h1>${texts[end]}</h1>
+      <p class="lead">${texts[`${end}Lead`]}</p>`,
+  );
+}
+
+function page({ tag, texts }: PageLanguage, content: Html): Html {
+  return layout({ title: texts.title, brand: texts.title, language: tag }, content);
+}
+
+function ago(tag: string, at: Date, now: number): string {
+  const minutes = Math.max(0, Math.floor((now - at.getTime()) / 60_000));
+  return new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }).format(-minutes, 'minute');
+}

@@ -1,0 +1,109 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Origin } from '../../audit/audit-event.js';
+import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
+import { SignInRefusals } from '../../auth/sign-in/sign-in-refusals.js';
+import { TokenIssuer } from '../../auth/sign-in/token-issuer.js';
+import { TokenGrants } from '../../auth/token-grants.js';
+import type { DeviceDto, IssuedTokens } from '../../auth/token.dto.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
+import type { DpopProof } from '../../token/dpop/dpop-proof.js';
+import { Session } from '../../token/sessions/session.entity.js';
+import { LIVING } from '../../token/sessions/session.sql.js';
+import { DeviceCodes } from './codes.js';
+import { DeviceTokenDto } from './device-authorization.dto.js';
+import { DeviceDecisions } from './device-decisions.js';
+import type { DeviceRequest } from './device-request.entity.js';
+import { DeviceRequestStore, type Polled } from './device-request.store.js';
+import { SealedIdentities } from './sealed-identities.js';
+
+/** `grant_type` of RFC 8628 §3.4. */
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** Answers of RFC 8628 §3.5; all have the status 400 (RFC 6749 §5.2). */
+const ANSWERS: Readonly<Record<Exclude<Polled, 'approved'>, OAuthError>> = {
+  open: new OAuthError('authorization_pending', 'nobody has decided on the request yet'),
+  too_soon: new OAuthError('slow_down', 'polls come too soon: wait five seconds more', { status: 400 }),
+  denied: new OAuthError('access_denied', 'the request was denied', { status: 400 }),
+  expired: new OAuthError('expired_token', 'the device code is unknown, used or expired'),
+};
+
+/** The grant of a device without a browser at POST /oauth2/token. */
+@Injectable()
+export class DeviceGrant implements OnModuleInit {
+  constructor(
+    private readonly grants: TokenGrants,
+    private readonly codes: DeviceCodes,
+    private readonly requests: DeviceRequestStore,
+    private readonly decisions: DeviceDecisions,
+    private readonly identities: SealedIdentities,
+    private readonly proofs: DpopProofs,
+    private readonly dataSource: DataSource,
+    private readonly checks: SignInChecks,
+    private readonly refusals: SignInRefusals,
+    private readonly tokens: TokenIssuer,
+  ) {}
+
+  onModuleInit(): void {
+    this.grants.add(DEVICE_GRANT, {
+      dto: DeviceTokenDto,
+      endpoint: '/oauth2/device_authorization',
+      issue: (params: DeviceTokenDto, call, origin) => this.answer(params, call, origin),
+    });
+  }
+
+  private async answer(params: DeviceTokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
+    const proof = await this.proofs.validateAtSignIn(call); // first: a bad one spends no code
+    const deviceCodeHash = this.codes.hashSecret(params.device_code);
+    let polled = await this.requests.poll(deviceCodeHash, params.client_id);
+    if (polled === 'open') {
+      await this.decisions.wait(deviceCodeHash);
+      polled = await this.requests.look(deviceCodeHash);
+    }
+    if (polled !== 'approved') throw ANSWERS[polled];
+    const request = await this.requests.spend(deviceCodeHash);
+    if (!request) throw ANSWERS.expired;
+    return this.issue(request, proof, origin);
+  }
+
+  /** Checks again what the sign-in and the approval have checked, and writes the session. */
+  private async issue(
+    request: DeviceRequest,
+    proof: DpopProof | undefined,
+    origin: Origin,
+  ): Promise<IssuedTokens> {
+    const { id, provider, identity, requestedAt, userId } = request;
+    const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
+    const verified = this.identities.open(stored, id);
+    const device = deviceOf(request);
+    try {
+      const known = { origin, provider: provider!, userId: userId!, deviceId: request.deviceId };
+      await this.refusals.watch(known, () => this.checkApprover(request));
+      const admitted = await this.checks.run(verified, origin, device);
+      return await this.tokens.issue(admitted, device, { proof, origin });
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.error !== 'access_denied') throw error;
+      const { description, reason } = error;
+      throw new OAuthError('access_denied', description, { reason, status: 400, cause: error });
+    }
+  }
+
+  /** A session that has ended since gives no other one its rights. */
+  private async checkApprover({ approvedBy, userId }: DeviceRequest): Promise<void> {
+    if (approvedBy === null) return;
+    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session');
+    const isLive = sessions.where({ userId, sessionId: approvedBy }).andWhere(LIVING).getExists();
+    if (await isLive) return;
+    throw new OAuthError('access_denied', 'the session that approved the request has ended');
+  }
+}
+
+/** As the device has described itself when it began. */
+function deviceOf({ deviceId, deviceName, userAgent }: DeviceRequest): DeviceDto {
+  return {
+    ...(deviceId !== null && { device_id: deviceId }),
+    ...(deviceName !== null && { device_name: deviceName }),
+    ...(userAgent !== null && { user_agent: userAgent }),
+  };
+}
