@@ -74,7 +74,8 @@ export class AuthController {
    *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
-   *   `invalid_dpop_proof`, `authorization_pending`, `expired_token`
+   *   `invalid_dpop_proof`
+   * @throws {400} The request is wrong; or any error of a device code, such as `authorization_pending`.
    */
   @Post('token')
   @RateLimit(LIMIT_BY_GRANT)
