@@ -38,8 +38,8 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'the DPoP proof is not good for this call',
   },
   authorization_pending: {
-    when: 'Nobody has decided on the request of the device yet (RFC 8628 §3.5).',
-    example: 'nobody has decided on the request yet',
+    when: 'The request of the device waits for a decision (RFC 8628 §3.5).',
+    example: 'the request waits for a decision',
   },
   expired_token: {
     when: 'The device code is unknown, used or expired (RFC 8628 §3.5).',

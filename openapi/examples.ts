@@ -17,6 +17,7 @@ export const EXAMPLE = {
   userId: '0f3c1a52-6b7d-8e9f-a0b1-c2d3e4f5a6b7',
   sessionId: '5a2f7c1e-93b4-4d68-8f07-1b2c3d4e5f60',
   deviceId: '7d444840-9dc0-41d1-b245-5ffdce74fad2',
+  userCode: 'BDFH-JLNP',
   cursor: '1735732800000000-7d444840-9dc0-41d1-b245-5ffdce74fad2',
   searchCursor: 'WyJlbWFpbCIsImFkYUBleGFtcGxlLmNvbSIsIjBmM2MxYTUyLTZiN2QtOGU5Zi1hMGIxLWMyZDNlNGY1YTZiNyJd',
   eventId: '9b2d7e64-1c3f-4a5b-8d6e-7f8091a2b3c4',

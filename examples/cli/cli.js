@@ -1,4 +1,6 @@
-// Signs in from the command line, in the user's browser (RFC 8252): node cli.js sign-in | whoami | sign-out
+// Signs in from the command line: node cli.js sign-in [--device [--hint <e-mail>] | --port <port>] | whoami | sign-out
+// In the user's browser (RFC 8252); on a server, with `--device`, in a browser of any other device (RFC 8628), or with a fixed port and
+// `ssh -L 8765:127.0.0.1:8765 server`.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -6,6 +8,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { homedir, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 
 const SERVICE = process.env.LATCHKEY_URL ?? 'http://localhost:3000'; // its PUBLIC_URL
 const CLIENT = 'my-cli';
@@ -50,10 +54,55 @@ function save(session) {
   renameSync(next, FILE);
 }
 
+const named = { device_name: `${CLIENT} on ${hostname()}`.slice(0, 128) };
+
+/** Keeps the new session, and ends the former one. */
+async function keep(device_id, { access_token, refresh_token }) {
+  const { refresh_token: former } = load();
+  save({ device_id, refresh_token });
+  if (former) await post('/oauth2/revoke', { token: former, reason: 'replaced' });
+  await show(access_token);
+}
+
+/** Shows a code, which a person enters on another device, and waits for the decision (RFC 8628). */
+async function signInByDevice() {
+  const { device_id } = load();
+  const begun = await post('/oauth2/device_authorization', {
+    client_id: CLIENT,
+    device_id,
+    ...named,
+    ...(hint && { login_hint: hint }),
+  });
+  const { device_code, user_code, verification_uri, number } = begun;
+  console.log(`Open ${verification_uri} on any device, and enter the code ${user_code}`);
+  if (number) console.log(`A device that is signed in may ask you: this device shows the number ${number}`);
+  let { interval } = begun;
+  for (;;) {
+    const asked = Date.now();
+    try {
+      // The service answers a poll as soon as somebody decides, at the latest after an interval.
+      return await keep(
+        device_id,
+        await post('/oauth2/token', {
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          device_code,
+          client_id: CLIENT,
+        }),
+      );
+    } catch (error) {
+      if (error.code === 'slow_down') interval += 5;
+      else if (error.code === 'access_denied') throw new Refused(error.code, 'the sign-in was denied');
+      else if (error.code === 'expired_token') throw new Refused(error.code, 'the code has expired');
+      else if (!['authorization_pending', 'unreachable'].includes(error.code)) throw error;
+      await sleep(Math.max(0, asked + interval * 1000 - Date.now()));
+    }
+  }
+}
+
 /** Sends the browser to the service, and waits for the code on a loopback port (RFC 8252 §7.3). */
 async function signIn() {
   const [state, verifier] = [secret(), secret()];
-  const server = createServer().listen(0, '127.0.0.1'); // not `localhost`, which may be another interface (§8.3)
+  const server = createServer().listen(port, '127.0.0.1'); // not `localhost`, which may be another interface (§8.3)
   await once(server, 'listening');
   const redirectUri = `http://127.0.0.1:${server.address().port}/callback`;
   const address = `${SERVICE}/oauth2/authorize?${new URLSearchParams({
@@ -68,19 +117,17 @@ async function signIn() {
   if (process.stdout.isTTY) openBrowser(address);
   try {
     const code = await codeFrom(server, state);
-    const { device_id, refresh_token: former } = load();
-    const { access_token, refresh_token } = await post('/oauth2/token', {
+    const { device_id } = load();
+    const tokens = await post('/oauth2/token', {
       grant_type: 'authorization_code',
       code,
       redirect_uri: redirectUri,
       client_id: CLIENT,
       code_verifier: verifier,
       device_id,
-      device_name: `${CLIENT} on ${hostname()}`.slice(0, 128),
+      ...named,
     });
-    save({ device_id, refresh_token });
-    if (former) await post('/oauth2/revoke', { token: former, reason: 'replaced' });
-    await show(access_token);
+    await keep(device_id, tokens);
   } finally {
     server.close();
     server.closeAllConnections();
@@ -136,9 +183,16 @@ function openBrowser(address) {
 
 const secret = () => randomBytes(32).toString('base64url');
 
-const commands = { 'sign-in': signIn, whoami: whoAmI, 'sign-out': signOut };
+const {
+  positionals: [name],
+  values: { device = false, port = '0', hint },
+} = parseArgs({
+  allowPositionals: true,
+  options: { device: { type: 'boolean' }, port: { type: 'string' }, hint: { type: 'string' } },
+});
+const commands = { 'sign-in': device ? signInByDevice : signIn, whoami: whoAmI, 'sign-out': signOut };
 try {
-  const command = commands[process.argv[2]];
+  const command = commands[name];
   if (!command) throw new Refused('usage', `node cli.js ${Object.keys(commands).join(' | ')}`);
   await command();
 } catch (error) {

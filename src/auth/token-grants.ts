@@ -23,7 +23,7 @@ export class TokenGrants {
   private readonly grants = new Map<string, TokenGrant>();
 
   add<Params extends object>(grantType: string, grant: TokenGrant<Params>): void {
-    this.grants.set(grantType, grant as TokenGrant);
+    this.grants.set(grantType, grant);
   }
 
   /** @returns the parameters' class; undefined for another `grant_type` */

@@ -66,6 +66,14 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /.well-known/oauth-authorization-server': 'public',
   'GET /oauth2/providers': 'public',
   'GET /me': 'user',
+  'GET /me/device-requests': 'user',
+  'POST /me/device-requests/:user_code': 'user',
+  'POST /oauth2/device_authorization': 'public',
+  'GET /device': 'public',
+  'POST /device': 'public',
+  'GET /device/callback': 'public',
+  'GET /device/confirm': 'public',
+  'POST /device/confirm': 'public',
   'GET /devices': 'user',
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
@@ -111,6 +119,7 @@ describe('who may call what', () => {
     provider = await StubProvider.start();
     service = await startTestService({
       ...provider.env(),
+      DEVICE_GRANT: 'push',
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',

@@ -243,7 +243,8 @@ describe('a device without a browser', () => {
         decide(approver, begun.user_code, { approve }, [here, there][i % 2]!.url),
       ),
     );
-    expect(decisions.map(({ status }) => status).toSorted()).toEqual([204, 404, 404]);
+    expect(decisions.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(decisions.filter(({ status }) => status === 404)).toHaveLength(2);
     const second = await begin();
     await decide(approver, second.user_code, { approve: true }).expect(204);
     const polls = await Promise.all(

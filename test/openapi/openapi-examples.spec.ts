@@ -47,6 +47,7 @@ describe('every example of the document', () => {
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(identity);
     };
     service = await startTestService({
+      DEVICE_GRANT: 'push',
       ...provider.env('STUB'),
       ...provider.env('MOCK'),
       ...provider.env('CORP'),
@@ -71,6 +72,11 @@ describe('every example of the document', () => {
     const { body: test } = (await bearer(service.url, SERVICE_KEY)
       .post('/admin/providers/corp/test')
       .expect(200)) as { body: { state: string } };
+    const begun = await fetch(`${service.url}/oauth2/device_authorization`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'my-cli' }),
+    });
+    const asked: unknown = await begun.json();
     const values: [string, string][] = [
       [EXAMPLE.state, state],
       [EXAMPLE.testState, test.state],
@@ -78,6 +84,7 @@ describe('every example of the document', () => {
       [EXAMPLE.accessToken, tokens.access_token],
       [EXAMPLE.refreshToken, tokens.refresh_token],
       [EXAMPLE.userId, tokens.user_id],
+      [EXAMPLE.userCode, (asked as { user_code: string }).user_code],
       ['"mock","provider_user_id"', '"stub","provider_user_id"'],
       [EXAMPLE.providerUserId, user],
       [EXAMPLE.idempotencyKey, randomUUID()],

@@ -13,7 +13,7 @@ const PUBLIC_URL = 'https://sign-in.example';
 
 /** Not in the document: the sample provider, which is an identity provider (spec §4.5), the demo page and the administration page. */
 const LEFT_OUT =
-  /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\/(?!overview|providers|session).*)?|callback|)$/;
+  /^(GET|POST) \/(providers\/mock\/.*|device(?:\/.*)?|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\/(?!overview|providers|session).*)?|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });
 formats.default(ajv);
@@ -24,6 +24,7 @@ describe('the description of the interface', () => {
   beforeAll(async () => {
     service = await startTestService({
       PUBLIC_URL,
+      DEVICE_GRANT: 'push',
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',

@@ -13,7 +13,7 @@ export class DeviceRequestsController {
   /**
    * List the devices that ask to be signed in as the caller
    *
-   * With `DEVICE_GRANT=push`: open requests whose `login_hint` is the caller.
+   * With `DEVICE_GRANT=push`: open requests with the caller as `login_hint`.
    *
    * @returns Newest first, three at most.
    */
@@ -25,18 +25,18 @@ export class DeviceRequestsController {
   /**
    * Approve or deny the request of a device
    *
-   * `code` is the code that the device shows, or the `request_id` of a request that names the caller; then an
-   * approval needs the `number` that the device shows, and another number denies the request. If the session
-   * is bound, the call needs a `DPoP` proof of its key. If the provider reports when users authenticate, that
-   * must be within five minutes.
+   * `user_code` is the code that the device shows, or the `request_id` of a request that names the caller;
+   * then an approval needs the `number` that the device shows, and another number denies the request. If the
+   * session is bound, the call needs a `DPoP` proof of its key. If the provider reports when users
+   * authenticate, that must be within five minutes.
    *
    * @returns Nothing.
    * @throws OAuthError `not_found`, `access_denied`, `insufficient_user_authentication`, `invalid_dpop_proof`
    */
-  @Post(':code')
+  @Post(':user_code')
   @HttpCode(204)
   async decideOnDevice(
-    @Param('code') code: string,
+    @Param('user_code') code: string,
     @Body() body: DecideDto,
     @Caller() caller: SessionIds,
     @Req() { ip }: Request,

@@ -8,7 +8,6 @@ import { UUID } from '../../http/parameters/uuid.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { browserOf } from '../../http/user-agent.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
-import type { Session } from '../../token/sessions/session.entity.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
 import { UserStore } from '../../user/user.store.js';
 import { DeviceCodes, readUserCode } from '../requests/codes.js';
@@ -21,6 +20,8 @@ import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.
 
 /** Seconds since the authentication, if the provider reports its time. */
 const MOST_AGE = 300;
+
+type Session = NonNullable<Awaited<ReturnType<SessionStore['find']>>>;
 
 interface Call {
   readonly caller: SessionIds;

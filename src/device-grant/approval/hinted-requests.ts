@@ -5,7 +5,7 @@ import { RealtimeService } from '../../realtime/push/realtime.service.js';
 import { UserSearch } from '../../user/user-search.js';
 import { CODE_TTL, DeviceRequestStore } from '../requests/device-request.store.js';
 
-/** Requests whose hint waits to be looked up; later ones do not arrive, and the page remains. */
+/** Hints that wait for a look-up; later ones do not arrive, and the page remains. */
 const MOST_WAITING = 1000;
 
 /** Requests that name a user reach this user's open devices (`DEVICE_GRANT=push`). */

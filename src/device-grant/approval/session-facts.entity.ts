@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Identity } from '../../provider/identity/identity.js';
+import { ReferenceTable } from '../../database/citus.js';
 import { Expires } from '../../database/expires.js';
 
 /** What a session that is approved by another one takes over from it (docs/device-sign-in.md#the-session). */
@@ -13,6 +14,7 @@ export type InheritedFacts = Pick<
 };
 
 /** Facts of a sign-in while the grant is on. Without them, a session cannot approve others. */
+@ReferenceTable()
 @Expires()
 @Entity('device_session_facts')
 export class SessionFacts {

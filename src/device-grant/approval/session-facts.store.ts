@@ -5,7 +5,7 @@ import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
 
-/** An identity whose session another device has approved. */
+/** An identity of a session that another device has approved. */
 export type ApprovedIdentity = Identity & { readonly byDeviceGrant: true };
 
 /** Keeps of each sign-in what a session that it approves later takes over. */

@@ -1,7 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ReferenceTable } from '../../database/citus.js';
 import { Expires } from '../../database/expires.js';
 
-/** Sign-in on the page for devices, whose person has not answered yet: it makes no session. */
+/** Sign-in on the page for devices, before the answer: it makes no session. */
+@ReferenceTable()
 @Expires()
 @Entity('device_confirmations')
 export class DeviceConfirmation {

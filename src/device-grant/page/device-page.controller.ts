@@ -14,7 +14,7 @@ import { DeviceCodes, readUserCode } from '../requests/codes.js';
 import { readSecret, setSecret } from './device-cookie.js';
 import { AnswerDto, DeviceCallbackDto, UserCodeDto } from './device-page.dto.js';
 import { DevicePage } from './device-page.service.js';
-import { codePage, endPage, goOnPage, questionPage, type PageLanguage } from './device-pages.js';
+import { codePage, endPage, goOnPage, questionPage } from './device-pages.js';
 import { chooseLanguage } from './device-texts.js';
 
 /** The page for devices without a browser (docs/device-sign-in.md#on-the-page). */
@@ -133,5 +133,3 @@ function send(response: Response, content: Html, status = 200): void {
   setPageHeaders(response, "form-action 'self'", "frame-ancestors 'none'");
   response.status(status).send(content.text);
 }
-
-export type { PageLanguage };

@@ -52,7 +52,7 @@ export class DevicePage {
     return found ?? undefined;
   }
 
-  /** @returns where the sign-in begins, and the secret for the browser */
+  /** @returns address of the sign-in, and the secret for the browser */
   begin({ id }: DeviceRequest): { readonly address: string; readonly secret: string } {
     const secret = this.codes.makeSecret();
     const query = new URLSearchParams({
@@ -85,7 +85,7 @@ export class DevicePage {
   async findQuestion(secret: string): Promise<Question | undefined> {
     const confirmation = await this.confirmations.find(secret);
     const request = confirmation && (await this.requests.findOpen({ id: confirmation.requestId }));
-    return request ? { ...confirmation!, request } : undefined;
+    return request ? { ...confirmation, request } : undefined;
   }
 
   /** @returns whether the answer counts: the request may have been decided elsewhere */

@@ -69,7 +69,7 @@ export function questionPage(
     [texts.device, request.deviceName ?? (kind || texts.unnamed)],
     [texts.program, request.clientId],
     [texts.address, request.address],
-    [texts.asked, ago(language.tag, request.createdAt, facts.now)],
+    [texts.begun, ago(language.tag, request.createdAt, facts.now)],
     [texts.account, facts.account],
   ];
   return page(

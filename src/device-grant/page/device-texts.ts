@@ -16,7 +16,7 @@ export interface DeviceTexts {
   readonly device: string;
   readonly program: string;
   readonly address: string;
-  readonly asked: string;
+  readonly begun: string;
   readonly account: string;
   readonly unnamed: string;
   readonly foreign: string;
@@ -34,7 +34,7 @@ export interface DeviceTexts {
   readonly again: string;
 }
 
-export const en: DeviceTexts = {
+const en: DeviceTexts = {
   title: 'Sign in a device',
   enter: 'Sign in a device',
   enterLead: 'Enter the code that the device shows.',
@@ -50,14 +50,14 @@ export const en: DeviceTexts = {
   device: 'Device',
   program: 'Program',
   address: 'Address',
-  asked: 'Asked',
+  begun: 'Begun',
   account: 'As',
   unnamed: 'without a name',
   foreign: 'This device is in another network than you are. If it is not in front of you, answer “No”.',
   yes: 'Yes, sign it in',
   no: 'No',
   approved: 'The device is signed in',
-  approvedLead: 'You can close this page. You find the device in the list of your devices.',
+  approvedLead: 'You can close this page. Your list of devices has it now.',
   denied: 'The device was not signed in',
   deniedLead: 'You can close this page. If you did not begin this, nothing else is needed.',
   over: 'This code is not valid any more',

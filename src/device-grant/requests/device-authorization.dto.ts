@@ -21,7 +21,7 @@ export class DeviceAuthorization {
   /** What the person types: eight letters with a hyphen. */
   user_code!: string;
 
-  /** The page where the person types it. */
+  /** The page for the code. */
   verification_uri!: string;
 
   /** The page with the code filled in, for a QR code. */

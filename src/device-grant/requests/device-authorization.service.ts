@@ -41,7 +41,7 @@ export class DeviceAuthorizations {
       },
       origin,
     );
-    // After the answer, whose time must not tell whether the hint is of a user.
+    // After the answer: its time must not depend on the user.
     if (number !== null && body.login_hint !== undefined) this.hinted.lookUp(id, body.login_hint);
     const page = `${this.settings.publicUrl}/device`;
     const shown = showUserCode(userCode);

@@ -1,5 +1,4 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
 import { SignInRefusals } from '../../auth/sign-in/sign-in-refusals.js';
@@ -9,8 +8,7 @@ import type { DeviceDto, IssuedTokens } from '../../auth/token.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
-import { Session } from '../../token/sessions/session.entity.js';
-import { LIVING } from '../../token/sessions/session.sql.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
 import { DeviceCodes } from './codes.js';
 import { DeviceTokenDto } from './device-authorization.dto.js';
 import { DeviceDecisions } from './device-decisions.js';
@@ -19,11 +17,11 @@ import { DeviceRequestStore, type Polled } from './device-request.store.js';
 import { SealedIdentities } from './sealed-identities.js';
 
 /** `grant_type` of RFC 8628 §3.4. */
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** Answers of RFC 8628 §3.5; all have the status 400 (RFC 6749 §5.2). */
 const ANSWERS: Readonly<Record<Exclude<Polled, 'approved'>, OAuthError>> = {
-  open: new OAuthError('authorization_pending', 'nobody has decided on the request yet'),
+  open: new OAuthError('authorization_pending', 'the request waits for a decision'),
   too_soon: new OAuthError('slow_down', 'polls come too soon: wait five seconds more', { status: 400 }),
   denied: new OAuthError('access_denied', 'the request was denied', { status: 400 }),
   expired: new OAuthError('expired_token', 'the device code is unknown, used or expired'),
@@ -39,7 +37,7 @@ export class DeviceGrant implements OnModuleInit {
     private readonly decisions: DeviceDecisions,
     private readonly identities: SealedIdentities,
     private readonly proofs: DpopProofs,
-    private readonly dataSource: DataSource,
+    private readonly sessions: SessionStore,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     private readonly tokens: TokenIssuer,
@@ -92,9 +90,7 @@ export class DeviceGrant implements OnModuleInit {
   /** A session that has ended since gives no other one its rights. */
   private async checkApprover({ approvedBy, userId }: DeviceRequest): Promise<void> {
     if (approvedBy === null) return;
-    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session');
-    const isLive = sessions.where({ userId, sessionId: approvedBy }).andWhere(LIVING).getExists();
-    if (await isLive) return;
+    if (await this.sessions.isLive({ userId: userId!, sessionId: approvedBy })) return;
     throw new OAuthError('access_denied', 'the session that approved the request has ended');
   }
 }

@@ -1,10 +1,12 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ReferenceTable } from '../../database/citus.js';
 import { Expires } from '../../database/expires.js';
 
-/** Where a request stands; `used` has issued its tokens, or was refused while it did. */
+/** State of a request; `used` has issued its tokens, or was refused while it did. */
 export type DeviceRequestState = 'open' | 'approved' | 'denied' | 'used';
 
 /** Request of a device without a browser (RFC 8628 §3.2), from its codes to its tokens. */
+@ReferenceTable()
 @Expires()
 @Entity('device_requests')
 export class DeviceRequest {

@@ -136,7 +136,7 @@ export class DeviceRequestStore {
     return found === null || found.state === 'used' ? 'expired' : found.state;
   }
 
-  /** Finds those of some requests on which a person has decided. */
+  /** Finds out on which requests a person has decided. */
   async findDecided(deviceCodeHashes: readonly Buffer[]): Promise<Buffer[]> {
     const where = { deviceCodeHash: In([...deviceCodeHashes]), state: In(['approved', 'denied']) };
     const found = await this.dataSource.manager.find(DeviceRequest, {

@@ -10,7 +10,7 @@ export interface StoredIdentity {
   readonly requestedAt: Date;
 }
 
-/** Identities that wait for their session; the provider's tokens are encrypted, as those of a session are. */
+/** Identities that wait for their session; the provider's tokens are encrypted, as in a session. */
 @Injectable()
 export class SealedIdentities {
   constructor(private readonly idTokens: IdTokens) {}

@@ -177,6 +177,11 @@ export class SessionStore {
     return this.dataSource.manager.findOneBy(Session, { userId, sessionId });
   }
 
+  isLive({ userId, sessionId }: SessionKey): Promise<boolean> {
+    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session');
+    return sessions.where({ userId, sessionId }).andWhere(LIVING).getExists();
+  }
+
   /** Lets the live sessions of a user end no later than a time. @returns whether this ends one earlier */
   async limit(userId: string, at: Date, sessionId?: string): Promise<boolean> {
     const update = this.dataSource.manager
