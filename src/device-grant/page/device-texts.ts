@@ -57,7 +57,7 @@ const en: DeviceTexts = {
   yes: 'Yes, sign it in',
   no: 'No',
   approved: 'The device is signed in',
-  approvedLead: 'You can close this page. Your list of devices has it now.',
+  approvedLead: 'You can close this page. It is now in your list.',
   denied: 'The device was not signed in',
   deniedLead: 'You can close this page. If you did not begin this, nothing else is needed.',
   over: 'This code is not valid any more',
