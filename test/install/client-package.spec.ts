@@ -69,7 +69,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
     const loadSocketIo = () => Promise.resolve({});
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
     const calls = {
-      signIn: [], stepUp: [{ maxAge: 60 }], providers: [], showProviders: [], showDevices: [], showUser: [], showIdleNotice: [], stay: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
+      signIn: [], stepUp: [{ maxAge: 60 }], providers: [], showProviders: [], showDevices: [], showUser: [], showIdleNotice: [], showDeviceRequests: [], deviceRequests: [], decideDeviceRequest: ['BDFH-JLNP', true], stay: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
       me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'],
     };
     const functions = Object.keys(client).filter((name) => !['session', 'idleEndsAt', 'on', 'close'].includes(name));
@@ -99,6 +99,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
     showDevices: 'no_browser',
     showUser: 'no_browser',
     showIdleNotice: 'no_browser',
+    showDeviceRequests: 'no_browser',
     providers: 'network',
     handleCallback: 'no_browser',
     connect: 'missing_peer',

@@ -13,6 +13,8 @@ function accountOf(...pages: object[]) {
     {} as never,
     { expectClaims: () => undefined },
     () => undefined,
+    (() => undefined) as never,
+    (() => undefined) as never,
   );
   return { account, paths: () => api.mock.calls.map(([, path]) => path) };
 }

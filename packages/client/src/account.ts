@@ -1,15 +1,21 @@
 import { LatchkeyError } from './latchkey-error.js';
-import type { Device, Latchkey, User } from './latchkey.js';
+import type { Device, DeviceRequest, Latchkey, User } from './latchkey.js';
+import type { Post } from './service/post.js';
 import type { Call } from './service/service.js';
 import type { Leave } from './tokens/sign-out.js';
 import type { Refresher } from './tokens/refresher.js';
 import type { TokenKeeper } from './tokens/tokens.js';
 
-export type Account = Pick<Latchkey, 'me' | 'devices' | 'renameDevice' | 'removeDevice'>;
+export type Account = Pick<
+  Latchkey,
+  'me' | 'devices' | 'renameDevice' | 'removeDevice' | 'deviceRequests' | 'decideDeviceRequest'
+>;
 
 /**
  * The calls about the user and the devices.
  * @param api calls the service with the token
+ * @param post posts to the service with a proof
+ * @param authorizedFetch adds the token, and asks the user to sign in again if the service wants it
  * @param isConnected whether this client's channel is connected; undefined without a channel
  */
 export function makeAccount(
@@ -18,6 +24,8 @@ export function makeAccount(
   keeper: TokenKeeper,
   { expectClaims }: Pick<Refresher, 'expectClaims'>,
   isConnected: () => boolean | undefined,
+  post: Post,
+  authorizedFetch: (request: Request) => Promise<Response>,
 ): Account {
   const me = shared(async () => {
     const user = await api<User>('GET', '/me');
@@ -43,6 +51,22 @@ export function makeAccount(
       }));
     },
     renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
+    async deviceRequests() {
+      return (await api<{ device_requests: DeviceRequest[] }>('GET', '/me/device-requests')).device_requests;
+    },
+    async decideDeviceRequest(code, approve, number) {
+      const decide = (): Promise<void> =>
+        post(
+          '/me/device-requests/' + encodeURIComponent(code),
+          { approve, number },
+          keeper.get()?.binding,
+          authorizedFetch,
+        );
+      await decide().catch((error: LatchkeyError) => {
+        if (error.code !== 'invalid_dpop_proof') throw error;
+        return decide(); // a step-up has made another session, with another key
+      });
+    },
     removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
   };
 }

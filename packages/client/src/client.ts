@@ -107,7 +107,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
     openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, endSession),
   );
-  const account = makeAccount(api, leave, keeper, refresher, connection.isConnected);
+  const account = makeAccount(api, leave, keeper, refresher, connection.isConnected, post, authorizedFetch);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
   const loadProfile = (): void => {
     const saved = keeper.get();
@@ -208,7 +208,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     await signingIn.start(signInOptions);
     return keeper.session()!;
   });
-  const show = (name: 'showDevices' | 'showUser' | 'showIdleNotice') =>
+  const show = (name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests') =>
     inPage(async (...parameters: [Element, (DevicesOptions & UserOptions)?]) => {
       const claimed = claim(parameters[0]);
       const components = await orNetworkError(import('./components/components.js'));
@@ -246,6 +246,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     showDevices: show('showDevices'),
     showUser: show('showUser'),
     showIdleNotice: show('showIdleNotice'),
+    showDeviceRequests: show('showDeviceRequests'),
     handleCallback: inPage(async () => {
       // Visible only if the browser keeps the window open.
       if (await (handling ??= handle())) signingIn.showText(texts.done);

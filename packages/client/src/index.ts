@@ -3,6 +3,7 @@ export type {
   ChannelEvents,
   ClaimsEvent,
   DeviceEvent,
+  DeviceRequestEvent,
   EventHandler,
   EventMeta,
   EventName,
@@ -12,10 +13,19 @@ export type {
   SocketIo,
 } from './channel/channel-events.js';
 export { createClient } from './client.js';
-export type { ConnectOptions, Device, Latchkey, SignOutOptions, SignOutScope, User } from './latchkey.js';
+export type {
+  ConnectOptions,
+  Device,
+  DeviceRequest,
+  Latchkey,
+  SignOutOptions,
+  SignOutScope,
+  User,
+} from './latchkey.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type {
   ClientOptions,
+  DeviceRequestsOptions,
   DevicesOptions,
   IdleNoticeOptions,
   Provider,

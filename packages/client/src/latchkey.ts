@@ -1,5 +1,6 @@
 import type { Channel } from './channel/channel-events.js';
 import type {
+  DeviceRequestsOptions,
   DevicesOptions,
   IdleNoticeOptions,
   Provider,
@@ -40,6 +41,22 @@ export interface Device {
   readonly signed_in: boolean;
   /** Whether its channel is connected; up to a minute late for other devices. */
   readonly online: boolean;
+}
+
+/** A device without a browser that asks to be signed in as the user. Times are RFC 3339. */
+export interface DeviceRequest {
+  readonly request_id: string;
+  /** Name of the program, which proves nothing. */
+  readonly client_id: string;
+  readonly device_name: string | null;
+  /** From the user agent, e.g. `Chrome 156`. */
+  readonly browser: string | null;
+  /** From the user agent, e.g. `Windows 10/11`. */
+  readonly os: string | null;
+  /** IP address, as far as the service keeps addresses. */
+  readonly address: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
 }
 
 /** The signed-in user. Values that the provider does not send are null. */
@@ -181,6 +198,17 @@ export interface Latchkey<Events extends object = any> {
   readonly showIdleNotice: (place: Element, options?: IdleNoticeOptions) => Promise<() => void>;
 
   /**
+   * Shows devices without a browser that ask to be signed in as the user, with "yes" and "no", and a field for the code of any other
+   * one. In the client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in.
+   * @returns a function that removes it
+   * @throws LatchkeyError `network` if its code cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showDeviceRequests(document.querySelector('#requests'));
+   */
+  readonly showDeviceRequests: (place: Element, options?: DeviceRequestsOptions) => Promise<() => void>;
+
+  /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at
    * `redirectUri`. Makes no request.
    * @throws LatchkeyError `invalid_state` if it belongs to no sign-in of this browser; `no_browser` without a page
@@ -250,6 +278,22 @@ export interface Latchkey<Events extends object = any> {
   readonly renameDevice: (deviceId: string, name: string) => Promise<Device>;
   /** Signs a device out, and removes it from the list. */
   readonly removeDevice: (deviceId: string) => Promise<void>;
+
+  /**
+   * Lists the devices without a browser that ask to be signed in as the user (`DEVICE_GRANT=push`), newest first. The channel's event
+   * `device.requested` reports a new one.
+   */
+  readonly deviceRequests: () => Promise<DeviceRequest[]>;
+  /**
+   * Approves or denies the request of a device. If the service wants a newer sign-in, the dialog asks for it first.
+   * @param code that the device shows, or `request_id` of a request in the list
+   * @param number that the device shows, to approve a request of the list; a wrong one denies it
+   * @throws LatchkeyError `not_found` if it was decided or has expired; `access_denied` for a wrong number
+   *
+   * @example
+   * await latchkey.decideDeviceRequest('BDFH-JLNP', true);
+   */
+  readonly decideDeviceRequest: (code: string, approve: boolean, number?: string) => Promise<void>;
 
   /** Stops timers, listeners and the channel. The session stays stored. */
   readonly close: () => void;

@@ -71,6 +71,12 @@ export interface DevicesOptions {
   readonly onError?: ((error: LatchkeyError) => void) | undefined;
 }
 
+/** Options of the requests of devices. */
+export interface DeviceRequestsOptions {
+  /** Gets the error of the list or of a decision. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
 /** Options of the notice before a session ends since nobody acts. */
 export interface IdleNoticeOptions {
   /** Gets the error of `stay()` or `signOut()`. */

@@ -119,11 +119,10 @@ export class DevicePageController {
 
   /** Forms of other sites are refused; the cookie, `SameSite=Lax`, does not come with them either. */
   private refuseForeign({ headers }: Request): void {
-    const site = headers['sec-fetch-site'];
-    const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
-    const { origin } = headers;
-    const isOtherOrigin = origin !== undefined && origin !== new URL(this.settings.publicUrl).origin;
-    if (!isForeign && !isOtherOrigin) return;
+    // Without a referrer, `Origin` is "null".
+    const { origin = 'null', 'sec-fetch-site': site } = headers;
+    const isOwn = ['null', new URL(this.settings.publicUrl).origin].includes(origin);
+    if (isOwn && (site === undefined || site === 'same-origin')) return;
     throw new OAuthError('invalid_request', 'the form is of another site');
   }
 }

@@ -1,4 +1,12 @@
 import type { Request } from 'express';
+import { de } from './texts/de.js';
+import { en } from './texts/en.js';
+import { es } from './texts/es.js';
+import { fr } from './texts/fr.js';
+import { it } from './texts/it.js';
+import { ja } from './texts/ja.js';
+import { pt } from './texts/pt.js';
+import { zh } from './texts/zh.js';
 
 /** Texts of the page for devices without a browser. */
 export interface DeviceTexts {
@@ -31,44 +39,9 @@ export interface DeviceTexts {
   readonly failed: string;
   readonly notAllowed: string;
   readonly otherAccount: string;
-  readonly again: string;
 }
 
-const en: DeviceTexts = {
-  title: 'Sign in a device',
-  enter: 'Sign in a device',
-  enterLead: 'Enter the code that the device shows.',
-  code: 'Code',
-  next: 'Continue',
-  warning:
-    'Enter only a code of a device that is in front of you. If somebody has sent you a code, close this page.',
-  wrongCode: 'There is no such code, or it has expired. Please compare it with the device.',
-  tooMany: 'Too many codes were wrong. Please wait a minute.',
-  goOn: 'Next, sign in',
-  goOnLead: 'You sign in here so that the device can be signed in.',
-  question: 'Sign this device in?',
-  device: 'Device',
-  program: 'Program',
-  address: 'Address',
-  begun: 'Begun',
-  account: 'As',
-  unnamed: 'without a name',
-  foreign: 'This device is in another network than you are. If it is not in front of you, answer “No”.',
-  yes: 'Yes, sign it in',
-  no: 'No',
-  approved: 'The device is signed in',
-  approvedLead: 'You can close this page. It is now in your list.',
-  denied: 'The device was not signed in',
-  deniedLead: 'You can close this page. If you did not begin this, nothing else is needed.',
-  over: 'This code is not valid any more',
-  overLead: 'It was used, or it has expired. Begin again on the device.',
-  failed: 'The sign-in did not succeed. Please try again.',
-  notAllowed: 'This account may not sign in here.',
-  otherAccount: 'This request is for another account.',
-  again: 'Try again',
-};
-
-const LANGUAGES: Readonly<Record<string, DeviceTexts>> = { en };
+const LANGUAGES: Readonly<Record<string, DeviceTexts>> = { en, de, es, fr, it, ja, pt, zh };
 
 /** Chooses the language of a page by `Accept-Language`; English if none fits. */
 export function chooseLanguage(request: Request): { readonly tag: string; readonly texts: DeviceTexts } {

@@ -36,6 +36,14 @@ export interface DeviceEvent {
   readonly last_seen_at: string;
 }
 
+/** A device without a browser that asks to be signed in as the user. Times are RFC 3339. */
+export interface DeviceRequestEvent {
+  readonly request_id: string;
+  readonly device_name: string | null;
+  readonly address: string | null;
+  readonly expires_at: string;
+}
+
 /** The user's claims, all of them. */
 export interface ClaimsEvent {
   readonly claims: UserClaims;
@@ -49,6 +57,8 @@ export interface ServiceEvents {
   'device.renamed': DeviceEvent;
   /** The last session of a device has ended. */
   'device.signed_out': DeviceEvent;
+  /** A device without a browser asks to be signed in as the user: `deviceRequests()`. */
+  'device.requested': DeviceRequestEvent;
   /** The user's claims have changed. The client refreshes the token; `session.claims` has them with the next `change`. */
   'claims.changed': ClaimsEvent;
 }

@@ -1,5 +1,5 @@
 import type { Device, Latchkey } from '../latchkey.js';
-import type { DevicesOptions, IdleNoticeOptions, UserOptions } from '../options.js';
+import type { DeviceRequestsOptions, DevicesOptions, IdleNoticeOptions, UserOptions } from '../options.js';
 import english from '../texts/account/account-en.js';
 import type { AccountTexts } from '../texts/account/account-texts.js';
 import type { Texts } from '../texts/texts.js';
@@ -31,6 +31,11 @@ export const showUser = (...parts: [...Parts, options?: UserOptions]): Promise<(
 /** Implements `showIdleNotice`. */
 export const showIdleNotice = (...parts: [...Parts, options?: IdleNoticeOptions]): Promise<() => void> =>
   show(import('./idle-notice.js'), ...parts);
+
+/** Implements `showDeviceRequests`. */
+export const showDeviceRequests = (
+  ...parts: [...Parts, options?: DeviceRequestsOptions]
+): Promise<() => void> => show(import('./device-requests.js'), ...parts);
 
 /** Separate files: each user loads at most one. */
 const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {

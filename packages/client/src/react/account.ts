@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactElement } from 'react';
 import type { User } from '../latchkey.js';
-import type { DevicesOptions, UserOptions } from '../options.js';
+import type { DeviceRequestsOptions, DevicesOptions, UserOptions } from '../options.js';
 import { useLatchkey } from './provider.js';
 import { useSession } from './session.js';
 import { useShown } from './shown.js';
@@ -31,6 +31,24 @@ export function Devices({ className, onError }: DevicesProps): ReactElement {
   // The list uses the channel; a listener keeps it open as long as the list is shown.
   useChannel('device.signed_in', nothing);
   return useShown('showDevices', className, { onError });
+}
+
+/** The properties of `<DeviceRequests>`: `onError`, and the class of the element around it. */
+export interface DeviceRequestsProps extends DeviceRequestsOptions {
+  className?: string | undefined;
+}
+
+/**
+ * Devices without a browser that ask to be signed in as the user: "yes", "no", and a field for the code of any other one. Empty while no
+ * user is signed in.
+ *
+ * @example
+ * <h2>New devices</h2>
+ * <DeviceRequests />
+ */
+export function DeviceRequests({ className, onError }: DeviceRequestsProps): ReactElement {
+  useChannel('device.requested', nothing); // a listener keeps the channel open
+  return useShown('showDeviceRequests', className, { onError });
 }
 
 /**

@@ -1,7 +1,15 @@
 'use client';
 // `*`: an interface that is exported by name could not be extended by the application.
 export type * from './register.js';
-export { Devices, UserButton, useUser, type DevicesProps, type UserButtonProps } from './account.js';
+export {
+  DeviceRequests,
+  Devices,
+  UserButton,
+  useUser,
+  type DeviceRequestsProps,
+  type DevicesProps,
+  type UserButtonProps,
+} from './account.js';
 export { IdleNotice } from './idle-notice.js';
 export { LatchkeyProvider, useLatchkey, type LatchkeyProviderProps } from './provider.js';
 export { ProviderButtons, type ProviderButtonsProps } from './provider-buttons.js';

@@ -5,7 +5,7 @@ import { useLatchkey } from './provider.js';
 
 /** Returns an element in which the client shows something, with the latest options. */
 export function useShown(
-  name: 'showDevices' | 'showUser' | 'showIdleNotice',
+  name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests',
   className: string | undefined,
   options: DevicesOptions & UserOptions,
 ): ReactElement {

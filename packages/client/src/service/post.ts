@@ -16,11 +16,22 @@ export interface Binding {
  * Posts to the service; with a proof of possession if there is a binding (RFC 9449 §5).
  * @throws LatchkeyError as `Call` does; `key_lost`, `key_unavailable`
  */
-export type Post = <Answer>(path: string, body: object, binding?: Binding) => Promise<Answer>;
+export type Post = <Answer>(
+  path: string,
+  body: object,
+  binding?: Binding,
+  /** Sends the request, e.g. with the token. */
+  send?: (request: Request) => Promise<Response>,
+) => Promise<Answer>;
 
 export function makePost(call: Call, keys: Keys, clock: Clock): Post {
-  return async <Answer>(path: string, body: object, binding?: Binding) => {
-    if (!binding) return call<Answer>('POST', path, body);
+  return async <Answer>(
+    path: string,
+    body: object,
+    binding?: Binding,
+    by = (request: Request) => fetch(request),
+  ) => {
+    if (!binding) return call<Answer>('POST', path, body, by);
     const pair = await keys.get(binding.key);
     const send = async (): Promise<Answer> => {
       const proof = await makeProof(pair, binding.issuer + path, clock.now()).catch(() => {
@@ -28,7 +39,7 @@ export function makePost(call: Call, keys: Keys, clock: Clock): Post {
       });
       return call<Answer>('POST', path, body, (request) => {
         request.headers.set('DPoP', proof);
-        return fetch(request);
+        return by(request);
       });
     };
     try {

@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'سيتم تسجيل الخروج فورًا من جميع أجهزتك، بما فيها هذا الجهاز. وعليك تسجيل الدخول من جديد على كل جهاز.',
   stillThere: 'هل ما زلت هنا؟',
   idleEnd: 'سيتم تسجيل خروجك {when}.',
+  deviceRequests: 'أجهزة تطلب الدخول',
+  requestQuestion: 'هل تريد تسجيل دخول «{device}»؟',
+  requestFacts: '{program}، {address}، {when}',
+  requestWarning: 'فقط إذا كان الجهاز أمامك. إذا أرسل إليك أحد رمزًا فأجب «لا».',
+  requestNumber: 'الرقم الظاهر على الجهاز',
+  requestCode: 'الرمز الظاهر على الجهاز',
+  approve: 'نعم، سجّل دخوله',
+  deny: 'لا',
+  requestApproved: 'تم تسجيل دخول الجهاز.',
+  requestDenied: 'تم رفض الطلب.',
+  requestOver: 'هذا الطلب لم يعد مفتوحًا، أو الرمز غير صحيح.',
+  requestWrongNumber: 'الرقم غير صحيح. تم رفض الطلب.',
   stay: 'متابعة الجلسة',
 };
 

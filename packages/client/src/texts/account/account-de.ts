@@ -44,6 +44,19 @@ const texts: AccountTexts = {
     'Alle Ihre Geräte werden sofort abgemeldet, auch dieses. Auf jedem müssen Sie sich neu anmelden.',
   stillThere: 'Sind Sie noch da?',
   idleEnd: 'Sie werden {when} abgemeldet.',
+  deviceRequests: 'Geräte, die fragen',
+  requestQuestion: '„{device}“ anmelden?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning:
+    'Nur, wenn das Gerät vor Ihnen steht. Hat Ihnen jemand einen Code geschickt, antworten Sie „Nein“.',
+  requestNumber: 'Zahl auf dem Gerät',
+  requestCode: 'Code auf dem Gerät',
+  approve: 'Ja, anmelden',
+  deny: 'Nein',
+  requestApproved: 'Das Gerät ist angemeldet.',
+  requestDenied: 'Die Anfrage wurde abgelehnt.',
+  requestOver: 'Diese Anfrage ist nicht mehr offen, oder der Code ist falsch.',
+  requestWrongNumber: 'Die Zahl war falsch. Die Anfrage wurde abgelehnt.',
   stay: 'Angemeldet bleiben',
 };
 

@@ -44,6 +44,18 @@ const texts: AccountTexts = {
     'Se cerrará la sesión en todos sus dispositivos, también en este. En cada uno tendrá que iniciar sesión de nuevo.',
   stillThere: '¿Sigue ahí?',
   idleEnd: 'Su sesión se cerrará {when}.',
+  deviceRequests: 'Dispositivos que preguntan',
+  requestQuestion: '¿Iniciar sesión en «{device}»?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Solo si lo tiene delante. Si alguien le ha enviado un código, responda «No».',
+  requestNumber: 'Número en el dispositivo',
+  requestCode: 'Código en el dispositivo',
+  approve: 'Sí, iniciar sesión',
+  deny: 'No',
+  requestApproved: 'El dispositivo ha iniciado sesión.',
+  requestDenied: 'La solicitud fue rechazada.',
+  requestOver: 'Esta solicitud ya no está abierta, o el código es incorrecto.',
+  requestWrongNumber: 'El número era incorrecto. La solicitud fue rechazada.',
   stay: 'Mantener la sesión',
 };
 

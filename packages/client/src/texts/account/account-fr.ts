@@ -44,6 +44,18 @@ const texts: AccountTexts = {
     'Tous vos appareils sont déconnectés immédiatement, celui-ci aussi. Sur chacun, vous devrez vous reconnecter.',
   stillThere: 'Êtes-vous toujours là ?',
   idleEnd: 'Votre session sera fermée {when}.',
+  deviceRequests: 'Appareils en attente',
+  requestQuestion: 'Connecter « {device} » ?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Seulement s’il est devant vous. Si quelqu’un vous a envoyé un code, répondez « Non ».',
+  requestNumber: 'Nombre affiché sur l’appareil',
+  requestCode: 'Code affiché sur l’appareil',
+  approve: 'Oui, connecter',
+  deny: 'Non',
+  requestApproved: 'L’appareil est connecté.',
+  requestDenied: 'La demande a été refusée.',
+  requestOver: 'Cette demande n’est plus ouverte, ou le code est faux.',
+  requestWrongNumber: 'Le nombre était faux. La demande a été refusée.',
   stay: 'Rester connecté',
 };
 

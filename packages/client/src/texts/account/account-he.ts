@@ -44,6 +44,18 @@ const texts: AccountTexts = {
   everywhereEffect: 'כל המכשירים שלך ינותקו מיד, גם המכשיר הזה. בכל אחד מהם יהיה צורך להיכנס שוב.',
   stillThere: 'עדיין כאן?',
   idleEnd: 'החיבור ינותק {when}.',
+  deviceRequests: 'מכשירים שמבקשים',
+  requestQuestion: 'להכניס את „{device}”?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'רק אם המכשיר לפניך. אם מישהו שלח לך קוד, יש לענות „לא”.',
+  requestNumber: 'המספר שבמכשיר',
+  requestCode: 'הקוד שבמכשיר',
+  approve: 'כן, להכניס',
+  deny: 'לא',
+  requestApproved: 'המכשיר מחובר.',
+  requestDenied: 'הבקשה נדחתה.',
+  requestOver: 'הבקשה כבר אינה פתוחה, או שהקוד שגוי.',
+  requestWrongNumber: 'המספר היה שגוי. הבקשה נדחתה.',
   stay: 'להמשיך',
 };
 

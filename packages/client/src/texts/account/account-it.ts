@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'La sessione viene chiusa subito su tutti i tuoi dispositivi, anche su questo. Su ognuno dovrai accedere di nuovo.',
   stillThere: 'Sei ancora qui?',
   idleEnd: 'La sessione verrà chiusa {when}.',
+  deviceRequests: 'Dispositivi in attesa',
+  requestQuestion: 'Far accedere «{device}»?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Solo se è davanti a te. Se qualcuno ti ha inviato un codice, rispondi «No».',
+  requestNumber: 'Numero sul dispositivo',
+  requestCode: 'Codice sul dispositivo',
+  approve: 'Sì, fai accedere',
+  deny: 'No',
+  requestApproved: 'Il dispositivo ha effettuato l’accesso.',
+  requestDenied: 'La richiesta è stata rifiutata.',
+  requestOver: 'Questa richiesta non è più aperta, o il codice è sbagliato.',
+  requestWrongNumber: 'Il numero era sbagliato. La richiesta è stata rifiutata.',
   stay: 'Resta in sessione',
 };
 

@@ -44,6 +44,19 @@ const texts: AccountTexts = {
     'このデバイスを含むすべてのデバイスがすぐにサインアウトされます。それぞれでもう一度サインインが必要です。',
   stillThere: 'まだご利用中ですか？',
   idleEnd: '{when}にサインアウトされます。',
+  deviceRequests: 'サインインを求めるデバイス',
+  requestQuestion: '「{device}」をサインインさせますか？',
+  requestFacts: '{program}、{address}、{when}',
+  requestWarning:
+    '目の前にあるデバイスの場合だけにしてください。誰かからコードが送られてきた場合は「いいえ」を選んでください。',
+  requestNumber: 'デバイスに表示された数字',
+  requestCode: 'デバイスに表示されたコード',
+  approve: 'はい、サインインさせる',
+  deny: 'いいえ',
+  requestApproved: 'デバイスがサインインしました。',
+  requestDenied: 'リクエストを拒否しました。',
+  requestOver: 'このリクエストはもう有効ではないか、コードが間違っています。',
+  requestWrongNumber: '数字が間違っていたため、リクエストは拒否されました。',
   stay: 'サインインしたままにする',
 };
 

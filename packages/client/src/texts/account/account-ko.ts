@@ -44,6 +44,18 @@ const texts: AccountTexts = {
   everywhereEffect: '이 기기를 포함한 모든 기기에서 즉시 로그아웃됩니다. 각 기기에서 다시 로그인해야 합니다.',
   stillThere: '아직 사용 중이신가요?',
   idleEnd: '{when}에 로그아웃됩니다.',
+  deviceRequests: '로그인을 요청하는 기기',
+  requestQuestion: '“{device}”을(를) 로그인할까요?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: '기기가 눈앞에 있을 때만 승인하세요. 누군가 코드를 보냈다면 “아니요”를 누르세요.',
+  requestNumber: '기기에 표시된 숫자',
+  requestCode: '기기에 표시된 코드',
+  approve: '예, 로그인',
+  deny: '아니요',
+  requestApproved: '기기가 로그인되었습니다.',
+  requestDenied: '요청을 거부했습니다.',
+  requestOver: '이 요청은 더 이상 유효하지 않거나 코드가 잘못되었습니다.',
+  requestWrongNumber: '숫자가 틀려 요청이 거부되었습니다.',
   stay: '로그인 유지',
 };
 

@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'Al je apparaten worden meteen uitgelogd, ook dit. Op elk apparaat moet je opnieuw inloggen.',
   stillThere: 'Ben je er nog?',
   idleEnd: 'Je wordt {when} uitgelogd.',
+  deviceRequests: 'Apparaten die vragen',
+  requestQuestion: '‘{device}’ aanmelden?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Alleen als het voor u staat. Heeft iemand u een code gestuurd, antwoord dan ‘Nee’.',
+  requestNumber: 'Getal op het apparaat',
+  requestCode: 'Code op het apparaat',
+  approve: 'Ja, aanmelden',
+  deny: 'Nee',
+  requestApproved: 'Het apparaat is aangemeld.',
+  requestDenied: 'Het verzoek is geweigerd.',
+  requestOver: 'Dit verzoek is niet meer open, of de code is onjuist.',
+  requestWrongNumber: 'Het getal was onjuist. Het verzoek is geweigerd.',
   stay: 'Ingelogd blijven',
 };
 

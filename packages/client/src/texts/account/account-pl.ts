@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'Wszystkie Twoje urządzenia zostaną natychmiast wylogowane, także to. Na każdym trzeba będzie zalogować się ponownie.',
   stillThere: 'Czy nadal tu jesteś?',
   idleEnd: 'Wylogowanie nastąpi {when}.',
+  deviceRequests: 'Urządzenia, które proszą',
+  requestQuestion: 'Zalogować „{device}”?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Tylko jeśli masz je przed sobą. Jeśli ktoś wysłał Ci kod, odpowiedz „Nie”.',
+  requestNumber: 'Liczba na urządzeniu',
+  requestCode: 'Kod na urządzeniu',
+  approve: 'Tak, zaloguj',
+  deny: 'Nie',
+  requestApproved: 'Urządzenie jest zalogowane.',
+  requestDenied: 'Prośba została odrzucona.',
+  requestOver: 'Ta prośba nie jest już aktualna albo kod jest błędny.',
+  requestWrongNumber: 'Liczba była błędna. Prośba została odrzucona.',
   stay: 'Nie wylogowuj',
 };
 

@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'A sessão será encerrada imediatamente em todos os seus dispositivos, também neste. Em cada um terá de entrar novamente.',
   stillThere: 'Ainda está aí?',
   idleEnd: 'A sua sessão será encerrada {when}.',
+  deviceRequests: 'Dispositivos que pedem',
+  requestQuestion: 'Iniciar sessão em «{device}»?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Só se estiver à sua frente. Se alguém lhe enviou um código, responda «Não».',
+  requestNumber: 'Número no dispositivo',
+  requestCode: 'Código no dispositivo',
+  approve: 'Sim, iniciar sessão',
+  deny: 'Não',
+  requestApproved: 'O dispositivo iniciou sessão.',
+  requestDenied: 'O pedido foi recusado.',
+  requestOver: 'Este pedido já não está aberto, ou o código está errado.',
+  requestWrongNumber: 'O número estava errado. O pedido foi recusado.',
   stay: 'Continuar na sessão',
 };
 

@@ -62,6 +62,26 @@ export interface AccountTexts {
   stillThere: string;
   /** `{when}` is e.g. `in 58 seconds`. */
   idleEnd: string;
+  /** Name of the list of devices that ask to be signed in. */
+  deviceRequests: string;
+  /** Question above a request. `{device}` is its name, else that of its program. */
+  requestQuestion: string;
+  /** `{program}`, `{address}` and `{when}` of a request, e.g. `2 minutes ago`. */
+  requestFacts: string;
+  /** Warning below a request. */
+  requestWarning: string;
+  /** Label of the field for the number that the device shows. */
+  requestNumber: string;
+  /** Label of the field for the code that a device shows. */
+  requestCode: string;
+  approve: string;
+  deny: string;
+  requestApproved: string;
+  requestDenied: string;
+  /** The request was decided elsewhere, or has expired; or the code is wrong. */
+  requestOver: string;
+  /** The number was wrong, so the request was denied. */
+  requestWrongNumber: string;
   /** Button: the session goes on. */
   stay: string;
 }

@@ -45,6 +45,18 @@ const texts: AccountTexts = {
     'На всіх ваших пристроях, також на цьому, негайно буде виконано вихід. На кожному доведеться увійти ще раз.',
   stillThere: 'Ви ще тут?',
   idleEnd: 'Вихід буде виконано {when}.',
+  deviceRequests: 'Пристрої, що просять',
+  requestQuestion: 'Увійти на «{device}»?',
+  requestFacts: '{program}, {address}, {when}',
+  requestWarning: 'Лише якщо він перед вами. Якщо хтось надіслав вам код, відповідайте «Ні».',
+  requestNumber: 'Число на пристрої',
+  requestCode: 'Код на пристрої',
+  approve: 'Так, увійти',
+  deny: 'Ні',
+  requestApproved: 'На пристрої виконано вхід.',
+  requestDenied: 'Запит відхилено.',
+  requestOver: 'Цей запит уже не відкритий, або код неправильний.',
+  requestWrongNumber: 'Число було неправильним. Запит відхилено.',
   stay: 'Залишитися',
 };
 

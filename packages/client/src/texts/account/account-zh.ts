@@ -43,6 +43,18 @@ const texts: AccountTexts = {
   everywhereEffect: '您的所有设备（包括本设备）会立即退出登录，之后需要在每台设备上重新登录。',
   stillThere: '您还在吗？',
   idleEnd: '您将在{when}退出登录。',
+  deviceRequests: '请求登录的设备',
+  requestQuestion: '让“{device}”登录？',
+  requestFacts: '{program}，{address}，{when}',
+  requestWarning: '仅当设备就在您面前时才同意。如果是别人把代码发给您的，请选择“否”。',
+  requestNumber: '设备上显示的数字',
+  requestCode: '设备上显示的代码',
+  approve: '是，让它登录',
+  deny: '否',
+  requestApproved: '设备已登录。',
+  requestDenied: '请求已拒绝。',
+  requestOver: '此请求已失效，或代码不正确。',
+  requestWrongNumber: '数字不正确，请求已被拒绝。',
   stay: '保持登录',
 };
 
