@@ -6,8 +6,8 @@ export const STYLE = `
 ul,p{margin:0;padding:0;list-style:none}
 li{margin-bottom:1rem;padding:1rem;border:1px solid #8886;border-radius:var(--radius)}
 li p,.hint{margin-top:.25rem;font-size:.875rem;opacity:.85}
-form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin-top:.75rem}
-label{display:grid;flex:1 1 10rem;gap:.25rem;font-size:.875rem}
+form{display:flex;flex-wrap:wrap;gap:.5rem;margin-top:.75rem}
+label{display:grid;flex:1 0 100%;gap:.25rem;font-size:.875rem}
 input,button{min-height:2.75rem;padding:.25rem .875rem;border:1px solid #8888;border-radius:var(--radius);background:0;color:inherit;font:inherit}
 button{flex:1 1 7rem;font-weight:600;cursor:pointer}
 .main{border-color:#0000;background:var(--accent);color:var(--latchkey-accent-text,light-dark(#fff,#12163f))}
