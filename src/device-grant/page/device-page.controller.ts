@@ -15,7 +15,7 @@ import { readSecret, setSecret } from './device-cookie.js';
 import { AnswerDto, DeviceCallbackDto, UserCodeDto } from './device-page.dto.js';
 import { DevicePage } from './device-page.service.js';
 import { codePage, endPage, goOnPage, questionPage } from './device-pages.js';
-import { chooseLanguage } from './device-texts.js';
+import { chooseLanguage } from './languages.js';
 
 /** The page for devices without a browser (docs/device-sign-in.md#on-the-page). */
 @Public()

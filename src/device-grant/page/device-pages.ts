@@ -3,7 +3,7 @@ import { layout } from '../../http/page/layout.js';
 import { browserOf } from '../../http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
-import type { DeviceTexts } from './device-texts.js';
+import type { DeviceTexts } from './texts/texts.js';
 
 /** Language of a page, and its texts. */
 export interface PageLanguage {

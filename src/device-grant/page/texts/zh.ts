@@ -1,4 +1,4 @@
-import type { DeviceTexts } from '../device-texts.js';
+import type { DeviceTexts } from './texts.js';
 
 export const zh: DeviceTexts = {
   title: '让设备登录',

@@ -1,13 +1,3 @@
-import type { Request } from 'express';
-import { de } from './texts/de.js';
-import { en } from './texts/en.js';
-import { es } from './texts/es.js';
-import { fr } from './texts/fr.js';
-import { it } from './texts/it.js';
-import { ja } from './texts/ja.js';
-import { pt } from './texts/pt.js';
-import { zh } from './texts/zh.js';
-
 /** Texts of the page for devices without a browser. */
 export interface DeviceTexts {
   readonly title: string;
@@ -39,13 +29,4 @@ export interface DeviceTexts {
   readonly failed: string;
   readonly notAllowed: string;
   readonly otherAccount: string;
-}
-
-const LANGUAGES: Readonly<Record<string, DeviceTexts>> = { en, de, es, fr, it, ja, pt, zh };
-
-/** Chooses the language of a page by `Accept-Language`; English if none fits. */
-export function chooseLanguage(request: Request): { readonly tag: string; readonly texts: DeviceTexts } {
-  const tags = Object.keys(LANGUAGES);
-  const tag = request.acceptsLanguages(tags) || 'en';
-  return { tag, texts: LANGUAGES[tag]! };
 }
