@@ -62,11 +62,18 @@ describe('a device without a browser', () => {
   }
 
   /** A browser that goes through the page, up to the question. */
-  async function openQuestion({ user_code }: Begun): Promise<{ cookie: string; page: Response }> {
+  async function openQuestion(begun: Begun): Promise<{ cookie: string; page: Response }> {
+    const { cookie, callback } = await signInOnPage(begun);
+    await request(here.url).get(callback).set('Cookie', cookie).expect(303);
+    return { cookie, page: await request(here.url).get('/device/confirm').set('Cookie', cookie) };
+  }
+
+  /** A browser that enters the code and signs in. @returns its cookie, and the path of the callback */
+  async function signInOnPage({ user_code }: Begun): Promise<{ cookie: string; callback: string }> {
     const entered = await request(here.url).post('/device').type('form').send({ user_code }).expect(200);
     const cookie = entered.headers['set-cookie']![0]!.split(';')[0]!;
     let address = entered.headers['refresh']!.slice('0; url='.length);
-    for (let hops = 0; !address.includes('/device/confirm'); hops++) {
+    for (let hops = 0; !address.includes('/device/callback?'); hops++) {
       if (hops > 5) throw new Error(`${address} leads nowhere`);
       const url = new URL(address, here.url);
       const answer = await request(url.origin)
@@ -74,7 +81,8 @@ describe('a device without a browser', () => {
         .set('Cookie', cookie);
       address = new URL(answer.headers['location']!, url).href;
     }
-    return { cookie, page: await request(here.url).get('/device/confirm').set('Cookie', cookie) };
+    const { pathname, search } = new URL(address);
+    return { cookie, callback: pathname + search };
   }
 
   function answerQuestion(cookie: string, answer: string) {
@@ -251,6 +259,7 @@ describe('a device without a browser', () => {
       Array.from({ length: 6 }, (_, i) => poll(second, {}, [here, there][i % 2]!.url)),
     );
     expect(polls.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(polls.filter(({ status }) => status === 400)).toHaveLength(5);
   });
 
   it('gets nothing once the session that approved has ended, or the user is suspended', async () => {
@@ -294,14 +303,23 @@ describe('a device without a browser', () => {
     const other = await openQuestion(await begin());
     await answerQuestion(other.cookie, 'no').expect(200);
     await answerQuestion(other.cookie, 'yes').expect(400);
-    await request(here.url)
-      .get('/device/callback')
-      .query({ code: 'lkc_x', state: randomUUID() })
-      .set('Cookie', cookie)
-      .expect(401);
+    const another = await signInOnPage(await begin());
+    await request(here.url).get(another.callback).set('Cookie', cookie).expect(401);
+    await request(here.url).get(another.callback).set('Cookie', another.cookie).expect(401); // spent
     await answerQuestion(cookie, 'yes').set('Sec-Fetch-Site', 'cross-site').expect(400);
     await answerQuestion(cookie, 'yes').set('Origin', 'https://evil.example').expect(400);
     await answerQuestion(cookie, 'yes').expect(200);
+  });
+
+  it('is not signed in as another user than the one whom it names', async () => {
+    const named = await signIn(here.url, 'grace');
+    const begun = await begin();
+    await sql(`UPDATE device_requests SET hinted_user_id = $1 WHERE state = 'open'`, [named.user_id]);
+    const { cookie, page } = await openQuestion(begun); // as ada
+    expect([page.status, page.text]).toEqual([403, expect.stringContaining('for another account')]);
+    await answerQuestion(cookie, 'yes').expect(400);
+    const state = await sql('SELECT state FROM device_requests WHERE hinted_user_id = $1', [named.user_id]);
+    expect(state).toEqual([{ state: 'open' }]);
   });
 
   it('warns of a device in another network', async () => {
