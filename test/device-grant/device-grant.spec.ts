@@ -312,7 +312,7 @@ describe('a device without a browser', () => {
   });
 
   it('is not signed in as another user than the one whom it names', async () => {
-    const named = await signIn(here.url, 'grace');
+    const named = await signIn(here.url);
     const begun = await begin();
     await sql(`UPDATE device_requests SET hinted_user_id = $1 WHERE state = 'open'`, [named.user_id]);
     const { cookie, page } = await openQuestion(begun); // as ada
