@@ -1,4 +1,18 @@
-import { accepted, any, connect, connectAnywhere, cursor, end, ended, introspection, ready, refused, refuseStream, send, state } from './steps.mjs';
+import {
+  accepted,
+  any,
+  connect,
+  connectAnywhere,
+  cursor,
+  end,
+  ended,
+  introspection,
+  ready,
+  refused,
+  refuseStream,
+  send,
+  state,
+} from './steps.mjs';
 import { token } from './tokens.mjs';
 
 const WAYS = ['introspect', 'accept', 'refuse'];
