@@ -68,7 +68,7 @@ export function away(named) {
       send(1.9, 'event: later\ndata: x\n\n'),
       state(2.1, { notified: false }),
       byWay(2.1, way),
-      connect(3, 'c0'),
+      connect(4.5, 'c0'),
     ]),
     ...each('bytes after a silence do not count: this process may have been paused', (way) => [
       ...open(),

@@ -101,7 +101,7 @@ export function wire(named) {
         send(0.5, cursor('c1')),
         send(2.4, ':\n\n'),
         state(2.6, { notified: false }),
-        connect(3, 'c1'),
+        connect(4.5, 'c1'),
       ],
     },
     broken('ended: no JSON', 'event: ended\ndata: {"session_id"\n\n'),
