@@ -23,7 +23,7 @@ export interface StreamAnswer {
 
 export type Outcome = { readonly claims: object } | { readonly error: string; readonly status: number };
 
-export interface State {
+interface State {
   readonly notified: boolean;
   readonly sessions: number;
   readonly users: number;
