@@ -1,9 +1,14 @@
-import { Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { ChannelModule } from '../channel/channel.module.js';
+import type { Settings } from '../config/settings/settings.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
+import { DirectoryActivity } from './activity/directory-activity.entity.js';
+import { DirectoryActivities } from './activity/directory-activity.js';
+import { SynchronisationController } from './activity/synchronisation.controller.js';
+import { Synchronisations } from './activity/synchronisations.js';
 import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
 import { DirectoryName } from './effect/directory-name.entity.js';
@@ -33,6 +38,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     DeviceModule,
     ProviderModule,
     TypeOrmModule.forFeature([
+      DirectoryActivity,
       DirectoryUser,
       DirectoryRemoval,
       DirectoryGroup,
@@ -43,6 +49,7 @@ import { ScimUsers } from './users/scim-users.service.js';
   // the last has the rest
   controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController],
   providers: [
+    DirectoryActivities,
     DirectoryEffects,
     DirectoryGroupStore,
     DirectoryMembers,
@@ -53,7 +60,12 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryUserStore,
     ScimGroups,
     ScimUsers,
+    Synchronisations,
     UnnamedSessions,
   ],
 })
-export class ScimModule {}
+export class ScimModule {
+  static forRoot({ adminEnabled }: Settings): DynamicModule {
+    return { module: ScimModule, controllers: adminEnabled ? [SynchronisationController] : [] };
+  }
+}

@@ -74,6 +74,7 @@ describe('the schema', () => {
         'directory_names',
         'directory_sources',
         'directory_tasks',
+        'directory_activity',
       ]);
     });
 

@@ -327,12 +327,20 @@ export class Init1700000000000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE INDEX directory_tasks_created_at ON directory_tasks (created_at);
+
+      CREATE TABLE directory_activity (
+        provider text PRIMARY KEY,
+        requested_at timestamptz NOT NULL,
+        request text NOT NULL,
+        failed_at timestamptz,
+        failure jsonb
+      );
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+      DROP TABLE directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
         directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);
