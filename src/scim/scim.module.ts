@@ -5,6 +5,7 @@ import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
+import { TokenModule } from '../token/token.module.js';
 import { DirectoryActivity } from './activity/directory-activity.entity.js';
 import { DirectoryActivities } from './activity/directory-activity.js';
 import { SynchronisationController } from './activity/synchronisation.controller.js';
@@ -37,6 +38,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     ChannelModule,
     DeviceModule,
     ProviderModule,
+    TokenModule,
     TypeOrmModule.forFeature([
       DirectoryActivity,
       DirectoryUser,
