@@ -12,8 +12,7 @@ import { SynchronisationController } from './activity/synchronisation.controller
 import { Synchronisations } from './activity/synchronisations.js';
 import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
-import { DirectoryName } from './effect/directory-name.entity.js';
-import { DirectoryNames } from './effect/directory-name.store.js';
+import { DirectoryNamesModule } from './effect/directory-names.module.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
 import { UnnamedSessions } from './effect/unnamed-sessions.js';
@@ -37,6 +36,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     AuthModule,
     ChannelModule,
     DeviceModule,
+    DirectoryNamesModule,
     ProviderModule,
     TokenModule,
     TypeOrmModule.forFeature([
@@ -45,7 +45,6 @@ import { ScimUsers } from './users/scim-users.service.js';
       DirectoryRemoval,
       DirectoryGroup,
       DirectoryMember,
-      DirectoryName,
     ]),
   ],
   // the last has the rest
@@ -55,7 +54,6 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryEffects,
     DirectoryGroupStore,
     DirectoryMembers,
-    DirectoryNames,
     DirectoryRights,
     DirectorySignIns,
     DirectoryTasks,

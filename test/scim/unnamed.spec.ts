@@ -11,19 +11,22 @@ import { until } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
+const CLAIM = { PROVIDERS_STUB_SCIM_CLAIM: 'text' };
+
 /** The name in the directory is another claim than the user id (docs/directory.md#who-is-who). */
 describe('a directory with scim_claim', () => {
   const endings = new Endings();
   let provider: StubProvider;
+  let env: Record<string, string>;
   let before: TestService;
   let service: TestService;
   let directory: DirectoryClient;
 
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+    env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
     before = endings.after(await startTestService(env), (one) => one.close());
-    const scim = { ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text', DATABASE_URL: before.databaseUrl };
+    const scim = { ...DIRECTORY_ENV, ...CLAIM, DATABASE_URL: before.databaseUrl };
     service = endings.after(await startTestService({ ...env, ...scim }), (one) => one.close());
     directory = new DirectoryClient(service.url);
   });
@@ -68,6 +71,16 @@ describe('a directory with scim_claim', () => {
     const without = randomUUID(); // the sign-in has no such claim
     const other = await signIn(service.url, without);
     for (let i = 0; i < 5; i++) expect((await refresh(other)).status).toBe(200);
+  });
+
+  it('sessions from before go on if the claim was kept already', async () => {
+    const prepared = await startTestService({ ...env, ...CLAIM, DATABASE_URL: before.databaseUrl });
+    const employee = `E-${randomUUID()}`;
+    const tokens = await signIn(prepared.url, newUser(employee)).finally(() => prepared.close());
+    expect((await refresh(tokens)).status).toBe(200);
+    const body = { userName: randomUUID(), externalId: employee, active: false };
+    await directory.create('/Users', body);
+    expect((await refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
   it('sessions from before end at another use as well', async () => {
