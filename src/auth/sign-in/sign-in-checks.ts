@@ -83,6 +83,11 @@ export class SignInChecks {
     this.followers.push(follow);
   }
 
+  /** @param follow as for `addFollower`, before all others, which read what it writes */
+  addFirstFollower(follow: (signedIn: SignedIn) => Promise<void>): void {
+    this.followers.unshift(follow);
+  }
+
   /**
    * @returns the identity as the checks have changed it
    * @throws what a check throws; it is recorded

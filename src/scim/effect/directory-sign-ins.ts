@@ -11,6 +11,7 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { fitClaims } from '../../identity/claim-limits.js';
 import { areSameClaims } from '../../identity/claims.js';
+import { layOver } from '../../identity/lay-over.js';
 import { allowFacts } from '../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
@@ -81,7 +82,8 @@ export class DirectorySignIns implements OnModuleInit {
     try {
       const user = await this.admitted(provider, name);
       if (!user) return;
-      const claims = fitClaims(laidOver(identity.claims, await this.rightsOf(provider, user))).claims;
+      const ofDirectory = laidOver(identity.claims, await this.rightsOf(provider, user));
+      const { claims } = layOver(ofDirectory, identity.admissionClaims ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
