@@ -76,7 +76,8 @@ describe('a directory with scim_claim', () => {
   it('sessions from before go on if the claim was kept already', async () => {
     const prepared = await startTestService({ ...env, ...CLAIM, DATABASE_URL: before.databaseUrl });
     const employee = `E-${randomUUID()}`;
-    const tokens = await signIn(prepared.url, newUser(employee)).finally(() => prepared.close());
+    const tokens = await signIn(prepared.url, newUser(employee));
+    await prepared.close();
     expect((await refresh(tokens)).status).toBe(200);
     const body = { userName: randomUUID(), externalId: employee, active: false };
     await directory.create('/Users', body);

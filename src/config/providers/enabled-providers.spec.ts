@@ -386,30 +386,6 @@ describe('errors', () => {
     ],
     ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url is not the name'],
     ['no key', { 'providers.idp': 'x' }, 'providers.idp is not the name'],
-    [
-      'allow=directory without a directory',
-      { ...idp, PROVIDERS_IDP_ALLOW: 'user_id=42, directory' },
-      'PROVIDERS_IDP_ALLOW is about a directory that is off',
-    ],
-    [
-      'a token of the directory that is too short',
-      { ...idp, PROVIDERS_IDP_SCIM_TOKEN: 'x'.repeat(31) },
-      'PROVIDERS_IDP_SCIM_TOKEN is invalid',
-    ],
-    [
-      'three tokens of the directory',
-      { ...idp, PROVIDERS_IDP_SCIM_TOKEN: ['x', 'y', 'z'].map((one) => one.repeat(32)).join() },
-      'PROVIDERS_IDP_SCIM_TOKEN is invalid',
-    ],
-    [
-      'one token at two directories, also while it is replaced',
-      {
-        ...idp,
-        PROVIDERS_IDP_SCIM_TOKEN: TOKEN,
-        PROVIDERS_MOCK_SCIM_TOKEN: `${'y'.repeat(32)}, ${TOKEN}`,
-      },
-      'PROVIDERS_MOCK_SCIM_TOKEN is also the token of idp',
-    ],
   ])('%s', (_, env, line) => {
     expect(() => parseSettings(env)).toThrow(
       expect.objectContaining({ name: 'InvalidSettings', errors: [expect.stringContaining(line)] }),

@@ -54,6 +54,6 @@ export class DirectoryActivities implements OnModuleInit {
   private async write(): Promise<void> {
     const all = [...this.seen.values()];
     this.seen.clear();
-    for (const one of all) await this.activities.upsert(one as never, ['provider']);
+    for (const one of all) await this.activities.upsert(one, ['provider']);
   }
 }
