@@ -65,6 +65,8 @@ export interface TestResult {
   readonly claims_received: Claims | null;
   readonly claims_kept: Claims;
   readonly claims_dropped: readonly { readonly name: string; readonly why: string }[];
+  /** What the directory says; null: there is none, or the sign-in failed. */
+  readonly directory: 'active' | 'inactive' | 'none' | null;
   /** Null: there is no rule, or the sign-in failed. */
   readonly allow: AllowVerdict | null;
 }

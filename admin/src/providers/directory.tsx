@@ -52,11 +52,7 @@ function State({ state }: { state: Synchronisation }): ReactNode {
         ],
         ['Users', formatNumber(state.users)],
         ['Groups', formatNumber(state.groups)],
-        [
-          'Waiting',
-          state.waiting_tasks > 0 &&
-            `${formatNumber(state.waiting_tasks)} changes have not reached all users`,
-        ],
+        ['Waiting changes', state.waiting_tasks > 0 ? formatNumber(state.waiting_tasks) : null],
         [
           'Last error',
           error && (

@@ -63,6 +63,10 @@ inChromium('the administration page', () => {
     await expectAccessible(page, 'a directory');
     await picture('admin-directory');
 
+    await page.getByRole('region', { name: 'stub' }).getByRole('button', { name: /^Test/ }).click();
+    await page.getByText('The directory does not know this account.').waitFor();
+    await expectAccessible(page, 'a test sign-in');
+
     await directory.getByRole('link', { name: 'Changes in the audit trail' }).click();
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     await page.getByRole('cell').filter({ hasText: 'Directory changed' }).first().waitFor();
