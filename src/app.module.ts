@@ -28,7 +28,7 @@ import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
 import { DirectoryNamesModule } from './scim/effect/directory-names.module.js';
-import { keepingProviders } from './scim/effect/kept-names.js';
+import { keepingProviders } from './scim/effect/names-without-directory.js';
 import { ScimModule } from './scim/scim.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';

@@ -15,7 +15,9 @@ export const MOST_CHANGED = 1000;
 
 /** What is to become of a user. An absent member stays as it is. */
 export interface UserChange {
-  /** Returns the provider's claims from the present ones; those of the admission service stay laid over them. */
+  /**
+   * Returns the provider's claims from the present ones; those of the admission service stay laid over them.
+   */
   readonly claims?: (present: Claims) => Claims;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
   /** What the provider's directory says; null: it does not know the user. */

@@ -28,7 +28,9 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, for the setting `recheck`. */
   readonly refreshToken: string | null;
-  /** Who the user is in the directory (`scim_claim`); absent if that is the user id, or the claim is absent. */
+  /**
+   * Who the user is in the directory (`scim_claim`); absent if that is the user id, or the claim is absent.
+   */
   readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;

@@ -8,7 +8,7 @@ import { DirectoryNames, UNNAMED } from './directory-name.store.js';
  * (docs/directory.md#who-is-who).
  */
 @Injectable()
-export class KeptNames implements OnModuleInit {
+export class NamesWithoutDirectory implements OnModuleInit {
   private readonly concerned: ReadonlySet<string>;
 
   constructor(
