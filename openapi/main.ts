@@ -13,7 +13,7 @@ import { readSources } from './sources.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/api/openapi
 
-/** One provider with the name `name`, for the paths of all providers. No sample provider, no demo page. */
+/** One provider with the name `name` and a directory, for the paths of all providers. No sample provider, no demo page. */
 const settings = parseSettings({
   PORT: '3000',
   DEVICE_GRANT: 'push',
@@ -25,6 +25,7 @@ const settings = parseSettings({
   PROVIDERS_NAME_URL: 'https://login.example',
   PROVIDERS_NAME_CLIENT_ID: 'latchkey',
   PROVIDERS_NAME_CLIENT_SECRET: 'a secret that is not used',
+  PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used',
 });
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };

@@ -28,6 +28,8 @@ import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
+import { DirectoryNamesModule } from './scim/effect/directory-names.module.js';
+import { keepingProviders } from './scim/effect/names-without-directory.js';
 import { ScimModule } from './scim/scim.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
@@ -57,8 +59,9 @@ export class AppModule {
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
-        ...(hasDirectory(settings) ? [ScimModule] : []),
         ...(settings.deviceGrant === 'off' ? [] : [DeviceGrantModule]),
+        ...(keepingProviders(settings).size > 0 ? [DirectoryNamesModule] : []),
+        ...(hasDirectory(settings) ? [ScimModule.forRoot(settings)] : []),
         ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

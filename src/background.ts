@@ -49,6 +49,7 @@ export const BACKGROUND_WORK = {
     failure: 'changes of a directory were not applied to all users: the next try is in a second',
     level: 'warn',
   },
+  'write-directory-activity': { everyMs: 1000, failure: 'the last request of a directory was not written' },
   'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
   'end-cut-sessions': {
     everyMs: 250,

@@ -12,6 +12,7 @@ import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { ProviderCheck } from './recheck/provider-check.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
+import { DirectoryActivity } from './scim/activity/directory-activity.entity.js';
 import { DirectoryName } from './scim/effect/directory-name.entity.js';
 import { DirectorySource } from './scim/effect/directory-source.entity.js';
 import { DirectoryTask } from './scim/effect/directory-task.entity.js';
@@ -55,4 +56,5 @@ export const ENTITIES = [
   DeviceRequest,
   DeviceConfirmation,
   SessionFacts,
+  DirectoryActivity,
 ];

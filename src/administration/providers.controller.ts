@@ -34,6 +34,7 @@ export class AdminProvidersController {
         adapter: provider.adapter,
         url: provider.url ?? null,
         allow: textOf(provider.allow),
+        has_directory: provider.scim !== undefined,
         redirect_uris: [...redirectUrisToRegister(settings, provider)],
         is_sample: settings.sampleProvider !== undefined && provider.name === SAMPLE_PROVIDER,
       }),

@@ -10,6 +10,9 @@ export class AdministeredProvider extends ListedProvider {
   /** Setting `allow`: who may sign in. Null: everyone whom the provider sends. */
   allow!: string | null;
 
+  /** Whether a directory synchronises its users (docs/directory.md). */
+  has_directory!: boolean;
+
   /** To register at the provider. */
   redirect_uris!: string[];
 

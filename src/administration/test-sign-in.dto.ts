@@ -69,10 +69,16 @@ export class TestResult {
   /** What the provider sent about the user. Null: it sent nothing, or its adapter does not report it. */
   claims_received!: Record<string, unknown> | null;
 
-  /** Claims that the user would have from the provider, by name. */
+  /** Claims that the user would have from the provider and its directory, by name. */
   claims_kept!: Record<string, unknown>;
 
   claims_dropped!: DroppedClaim[];
+
+  /**
+   * What the directory of the provider says: `none` if it does not know the user. Null: there is no
+   * directory, or the sign-in failed.
+   */
+  directory!: 'active' | 'inactive' | 'none' | null;
 
   /** Null: the provider has no setting `allow`, or the sign-in failed. */
   allow!: AllowVerdict | null;

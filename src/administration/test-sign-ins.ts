@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
+import { SignInChecks } from '../auth/sign-in/sign-in-checks.js';
 import { StateService, testState, type PendingSignIn } from '../auth/states/state.service.js';
 import { SETTINGS, type ProviderSettings, type Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { deriveUserId } from '../identity/user-id.js';
 import { allowFacts, checkAllow } from '../provider/identity/allow.js';
 import { findingsOf } from '../provider/identity/claim-findings.js';
 import type { Identity } from '../provider/identity/identity.js';
@@ -24,6 +26,7 @@ export class TestSignIns {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
+    private readonly checks: SignInChecks,
     private readonly audit: AuditStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -53,6 +56,9 @@ export class TestSignIns {
     const event = { event: 'provider_tested', userId: null, provider: name, ...failure, origin } as const;
     await this.audit.record(event);
     const identity = 'error' in answer ? null : answer;
+    const { known, directory } = identity
+      ? await this.askDirectory(name, identity)
+      : { known: null, directory: null };
     const findings = received ? findingsOf(received, provider.settings, identity) : [];
     return {
       identity: identity && {
@@ -63,11 +69,12 @@ export class TestSignIns {
       },
       ...failure,
       claims_received: received,
-      claims_kept: identity?.claims ?? {},
+      claims_kept: known?.claims ?? {},
       claims_dropped: findings.flatMap(({ name: claim, dropped }) =>
         dropped === null ? [] : [{ name: claim, why: dropped }],
       ),
-      allow: identity && allowVerdict(identity, provider.settings),
+      directory,
+      allow: known && allowVerdict(known, provider.settings),
     };
   }
 
@@ -75,6 +82,22 @@ export class TestSignIns {
     const provider = this.providers.find(name);
     if (!provider) throw new OAuthError('not_found', 'there is no such provider');
     return provider;
+  }
+
+  /** @returns also the identity with what the directory adds to it */
+  private async askDirectory(
+    provider: string,
+    identity: Identity,
+  ): Promise<{ known: Identity; directory: TestResult['directory'] }> {
+    const userId = deriveUserId(provider, identity.providerUserId);
+    try {
+      const known = await this.checks.preview({ provider, identity, userId });
+      const { isInDirectory } = known.proof;
+      return { known, directory: isInDirectory === undefined ? null : isInDirectory ? 'active' : 'none' };
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.error !== 'access_denied') throw error;
+      return { known: identity, directory: error.reason === 'deactivated' ? 'inactive' : null };
+    }
   }
 
   /** @returns a refusal instead of throwing it: it is what the test shows */

@@ -28,7 +28,7 @@ export class AdmissionCheck implements OnApplicationBootstrap {
   /** After the checks of the service itself (`allow`), which are added when their modules start. */
   onApplicationBootstrap(): void {
     this.checks.add((candidate) => this.check(candidate));
-    this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.checks.addFirstFollower((signedIn) => this.follow(signedIn));
     this.checks.addRecheck(async ({ userId, identity }) => {
       const { claims } = layOver(identity.claims, await this.claims.find(userId));
       return { claims };

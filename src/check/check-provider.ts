@@ -168,6 +168,9 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
 }
 
 function reportAllow(settings: ProviderSettings, identity: Identity, report: CheckReport): void {
+  if (settings.scim) {
+    report.add('warning', 'directory', 'it was not asked: a test sign-in on the administration page asks it');
+  }
   if (!settings.allow) return;
   const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
   if (verdict.isAllowed) report.add('ok', 'allow', `this user may sign in, by ${verdict.by}`);

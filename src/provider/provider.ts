@@ -14,8 +14,7 @@ import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
 import type { Claims } from './identity/claims.js';
-import { directoryNameOf } from './identity/directory-name.js';
-import { parseIdentity, type Identity } from './identity/identity.js';
+import { directoryNameOf, parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, refusalLine } from './errors/log-line.js';
@@ -124,7 +123,7 @@ export class Provider {
         ...request,
         ...(iss !== undefined && { iss }),
         ...(own && { memory: own }),
-        ...(settings.scim && { received: keep }),
+        ...(settings.directoryClaim !== undefined && { received: keep }),
         signal,
       };
       const received = await this.adapter.exchange(settings, exchange);
@@ -133,7 +132,7 @@ export class Provider {
       const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
       const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
       const parsed = this.toIdentity(settings, answer as ProviderIdentity);
-      const directoryName = settings.scim && directoryNameOf(parsed, raw, settings.scim.claim);
+      const directoryName = directoryNameOf(parsed, raw, settings.directoryClaim);
       const identity = directoryName === undefined ? parsed : { ...parsed, directoryName };
       if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.

@@ -1,13 +1,18 @@
-import { Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { ChannelModule } from '../channel/channel.module.js';
+import type { Settings } from '../config/settings/settings.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
+import { TokenModule } from '../token/token.module.js';
+import { DirectoryActivity } from './activity/directory-activity.entity.js';
+import { DirectoryActivities } from './activity/directory-activity.js';
+import { SynchronisationController } from './activity/synchronisation.controller.js';
+import { Synchronisations } from './activity/synchronisations.js';
 import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
-import { DirectoryName } from './effect/directory-name.entity.js';
-import { DirectoryNames } from './effect/directory-name.store.js';
+import { DirectoryNamesModule } from './effect/directory-names.module.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
 import { UnnamedSessions } from './effect/unnamed-sessions.js';
@@ -31,29 +36,36 @@ import { ScimUsers } from './users/scim-users.service.js';
     AuthModule,
     ChannelModule,
     DeviceModule,
+    DirectoryNamesModule,
     ProviderModule,
+    TokenModule,
     TypeOrmModule.forFeature([
+      DirectoryActivity,
       DirectoryUser,
       DirectoryRemoval,
       DirectoryGroup,
       DirectoryMember,
-      DirectoryName,
     ]),
   ],
   // the last has the rest
   controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController],
   providers: [
+    DirectoryActivities,
     DirectoryEffects,
     DirectoryGroupStore,
     DirectoryMembers,
-    DirectoryNames,
     DirectoryRights,
     DirectorySignIns,
     DirectoryTasks,
     DirectoryUserStore,
     ScimGroups,
     ScimUsers,
+    Synchronisations,
     UnnamedSessions,
   ],
 })
-export class ScimModule {}
+export class ScimModule {
+  static forRoot({ adminEnabled }: Settings): DynamicModule {
+    return { module: ScimModule, controllers: adminEnabled ? [SynchronisationController] : [] };
+  }
+}

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { In, IsNull, type EntityManager } from 'typeorm';
+import { In, IsNull, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import type { ChannelTransaction } from '../channel/channel.history.js';
 import { Clock } from '../database/clock.js';
 import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
+import { layOver } from '../identity/lay-over.js';
 import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 
@@ -14,7 +15,9 @@ export const MOST_CHANGED = 1000;
 
 /** What is to become of a user. An absent member stays as it is. */
 export interface UserChange {
-  /** Returns the provider's claims from the present ones. */
+  /**
+   * Returns the provider's claims from the present ones; those of the admission service stay laid over them.
+   */
   readonly claims?: (present: Claims) => Claims;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
   /** What the provider's directory says; null: it does not know the user. */
@@ -71,11 +74,19 @@ export class UserChanges {
 
   /** @param userIds in order */
   protected lock(manager: EntityManager, userIds: readonly string[]): Promise<User[]> {
-    return manager.find(User, {
-      where: { userId: In(userIds), removedAt: IsNull() },
-      order: { userId: 'ASC' },
-      lock: { mode: 'for_no_key_update' },
-    });
+    return this.locking(manager)
+      .andWhere({ userId: In(userIds) })
+      .orderBy('one.userId')
+      .getMany();
+  }
+
+  /** Returns a query of users that locks them. */
+  protected locking(manager: EntityManager): SelectQueryBuilder<User> {
+    return manager
+      .createQueryBuilder(User, 'one')
+      .addSelect('one.admissionClaims')
+      .where({ removedAt: IsNull() })
+      .setLock('for_no_key_update');
   }
 }
 
@@ -95,7 +106,10 @@ function changed(
   now: number,
 ): { readonly user: User; readonly isOther: boolean; readonly hasOtherClaims: boolean } {
   const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
-  const provider = claims ? fitClaims(claims(before.provider), before.application).claims : before.provider;
+  const provider = claims
+    ? fitClaims(layOver(claims(before.provider), user.admissionClaims ?? {}).claims, before.application)
+        .claims
+    : before.provider;
   const effective = effectiveClaims(provider, before.application);
   const isSame = areSameClaims(provider, before.provider);
   const after: User = Object.assign(

@@ -18,6 +18,7 @@ interface Result {
   readonly claims_received: Record<string, unknown> | null;
   readonly claims_kept: object;
   readonly claims_dropped: { readonly name: string; readonly why: string }[];
+  readonly directory: string | null;
   readonly allow: object | null;
 }
 
@@ -96,6 +97,7 @@ describe('a test sign-in', () => {
         { name: 'email', why: 'the provider did not send it' },
         { name: 'avatar_url', why: 'the provider did not send it' },
       ],
+      directory: null,
       allow: null,
     });
     expect(stub.requests.at(-1)!.body).toContain(encodeURIComponent(`${service.url}/admin/callback`));

@@ -4,6 +4,7 @@ import request from 'supertest';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { signJwt } from '../../src/token/keys/sign-jwt.js';
 import { manyAtOnce } from '../support/crowd.js';
+import { DIRECTORY_ENV } from '../support/directory.js';
 import { query } from '../support/database.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { routes as documented } from '../openapi/document.js';
@@ -11,6 +12,9 @@ import { mutantsOf } from '../support/forged-tokens.js';
 import { RawSocket } from '../support/socket-client.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+
+/** Routes for directories, which have tokens of their own. */
+const SCIM = ' /scim/v2/';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** Keys with one right each (docs/production.md#service-keys). */
@@ -54,6 +58,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /admin/*': 'public',
   'GET /admin/session': 'user',
   'GET /admin/overview': 'support',
+  'GET /admin/providers/:name/directory': 'support',
   'GET /admin/providers': 'support',
   'POST /admin/providers/:name/test': 'users',
   'GET /oauth2/authorize': 'public',
@@ -120,6 +125,7 @@ describe('who may call what', () => {
     service = await startTestService({
       ...provider.env(),
       DEVICE_GRANT: 'push',
+      ...DIRECTORY_ENV,
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
@@ -153,13 +159,28 @@ describe('who may call what', () => {
   }
 
   it('every route is in the table', () => {
-    const all = routes();
+    const all = routes().filter((route) => !route.includes(SCIM));
     const missing = all.filter((route) => !Object.hasOwn(ACCESS, route));
     const gone = Object.keys(ACCESS).filter((route) => !all.includes(route));
     expect({ 'add to ACCESS, with who may call it': missing, 'remove from ACCESS': gone }).toEqual({
       'add to ACCESS, with who may call it': [],
       'remove from ACCESS': [],
     });
+  });
+
+  it('no token of the service opens a route of directories', async () => {
+    const ofDirectories = routes().filter((route) => route.includes(SCIM));
+    expect(ofDirectories.length).toBeGreaterThan(20);
+    for (const route of ofDirectories) {
+      const [method, path] = route.split(' ') as [string, string];
+      if (!['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)) continue;
+      const at = path.replace(':provider', 'stub').replace(/:\w+|\*\w+/, randomUUID());
+      for (const token of [undefined, SERVICE_KEY, tokens.access_token]) {
+        const call = request(service.url)[method.toLowerCase() as 'get'](at);
+        const { status } = await (token === undefined ? call : call.set('Authorization', `Bearer ${token}`));
+        expect([route, status]).toEqual([route, 401]);
+      }
+    }
   });
 
   it('the document says so of every call', () => {

@@ -77,6 +77,7 @@ describe('the schema', () => {
         'device_requests',
         'device_confirmations',
         'device_session_facts',
+        'directory_activity',
       ]);
     });
 

@@ -51,6 +51,7 @@ describe('every example of the document', () => {
       ...provider.env('STUB'),
       ...provider.env('MOCK'),
       ...provider.env('CORP'),
+      PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
       SERVICE_KEYS: SERVICE_KEY,
     });
   });

@@ -29,6 +29,7 @@ describe('the description of the interface', () => {
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
+      PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
     });
   });
   afterAll(() => service?.close());
@@ -40,7 +41,7 @@ describe('the description of the interface', () => {
       return methods.map((method) => `${method.toUpperCase()} ${route!.path.replace(/:(\w+)/g, '{$1}')}`);
     });
     const wanted = served
-      .filter((name) => !LEFT_OUT.test(name))
+      .filter((name) => !LEFT_OUT.test(name) && !name.includes(' /scim/'))
       .map((name) => name.replace('/providers/corp/', '/providers/{name}/'));
     const described = routes.map(({ method, path }) => `${method} ${path}`);
     expect(described.toSorted()).toEqual([...new Set(wanted)].toSorted());

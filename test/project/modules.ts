@@ -90,7 +90,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   scim: {
     contents:
       'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device'],
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
   admission: {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',

@@ -57,6 +57,46 @@ export function centrifugoProgram(): string | undefined {
   });
 }
 
+/**
+ * Downloads scim2-cli with scim2-tester, once.
+ * @returns the directory of its modules; undefined without Python and pip or without the download
+ * @throws Error instead, with `CI` set
+ */
+export function scimPythonClient(): string | undefined {
+  return cached('scim2-cli-0.6.0', (directory) => {
+    const packages = [
+      'scim2-cli==0.6.0',
+      'scim2-tester==0.5.2',
+      'scim2-client==0.13.2',
+      'scim2-models==0.12.3',
+    ];
+    run(directory, 'python3', '-m', 'pip', 'install', '--quiet', '--target', 'modules', ...packages);
+    return 'modules';
+  });
+}
+
+/**
+ * Downloads the SCIM 2 SDK of UnboundID with Maven, once.
+ * @returns the directory of its classes; undefined without Java and Maven or without the download
+ * @throws Error instead, with `CI` set
+ */
+export function scimJavaClient(): string | undefined {
+  const pom = new URL('scim-clients/pom.xml', import.meta.url).pathname;
+  return cached('scim2-sdk-client-4.0.0', (directory) => {
+    run(directory, 'javac', '-version');
+    run(
+      directory,
+      'mvn',
+      '-q',
+      '-f',
+      pom,
+      'dependency:copy-dependencies',
+      `-DoutputDirectory=${directory}/jars`,
+    );
+    return 'jars';
+  });
+}
+
 /** @param install installs into a directory, and returns what is to be kept of it */
 function cached(name: string, install: (directory: string) => string): string | undefined {
   const kept = join(CACHE, name);

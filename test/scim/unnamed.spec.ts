@@ -5,24 +5,28 @@ import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
+const CLAIM = { PROVIDERS_STUB_SCIM_CLAIM: 'text' };
+
 /** The name in the directory is another claim than the user id (docs/directory.md#who-is-who). */
 describe('a directory with scim_claim', () => {
   const endings = new Endings();
   let provider: StubProvider;
+  let env: Record<string, string>;
   let before: TestService;
   let service: TestService;
   let directory: DirectoryClient;
 
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+    env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
     before = endings.after(await startTestService(env), (one) => one.close());
-    const scim = { ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text', DATABASE_URL: before.databaseUrl };
+    const scim = { ...DIRECTORY_ENV, ...CLAIM, DATABASE_URL: before.databaseUrl };
     service = endings.after(await startTestService({ ...env, ...scim }), (one) => one.close());
     directory = new DirectoryClient(service.url);
   });
@@ -54,15 +58,42 @@ describe('a directory with scim_claim', () => {
     expect((await refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
-  it('sessions from before end at their next use, and not again', async () => {
+  it('sessions from before end at their next refresh, and not again', async () => {
     const user = newUser(`E-${randomUUID()}`);
-    const old = await signIn(before.url, user);
-    await until(async () => (await refresh(old)).status === 401);
+    const [old, second] = [await signIn(before.url, user), await signIn(before.url, user)];
+    const socket = await SocketClient.connect(service.url, second.access_token);
+    expect((await refresh(old)).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await refresh(second)).body).toMatchObject({ error: 'invalid_grant' });
+    await socket.closed();
+    expect((await socket.next('session.ended')).data).toEqual({ reason: 'signed_out', cause: 'directory' });
     const tokens = await signIn(service.url, user);
     expect((await refresh(tokens)).status).toBe(200);
     const without = randomUUID(); // the sign-in has no such claim
     const other = await signIn(service.url, without);
     for (let i = 0; i < 5; i++) expect((await refresh(other)).status).toBe(200);
+  });
+
+  it('sessions from before go on if the claim was kept already', async () => {
+    const prepared = await startTestService({ ...env, ...CLAIM, DATABASE_URL: before.databaseUrl });
+    const employee = `E-${randomUUID()}`;
+    const tokens = await signIn(prepared.url, newUser(employee));
+    await prepared.close();
+    expect((await refresh(tokens)).status).toBe(200);
+    const body = { userName: randomUUID(), externalId: employee, active: false };
+    await directory.create('/Users', body);
+    expect((await refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('sessions from before end at another use as well', async () => {
+    const old = await signIn(before.url, newUser(`E-${randomUUID()}`));
+    await until(async () => (await bearer(service.url, old.access_token).get('/me')).status === 401);
+  });
+
+  it('a forged token ends nothing', async () => {
+    const old = await signIn(before.url, newUser(`E-${randomUUID()}`));
+    const forged = { ...old, refresh_token: `${old.refresh_token.slice(0, -8)}AAAAAAAA` };
+    expect((await refresh(forged)).status).toBe(401);
+    expect((await bearer(before.url, old.access_token).get('/me')).status).toBe(200);
   });
 
   it('the name of a removed user is removed', async () => {

@@ -16,6 +16,7 @@ export type {
   Overview,
   ProviderHealth,
 } from '../../../src/administration/overview.dto.js';
+export type { Synchronisation } from '../../../src/scim/activity/synchronisation.dto.js';
 
 /** What the signed-in person may do: `users` includes `support`. */
 type Right = 'users' | 'support';
@@ -42,6 +43,7 @@ export interface Provider extends OfferedProvider {
   readonly mode: string;
   /** The setting `allow`; null: everyone whom the provider sends. */
   readonly allow: string | null;
+  readonly has_directory: boolean;
   readonly redirect_uris: readonly string[];
   readonly is_sample: boolean;
 }
@@ -63,6 +65,8 @@ export interface TestResult {
   readonly claims_received: Claims | null;
   readonly claims_kept: Claims;
   readonly claims_dropped: readonly { readonly name: string; readonly why: string }[];
+  /** What the directory says; null: there is none, or the sign-in failed. */
+  readonly directory: 'active' | 'inactive' | 'none' | null;
   /** Null: there is no rule, or the sign-in failed. */
   readonly allow: AllowVerdict | null;
 }

@@ -21,6 +21,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   email_domain: 'the e-mail address is of another domain, absent, or not verified by the provider',
   email: 'the e-mail address is another one, absent, or not verified by the provider',
   user_id: 'the id is another one',
+  directory: 'the directory does not know the account',
   claim: 'the account lacks the claim, or this value of it',
 };
 

@@ -8,6 +8,7 @@ import { Facts } from '../parts/facts.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
 import { Allow } from './allow.js';
+import { Directory } from './directory.js';
 import { TestSignIn } from './test-sign-in.js';
 
 const MODES: Readonly<Record<string, string>> = {
@@ -66,6 +67,7 @@ export function Providers(): ReactNode {
               )}
             </div>
           </div>
+          {provider.has_directory && <Directory provider={provider} />}
           {mayTest && <TestSignIn provider={provider} />}
         </section>
       ))}

@@ -53,6 +53,7 @@ export interface SignedIn {
 export class SignInChecks {
   private readonly checks: SignInCheck[] = [];
   private readonly rechecks: Recheck[] = [];
+  private readonly firsts: Recheck[] = [];
   private readonly followers: ((signedIn: SignedIn) => Promise<void>)[] = [];
 
   constructor(
@@ -70,6 +71,7 @@ export class SignInChecks {
    */
   addFirst(check: Recheck): void {
     this.checks.unshift(check);
+    this.firsts.unshift(check);
     this.rechecks.unshift(check);
   }
 
@@ -81,6 +83,11 @@ export class SignInChecks {
   /** @param follow runs before the tokens of a recorded sign-in are sent; its error is the answer instead */
   addFollower(follow: (signedIn: SignedIn) => Promise<void>): void {
     this.followers.push(follow);
+  }
+
+  /** @param follow as for `addFollower`, before all others, which read what it writes */
+  addFirstFollower(follow: (signedIn: SignedIn) => Promise<void>): void {
+    this.followers.unshift(follow);
   }
 
   /**
@@ -114,6 +121,17 @@ export class SignInChecks {
     for (const check of this.rechecks) {
       identity = { ...identity, ...(await check({ ...checked, identity })) };
     }
+    return identity;
+  }
+
+  /**
+   * Runs those of `addFirst` alone, for a test sign-in.
+   * @returns the identity as the other checks would read it
+   * @throws OAuthError `access_denied` if the user may not sign in
+   */
+  async preview(checked: Checked): Promise<Identity> {
+    let { identity } = checked;
+    for (const check of this.firsts) identity = { ...identity, ...(await check({ ...checked, identity })) };
     return identity;
   }
 

@@ -33,6 +33,8 @@ const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export
   type: 'pkcs8',
   format: 'pem',
 }) as string;
+const TENANT = '00000000-0000-4000-8000-000000000000';
+const TOKEN = 'x'.repeat(32);
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
 const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
@@ -424,6 +426,28 @@ it('takes what applications are told of it, and hands that to no adapter', () =>
   const mock = parseSettings({ PROVIDERS_MOCK_LABEL: label });
   expect(mock.sampleProvider).toMatchObject({ provider: { label, options: {} } });
   expect(mock.warnings.join()).not.toContain('mock');
+});
+
+describe('the claim that names a user in the directory', () => {
+  const MICROSOFT = { PROVIDERS_IDP_ADAPTER: 'microsoft', PROVIDERS_IDP_TENANTS: TENANT };
+  it.each<[string, Environment, string | undefined]>([
+    ['is the user id', { PROVIDERS_IDP_SCIM_TOKEN: TOKEN }, undefined],
+    ['is oid of microsoft, also without a directory', MICROSOFT, 'oid'],
+    ['is oid of microsoft', { ...MICROSOFT, PROVIDERS_IDP_SCIM_TOKEN: TOKEN }, 'oid'],
+    ['is that of the setting, also without a directory', { PROVIDERS_IDP_SCIM_CLAIM: 'number' }, 'number'],
+    [
+      'is the user id of microsoft, if it is set so',
+      { ...MICROSOFT, PROVIDERS_IDP_SCIM_CLAIM: 'provider_user_id' },
+      undefined,
+    ],
+  ])('%s', (_, env, claim) => {
+    const { PROVIDERS_IDP_URL: _url, ...credentials } = idp;
+    const found = parseSettings({ ...(env.PROVIDERS_IDP_ADAPTER ? credentials : idp), ...env }).providers.get(
+      'idp',
+    );
+    expect(found).toMatchObject({ directoryClaim: claim });
+    if (found!.scim) expect(found!.scim.claim).toBe(claim ?? 'provider_user_id');
+  });
 });
 
 describe('the built-in mock', () => {

@@ -185,21 +185,27 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     emailDomains: readKey(source, 'email_domains')?.map((domain) => domain.toLowerCase()),
     emailTrusted: readKey(source, 'email_trusted'),
     scim: scimOf(source),
+    directoryClaim: directoryClaimOf(source),
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };
 }
 
-/** @returns undefined without a token: the other keys have no effect then */
+/** Name of the user id at the provider, which is always kept. */
+const USER_ID = 'provider_user_id';
+
+/** @returns undefined without a token */
 function scimOf(source: Source): ScimSettings | undefined {
   const tokens = readKey(source, 'scim_token');
   const attribute = readKey(source, 'scim_attribute') ?? 'externalId';
-  const claim = readKey(source, 'scim_claim') ?? usualScimClaim(source);
+  const claim = directoryClaimOf(source) ?? USER_ID;
   return tokens && { tokens, attribute, claim };
 }
 
 /** Microsoft has another `sub` for each application (docs/directory/entra.md). */
-function usualScimClaim({ variables }: Source): string {
-  return variables.get('adapter')?.text === 'microsoft' ? 'oid' : 'provider_user_id';
+function directoryClaimOf(source: Source): string | undefined {
+  const usual = source.variables.get('adapter')?.text === 'microsoft' ? 'oid' : undefined;
+  const claim = readKey(source, 'scim_claim') ?? usual;
+  return claim === USER_ID ? undefined : claim;
 }
 
 /** A token must name one provider. */

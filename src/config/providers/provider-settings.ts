@@ -49,6 +49,11 @@ export interface ProviderSettings {
   readonly emailDomains?: readonly string[] | undefined;
   /** SCIM of its directory (docs/directory.md); unset: off. */
   readonly scim?: ScimSettings | undefined;
+  /**
+   * Claim of a sign-in that names the user in the directory, kept also while SCIM is off
+   * (docs/directory.md#who-is-who); unset: none is kept.
+   */
+  readonly directoryClaim?: string | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */

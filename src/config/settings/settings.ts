@@ -58,6 +58,7 @@ export interface SampleProviderSettings {
     | 'emailDomains'
     | 'emailTrusted'
     | 'scim'
+    | 'directoryClaim'
     | 'variables'
     | 'options'
   >;

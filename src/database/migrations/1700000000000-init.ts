@@ -375,12 +375,20 @@ export class Init1700000000000 implements MigrationInterface {
         expires_at timestamptz NOT NULL
       );
       CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
+
+      CREATE TABLE directory_activity (
+        provider text PRIMARY KEY,
+        requested_at timestamptz NOT NULL,
+        request text NOT NULL,
+        failed_at timestamptz,
+        failure jsonb
+      );
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE device_session_facts, device_confirmations, device_requests, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+      DROP TABLE device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
         directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);

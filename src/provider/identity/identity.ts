@@ -3,7 +3,7 @@ import { parseUrl } from '../../config/urls/urls.js';
 import type { ClaimMap } from '../../config/providers/claim-map.js';
 import { isObject } from '../../http/parameters/json.js';
 import { describeCuts } from '../../identity/claim-limits.js';
-import { isUnverified, isVerified, type Claims } from './claims.js';
+import { claimAt, isUnverified, isVerified, type Claims } from './claims.js';
 import { describeClaims, selectClaims } from './select-claims.js';
 
 /** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
@@ -28,7 +28,9 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, for the setting `recheck`. */
   readonly refreshToken: string | null;
-  /** Who the user is in the directory (`scim_claim`); absent if it is off, or the claim is. */
+  /**
+   * Who the user is in the directory (`scim_claim`); absent if that is the user id, or the claim is absent.
+   */
   readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
@@ -151,4 +153,19 @@ function isText(value: unknown, maxLength: number): value is string {
     value.isWellFormed() &&
     !value.includes('\0')
   );
+}
+
+/**
+ * Returns who a user is in the directory of the provider.
+ * @param raw claims as the provider sent them; empty for other adapters than `oidc` and `oauth2`
+ * @param claim a path in these claims, or a kept claim; undefined: the user id
+ */
+export function directoryNameOf(
+  { proof }: Identity,
+  raw: Claims,
+  claim: string | undefined,
+): string | undefined {
+  if (claim === undefined) return undefined;
+  const name = claimAt(raw, claim, 'id') ?? proof.claims[claim];
+  return isName(name) ? name : undefined;
 }

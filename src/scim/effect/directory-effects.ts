@@ -16,7 +16,7 @@ import { DirectoryMembers, type MemberChange } from '../groups/directory-member.
 import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { nameOf } from '../users/directory-user.store.js';
-import { laidOver, DirectoryRights } from './directory-claims.js';
+import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryNames } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
@@ -79,7 +79,7 @@ export class DirectoryEffects {
       const lost: UserChange = { claims: withoutRights, directory: null };
       const changes = new Map(userIds.map((userId) => [userId, lost]));
       const users = await this.changes.apply(transaction, changes, known.origin);
-      tasks.push(...(await this.refused(manager, provider, users)));
+      tasks.push(...(await this.refused(manager, provider, users, () => ({ groups: [], roles: [] }))));
     }
     const hasOtherProfile = !before || JSON.stringify(profileOf(before)) !== JSON.stringify(profileOf(after));
     const { userIds, refused } = await this.apply(transaction, known, [after], hasOtherProfile);
@@ -177,9 +177,11 @@ export class DirectoryEffects {
     );
     const rights = await this.rights.of(manager, provider, users);
     const changes = new Map<string, UserChange>();
+    const rightsOfUsers = new Map<string, DirectoryClaims>();
     for (const [name, user] of named) {
       const claims = rights.get(user.id) ?? {};
       for (const userId of userIds.get(name) ?? []) {
+        rightsOfUsers.set(userId, claims);
         changes.set(userId, {
           claims: (present) => laidOver(present, claims),
           directory: { active: user.active, changedAt: user.changedAt },
@@ -190,15 +192,20 @@ export class DirectoryEffects {
     if (changes.size === 0) return { userIds: [], refused: [] };
     const found = await this.changes.apply(transaction, changes, origin);
     const active = new Set(users.filter((user) => user.active).map(({ id }) => id));
-    const refused = active.size > 0 ? await this.refused(manager, provider, found) : [];
+    const rightsOf = (userId: string) => rightsOfUsers.get(userId) ?? {};
+    const refused = active.size > 0 ? await this.refused(manager, provider, found, rightsOf) : [];
     return { userIds: found.map(({ userId }) => userId), refused };
   }
 
-  /** Returns tasks that end the sessions of users whom `allow` does not cover any more. */
+  /**
+   * Returns tasks that end the sessions of users whom `allow` does not cover any more. It reads no claims of
+   * the admission service, so not those that are stored.
+   */
   private async refused(
     manager: EntityManager,
     provider: string,
     users: readonly ChangedUser[],
+    rightsOf: (userId: string) => DirectoryClaims,
   ): Promise<DirectoryTask[]> {
     const { allow } = this.providers.get(provider).settings;
     if (!allow) return [];
@@ -206,11 +213,10 @@ export class DirectoryEffects {
       manager,
       users.map(({ userId }) => userId),
     );
-    return users.flatMap(({ userId, providerClaims, directoryActive }) => {
+    return users.flatMap(({ userId, directoryActive }) => {
       const known = facts.get(userId);
       if (!known) return [];
-      const { groups, roles } = (providerClaims ?? {}) as Record<'groups' | 'roles', string[]>;
-      const claims = laidOver(known.claims, { groups: groups ?? [], roles: roles ?? [] });
+      const claims = laidOver(known.claims, rightsOf(userId));
       const verdict = checkAllow(allow, { ...known, claims, isInDirectory: directoryActive === true });
       return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
     });

@@ -2,13 +2,27 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
+import { Events } from '../../events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { DirectoryName } from './directory-name.entity.js';
+
+/** Of a sign-in without `scim_claim`: no directory user has this name. */
+export const UNNAMED = '';
 
 /** Which user is who in the directory. */
 @Injectable()
 export class DirectoryNames {
-  constructor(@InjectRepository(DirectoryName) private readonly names: Repository<DirectoryName>) {}
+  constructor(
+    @InjectRepository(DirectoryName) private readonly names: Repository<DirectoryName>,
+    events: Events,
+  ) {
+    events.on('audit.recorded', (recorded) => {
+      for (const { event, user_id: userId } of recorded) {
+        if (event !== 'user_removed' || userId === undefined) continue;
+        void this.names.delete({ userId }).catch(() => undefined);
+      }
+    });
+  }
 
   /**
    * Returns the ids of the users with these names, by name. The id of a user follows from the user id at the
@@ -42,10 +56,6 @@ export class DirectoryNames {
 
   async save(name: Omit<DirectoryName, 'namedAt'>): Promise<void> {
     await this.names.upsert({ ...name, namedAt: () => 'now()' } as never, ['userId']);
-  }
-
-  async forget(userId: string): Promise<void> {
-    await this.names.delete({ userId });
   }
 
   /** Returns those of the names that users got since a time, by the database's clock. */

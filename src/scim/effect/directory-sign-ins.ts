@@ -9,9 +9,9 @@ import {
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
 import { fitClaims } from '../../identity/claim-limits.js';
 import { areSameClaims } from '../../identity/claims.js';
+import { layOver } from '../../identity/lay-over.js';
 import { allowFacts } from '../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
@@ -19,10 +19,7 @@ import type { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryUserStore } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryEffects } from './directory-effects.js';
-import { DirectoryNames } from './directory-name.store.js';
-
-/** Of a sign-in without `scim_claim`: no directory user has this name. */
-const UNNAMED = '';
+import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
@@ -38,7 +35,6 @@ export class DirectorySignIns implements OnModuleInit {
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
     private readonly dataSource: DataSource,
-    private readonly events: Events,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
@@ -47,12 +43,6 @@ export class DirectorySignIns implements OnModuleInit {
   onModuleInit(): void {
     this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
     this.checks.addFollower((signedIn) => this.follow(signedIn));
-    this.events.on('audit.recorded', (recorded) => {
-      for (const { event, user_id: userId } of recorded) {
-        if (event === 'user_removed' && userId !== undefined)
-          void this.names.forget(userId).catch(() => undefined);
-      }
-    });
   }
 
   /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
@@ -76,7 +66,9 @@ export class DirectorySignIns implements OnModuleInit {
   private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
-    const { directoryName: name = UNNAMED, proof } = identity;
+    const { proof } = identity;
+    const name =
+      settings.claim === 'provider_user_id' ? identity.providerUserId : (identity.directoryName ?? UNNAMED);
     const { userId } = session;
     const before = await this.names.find(userId);
     const ofProvider = this.providers.get(provider).settings;
@@ -90,7 +82,8 @@ export class DirectorySignIns implements OnModuleInit {
     try {
       const user = await this.admitted(provider, name);
       if (!user) return;
-      const claims = fitClaims(laidOver(identity.claims, await this.rightsOf(provider, user))).claims;
+      const ofDirectory = laidOver(identity.claims, await this.rightsOf(provider, user));
+      const { claims } = layOver(ofDirectory, identity.admissionClaims ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {

@@ -6,12 +6,13 @@ import {
   type CanActivate,
   type ExecutionContext,
 } from '@nestjs/common';
-import type { Request as HttpRequest } from 'express';
+import type { Request as HttpRequest, Response as HttpResponse } from 'express';
 import { originOf, type Origin } from '../../audit/audit-event.js';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { scimProviders } from './scim-providers.js';
+import { DirectoryActivities } from '../activity/directory-activity.js';
+import { scimAddress, scimProviders } from './scim-providers.js';
 import { ScimError } from './scim-error.js';
 
 /** The directory that sends a request. */
@@ -49,6 +50,7 @@ export class DirectoryGuard implements CanActivate {
 
   constructor(
     private readonly limits: RateLimits,
+    private readonly activities: DirectoryActivities,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     const entries = [...scimProviders(settings)].map(([name, scim]) => {
@@ -59,7 +61,8 @@ export class DirectoryGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<true> {
-    const request = context.switchToHttp().getRequest<HttpRequest>();
+    const http = context.switchToHttp();
+    const request = http.getRequest<HttpRequest>();
     const provider = String(request.params['provider']);
     const presented = hash('sha256', bearerIn(request) ?? '', 'buffer');
     const known = this.known.get(provider);
@@ -70,9 +73,11 @@ export class DirectoryGuard implements CanActivate {
         'WWW-Authenticate': 'Bearer error="invalid_token"',
       });
     }
-    const base = `${this.settings.publicUrl}/scim/v2/${provider}`;
+    const base = scimAddress(this.settings, provider);
     const origin = { ...originOf(request), actor: { type: 'directory', name: provider } } as const;
     request.actor = origin.actor;
+    const path = request.path.slice(`/scim/v2/${provider}`.length);
+    this.activities.watch(provider, request, path, http.getResponse<HttpResponse>());
     request.directory = { provider, settings: known.settings, base, origin };
     return true;
   }

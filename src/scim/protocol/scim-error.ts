@@ -4,6 +4,13 @@ import { errorCode } from '../../errors/error-facts.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
 import { ERROR_SCHEMA, MEDIA_TYPE } from './schemas.js';
 
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** Why a request of a directory was refused. */
+    scimError?: Pick<ScimError, 'message' | 'scimType'>;
+  }
+}
+
 /** RFC 7644 §3.12, table 9. */
 export type ScimType =
   | 'invalidFilter'
@@ -51,11 +58,13 @@ export class ScimErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
-    const { status, message, scimType, headers } = toScimError(thrown);
+    const error = toScimError(thrown);
+    const { status, message, scimType, headers } = error;
     const entry = { request_id: http.getRequest<Request>().id, err: thrown };
     if (status >= 500) this.logger.error(entry);
     else this.logger.debug(entry);
     response.locals.error = scimType ?? String(status);
+    response.locals.scimError = error;
     if (response.headersSent) {
       response.destroy(); // a partial answer must not look complete
       return;

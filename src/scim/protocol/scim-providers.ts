@@ -4,6 +4,11 @@ import { SAMPLE_PROVIDER } from '../../config/providers/enabled-providers.js';
 
 type All = Pick<Settings, 'providers' | 'sampleProvider'>;
 
+/** Returns the address of the interface for the directory of a provider, without a trailing slash. */
+export function scimAddress({ publicUrl }: Pick<Settings, 'publicUrl'>, provider: string): string {
+  return `${publicUrl}/scim/v2/${provider}`;
+}
+
 /** Returns the providers with `scim_token`, by name. */
 export function scimProviders(settings: All): ReadonlyMap<string, ScimSettings> {
   const all: [string, Pick<ProviderSettings, 'scim'>][] = [...settings.providers];

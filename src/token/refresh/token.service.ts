@@ -47,6 +47,7 @@ function parseIdleFor(value: unknown): number {
 @Injectable()
 export class TokenService {
   private readonly mayEndEarly: boolean;
+  private readonly checks: ((session: SessionIds) => Promise<boolean> | boolean)[] = [];
 
   constructor(
     private readonly store: AccessTokenStore,
@@ -61,6 +62,13 @@ export class TokenService {
     private readonly settings: Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>,
   ) {
     this.mayEndEarly = mayEndEarly(settings);
+  }
+
+  /**
+   * @param isLive whether the session of a refresh token goes on; called with each refresh, before the answer
+   */
+  addCheck(isLive: (session: SessionIds) => Promise<boolean> | boolean): void {
+    this.checks.push(isLive);
   }
 
   /**
@@ -86,6 +94,8 @@ export class TokenService {
       const refresh = { refreshToken, session, authentication, proof };
       const isLimited = early || this.mayEndEarly;
       const { token, expiresIn, endsAt } = await this.issue(refresh, isLimited, idle);
+      // After the token, which proves the session: a forged one must look nothing up, and end nothing.
+      for (const isLive of this.checks) if (!(await isLive(session))) throw unknownToken();
       this.events.emit('session.used', session);
       const ends = isLimited ? this.toEnds(endsAt!, idle) : {};
       return { access_token: token, token_type: 'Bearer', expires_in: expiresIn, ...ends };

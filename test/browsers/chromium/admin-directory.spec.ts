@@ -1,0 +1,80 @@
+import type { Page } from 'playwright-core';
+import { inChromium } from '../../support/chromium.js';
+import { DIRECTORY_ENV, DirectoryClient } from '../../support/directory.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { signIn } from '../../support/sign-in.js';
+import { StubProvider } from '../../support/stub-provider.js';
+import { until } from '../../support/waiting.js';
+import { query } from '../../support/database.js';
+import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
+import { DemoVisitors } from '../demo-visitor.js';
+
+/** A directory on the administration page (docs/administration.md#the-views). */
+inChromium('the administration page', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let visitors: DemoVisitors;
+  let page: Page;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    provider.signInAtOnce();
+    service = await startTestService({ ...provider.env(), ...DIRECTORY_ENV });
+    visitors = await DemoVisitors.launch();
+  });
+  afterAll(async () => {
+    await visitors?.close();
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(async () => {
+    page = await visitors.open();
+  });
+  afterEach(async () => expect(await visitors.leave()).toEqual([]));
+
+  async function picture(name: string): Promise<void> {
+    const shots = process.env['SHOTS'];
+    for (const width of shots ? [1200, 360] : []) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.screenshot({ path: `${shots}/${name}-${width}.png`, fullPage: true });
+    }
+  }
+
+  it('shows how the synchronisation goes, and what it says of a user', async () => {
+    await signInAs(page, `${service.url}/admin`, 'Ada');
+    await goTo(page, 'Providers');
+    const directory = page.getByRole('region', { name: 'Directory' });
+    await directory.getByText('None with the token of this provider').waitFor();
+    expect(await directory.count()).toBe(1); // the sample provider has none
+    await expectAccessible(page, 'a directory without a request');
+
+    const { user_id } = await signIn(service.url, 'grace');
+    const client = new DirectoryClient(service.url);
+    const user = { userName: 'grace@corp.example', externalId: 'grace', active: false };
+    await client.create('/Users', user);
+    await client.send('POST', '/Users', user).expect(409);
+    await until(
+      async () => (await query(service.databaseUrl, 'SELECT FROM directory_activity')).length === 1,
+    );
+    await directory.getByText('uniqueness').waitFor({ timeout: 20_000 });
+    const text = (await directory.textContent()) ?? '';
+    expect(text).toMatch(/Last request.*now.*POST \/Users.*Users1Groups0Last error/s);
+    expect(text).toContain('POST /Users was refused with 409 uniqueness: userName is already in use');
+    await expectAccessible(page, 'a directory');
+    await picture('admin-directory');
+
+    await page.getByRole('region', { name: 'stub' }).getByRole('button', { name: /^Test/ }).click();
+    await page.getByText('The directory does not know this account.').waitFor();
+    await expectAccessible(page, 'a test sign-in');
+
+    await directory.getByRole('link', { name: 'Changes in the audit trail' }).click();
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    await page.getByRole('cell').filter({ hasText: 'Directory changed' }).first().waitFor();
+
+    await page.goto(`${service.url}/admin/users/${user_id}`);
+    const profile = page.getByRole('region', { name: 'Profile' });
+    await profile.getByText('Inactive, changed').waitFor();
+    await expectAccessible(page, 'a user of a directory');
+    await picture('admin-directory-user');
+  });
+});
