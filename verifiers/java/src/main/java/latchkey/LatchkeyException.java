@@ -38,4 +38,16 @@ public final class LatchkeyException extends RuntimeException {
     return new LatchkeyException(503, "temporarily_unavailable",
         "the sign-in service cannot be reached at the moment: try again later", Map.of("Retry-After", retryAfter), cause);
   }
+
+  /** For a request without a token. */
+  public static LatchkeyException noToken() {
+    return new LatchkeyException(401, "invalid_token", "an access token is needed, as a bearer token",
+        Map.of("WWW-Authenticate", "Bearer"), null);
+  }
+
+  /** For a user without the role that is needed. */
+  public static LatchkeyException noRight() {
+    return new LatchkeyException(403, "insufficient_scope", "the user does not have the right to do this",
+        Map.of("WWW-Authenticate", "Bearer error=\"insufficient_scope\""), null);
+  }
 }

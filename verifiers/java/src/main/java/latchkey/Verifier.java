@@ -70,8 +70,7 @@ public final class Verifier implements AutoCloseable {
   public Claims authenticate(String authorization) {
     var match = BEARER.matcher(authorization == null ? "" : authorization);
     if (match.matches()) return verify(match.group(1));
-    throw new LatchkeyException(401, "invalid_token", "an access token is needed, as a bearer token",
-        Map.of("WWW-Authenticate", "Bearer"), null);
+    throw LatchkeyException.noToken();
   }
 
   /**
