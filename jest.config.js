@@ -48,6 +48,7 @@ const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
   ...(process.env.GUIDES ? [] : ['test/guides/']),
   ...(process.env.PROVIDERS ? [] : ['test/providers/']),
+  ...(process.env.VERIFIERS ? [] : ['test/verifiers/']),
   ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
   ...(isWhole ? ['test/infra/', ...(all ? [] : SLOW)] : []),

@@ -17,6 +17,7 @@ const GROUPS = {
   install: { command: [...jest, 'test/install/', 'packages/embedded-postgres/'], env: { INSTALL: '1' } },
   node: { command: ['tsx', 'test/node/main.ts'], buildsItself: true },
   providers: { command: [...jest, 'test/providers/'], env: { PROVIDERS: '1' } },
+  verifiers: { command: [...jest, 'test/verifiers/'], env: { VERIFIERS: '1' } },
 };
 
 const [name = '', ...rest] = process.argv.slice(2);

@@ -1,4 +1,18 @@
-import { accepted, any, connect, connectAnywhere, cursor, end, ended, introspection, ready, refused, refuseStream, send, state } from './steps.mjs';
+import {
+  accepted,
+  any,
+  connect,
+  connectAnywhere,
+  cursor,
+  end,
+  ended,
+  introspection,
+  ready,
+  refused,
+  refuseStream,
+  send,
+  state,
+} from './steps.mjs';
 import { token } from './tokens.mjs';
 
 const WAYS = ['introspect', 'accept', 'refuse'];
@@ -54,7 +68,7 @@ export function away(named) {
       send(1.9, 'event: later\ndata: x\n\n'),
       state(2.1, { notified: false }),
       byWay(2.1, way),
-      connect(3, 'c0'),
+      connect(4.5, 'c0'),
     ]),
     ...each('bytes after a silence do not count: this process may have been paused', (way) => [
       ...open(),

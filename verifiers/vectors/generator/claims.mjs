@@ -1,4 +1,16 @@
-import { accepted, claimsChanged, claimsVoided, connect, end, introspection, ready, refused, send, state, time } from './steps.mjs';
+import {
+  accepted,
+  claimsChanged,
+  claimsVoided,
+  connect,
+  end,
+  introspection,
+  ready,
+  refused,
+  send,
+  state,
+  time,
+} from './steps.mjs';
 import { START, token } from './tokens.mjs';
 
 const feed = { serviceKey: true };
@@ -91,7 +103,12 @@ export function claims(named) {
       steps: [
         ...open(claimsChanged({ roles: ['reader'] }, { at: 0 }), claimsVoided(0)),
         accepted(0, ada),
-        send(0.5, claimsChanged({ roles: ['new'] }, { at: 0.4 }), claimsVoided(0.3), claimsVoided(9, 'grace')),
+        send(
+          0.5,
+          claimsChanged({ roles: ['new'] }, { at: 0.4 }),
+          claimsVoided(0.3),
+          claimsVoided(9, 'grace'),
+        ),
         accepted(0.5, ada, { roles: ['new'] }),
         state(0.5, { users: 1 }),
       ],

@@ -1,4 +1,18 @@
-import { accepted, connect, cursor, end, ended, keyRevoked, keys, ready, refused, repeat, send, state, time } from './steps.mjs';
+import {
+  accepted,
+  connect,
+  cursor,
+  end,
+  ended,
+  keyRevoked,
+  keys,
+  ready,
+  refused,
+  repeat,
+  send,
+  state,
+  time,
+} from './steps.mjs';
 import { START, token } from './tokens.mjs';
 
 const feed = { serviceKey: true };

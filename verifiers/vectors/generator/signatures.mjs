@@ -28,18 +28,38 @@ const TABLE = [
   ['a signature of zeros', 'zeros', resigned(good, () => Buffer.alloc(64).toString('base64url')), false],
   ['a signature cut short', 'short-signature', raw(good.token.slice(0, -4)), false],
   ['a signature in DER', 'der', token({ jti: 'der' }, { dsaEncoding: 'der' }), false],
-  ['another payload', 'other-payload', raw(`${head}.${token({ sub: 'eve' }).token.split('.')[1]}.${signature}`), false],
+  [
+    'another payload',
+    'other-payload',
+    raw(`${head}.${token({ sub: 'eve' }).token.split('.')[1]}.${signature}`),
+    false,
+  ],
   ['the key of another', 'foreign-key', token({}, { key: 'foreign' }), false],
   ['a payload that is a list', 'list', token({}, { payload: ['ada'] }), false],
   ['alg none', 'none', resigned({ ...good, header: { ...good.header, alg: 'none' } }, () => ''), false],
   ['alg none with a signature', 'none-signed', header({ alg: 'none' }), false],
-  ['alg HS256, keyed with the public key', 'hs256', resigned({ ...good, header: { ...good.header, alg: 'HS256' } }, hs256('k1')), false],
+  [
+    'alg HS256, keyed with the public key',
+    'hs256',
+    resigned({ ...good, header: { ...good.header, alg: 'HS256' } }, hs256('k1')),
+    false,
+  ],
   ['alg RS256', 'rs256', header({ alg: 'RS256' }), false],
   ['alg ES384', 'es384', header({ alg: 'ES384' }), false],
   ['alg ES256K', 'es256k', header({ alg: 'ES256K' }), false],
   ['no alg', 'no-alg', header({ alg: undefined }), false],
-  ['its own key in the header', 'jwk', header({ jwk: keyOf('foreign').publicJwk }, { key: 'foreign' }), false],
-  ['an address of keys in the header', 'jku', header({ jku: 'https://elsewhere.example/jwks.json' }, { key: 'foreign' }), false],
+  [
+    'its own key in the header',
+    'jwk',
+    header({ jwk: keyOf('foreign').publicJwk }, { key: 'foreign' }),
+    false,
+  ],
+  [
+    'an address of keys in the header',
+    'jku',
+    header({ jku: 'https://elsewhere.example/jwks.json' }, { key: 'foreign' }),
+    false,
+  ],
   ['a critical header that is unknown', 'crit', header({ crit: ['x'], x: 1 }), false],
   ['no kid', 'no-kid', header({ kid: undefined }, { key: 'k1' }), false],
   ['a kid that is no text', 'number-kid', header({ kid: 1 }, { key: 'k1' }), false],
@@ -76,9 +96,19 @@ const TYPES = [
   ['roles as an object', 'roles-object', { roles: { 0: 'admin', length: 1 } }, {}],
   ['roles with other things', 'roles-mixed', { roles: ['admin', 1] }, {}],
   ['claims as a list', 'claims-list', { claims: ['admin'], name: 'Ada' }, { name: 'Ada' }],
-  ['roles among the other claims', 'roles-inside', { claims: { roles: ['admin'] } }, { claims: { roles: ['admin'] } }],
+  [
+    'roles among the other claims',
+    'roles-inside',
+    { claims: { roles: ['admin'] } },
+    { claims: { roles: ['admin'] } },
+  ],
   ['a name that is no text', 'name-list', { name: ['Ada'], email: 'a@b.c' }, { email: 'a@b.c' }],
-  ['names of prototypes', 'prototype', { claims: { constructor: 'x', toString: 1 } }, { claims: { constructor: 'x', toString: 1 } }],
+  [
+    'names of prototypes',
+    'prototype',
+    { claims: { constructor: 'x', toString: 1 } },
+    { claims: { constructor: 'x', toString: 1 } },
+  ],
 ];
 
 const LEEWAY = [
@@ -96,10 +126,12 @@ const bad = [
 ];
 
 export function signatures(named) {
-  const one = (options) => ([name, id, value, isAccepted, user]) => {
-    const it = named(id, value);
-    return { name, options, steps: [isAccepted ? accepted(0, it, user) : refused(0, it)] };
-  };
+  const one =
+    (options) =>
+    ([name, id, value, isAccepted, user]) => {
+      const it = named(id, value);
+      return { name, options, steps: [isAccepted ? accepted(0, it, user) : refused(0, it)] };
+    };
   const typed = TYPES.map(([name, id, claims, user]) => [name, id, token(claims), true, user]);
   const [ada, grace, eight] = [named('good', good), named('grace-k2', other), named('long', long)];
   return [

@@ -57,4 +57,6 @@ export function resigned({ header, payload }, change) {
 
 /** HMAC with the public key as the secret: what a verifier does that follows the header's `alg`. */
 export const hs256 = (kid) => (text) =>
-  createHmac('sha256', JSON.stringify(keyOf(kid).publicJwk)).update(text).digest('base64url');
+  createHmac('sha256', JSON.stringify(keyOf(kid).publicJwk))
+    .update(text)
+    .digest('base64url');

@@ -1,4 +1,17 @@
-import { accepted, answer, connect, cursor, end, ended, keyRevoked, ready, refused, send, state } from './steps.mjs';
+import {
+  accepted,
+  answer,
+  claimsChanged,
+  connect,
+  cursor,
+  end,
+  ended,
+  keyRevoked,
+  ready,
+  refused,
+  send,
+  state,
+} from './steps.mjs';
 import { token } from './tokens.mjs';
 
 const feed = { serviceKey: true, whenAway: 'refuse' };
@@ -17,22 +30,44 @@ export function wire(named) {
   ];
   /** The reader stores `c9`, which it sends when it connects again. */
   const then = (at, stored = 'c9') => [end(at), connect(at + 0.5, stored)];
-  const one = (name, bytes, ...steps) => ({ name, options: feed, steps: [...open, send(0.5, ...bytes), ...steps] });
-  const read = (name, ...bytes) => one(name, bytes, state(0.5, { notified: true, sessions: 1 }), refused(0.5, ada), ...then(1));
+  const one = (name, bytes, ...steps) => ({
+    name,
+    options: feed,
+    steps: [...open, send(0.5, ...bytes), ...steps],
+  });
+  const read = (name, ...bytes) =>
+    one(name, bytes, state(0.5, { notified: true, sessions: 1 }), refused(0.5, ada), ...then(1));
   const ignored = (name, ...bytes) =>
     one(name, bytes, state(0.5, { notified: true, sessions: 0 }), accepted(0.5, ada), ...then(1, 'c0'));
   const broken = (name, ...bytes) => one(name, bytes, ...isBroken);
   const inPieces = (text, size) => text.match(new RegExp(`[^]{1,${size}}`, 'g'));
+  const cut = (text, size) => {
+    const bytes = Buffer.from(text);
+    const starts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => i * size);
+    return starts.map((at) => ({ base64: bytes.subarray(at, at + size).toString('base64') }));
+  };
   return [
     read('LF', it, cursor('c9')),
     read('CR LF', (it + cursor('c9')).replaceAll('\n', '\r\n')),
     read('CR', `${(it + cursor('c9')).replaceAll('\n', '\r')}:`),
     read('one byte at a time', ...inPieces(it + cursor('c9'), 1)),
     read('CR LF, one byte at a time', ...inPieces((it + cursor('c9')).replaceAll('\n', '\r\n'), 1)),
-    read('pieces of 7 bytes, with characters of several bytes', ...inPieces(`: é€😀\n\n${it}${cursor('c9')}`, 7)),
+    {
+      name: 'characters of several bytes, in pieces of three bytes',
+      options: feed,
+      steps: [
+        ...open,
+        send(0.5, ...cut(claimsChanged({ name: 'é€😀é€😀' }), 3)),
+        accepted(0.5, ada, { name: 'é€😀é€😀' }),
+      ],
+    },
     read('no space after the colon', it.replaceAll(': ', ':'), 'id:c9\n\n'),
     read('data of several lines', it.replace(',', ',\ndata: '), cursor('c9')),
-    read('data before the name, and a name twice', `event: later\n${it.split('\n')[1]}\nevent: ended\n\n`, cursor('c9')),
+    read(
+      'data before the name, and a name twice',
+      `event: later\n${it.split('\n')[1]}\nevent: ended\n\n`,
+      cursor('c9'),
+    ),
     read('fields that are unknown', `retry: 5\nx\n: x\n${it}`, cursor('c9')),
     read('a block of an id only', it, 'id: c9\n\n'),
     read('an id in the block of an event', it.replace('data', 'id: c9\ndata')),
@@ -61,11 +96,20 @@ export function wire(named) {
     {
       name: 'an id counts for its block alone: what follows it is no sign of life',
       options: feed,
-      steps: [...open, send(0.5, cursor('c1')), send(2.4, ':\n\n'), state(2.6, { notified: false }), connect(3, 'c1')],
+      steps: [
+        ...open,
+        send(0.5, cursor('c1')),
+        send(2.4, ':\n\n'),
+        state(2.6, { notified: false }),
+        connect(4.5, 'c1'),
+      ],
     },
     broken('ended: no JSON', 'event: ended\ndata: {"session_id"\n\n'),
     broken('ended: null', 'event: ended\ndata: null\n\n'),
-    broken('ended: a session that is no text', 'event: ended\ndata: {"session_id":7,"until":"2027-01-01T00:00:00Z"}\n\n'),
+    broken(
+      'ended: a session that is no text',
+      'event: ended\ndata: {"session_id":7,"until":"2027-01-01T00:00:00Z"}\n\n',
+    ),
     broken('ended: no until', 'event: ended\ndata: {"session_id":"session-of-ada"}\n\n'),
     broken('ended: an until that is no time', ended('session-of-ada', 0, { until: 'soon' })),
     broken('key_revoked: no kid', 'event: key_revoked\ndata: {}\n\n'),
@@ -73,7 +117,10 @@ export function wire(named) {
     broken('claims_voided: no user', 'event: claims_voided\ndata: {"voided_at":"2027-01-01T00:00:00Z"}\n\n'),
     broken('claims_voided: no time', 'event: claims_voided\ndata: {"user_id":"ada"}\n\n'),
     broken('a line of more than 64 KiB', `: ${'x'.repeat(LONGEST)}\n\n`),
-    broken('a line of more than 64 KiB that does not end', ...Array.from({ length: 66 }, () => 'x'.repeat(1000))),
+    broken(
+      'a line of more than 64 KiB that does not end',
+      ...Array.from({ length: 66 }, () => 'x'.repeat(1000)),
+    ),
     broken('an event of more than 64 KiB', `event: later\n${`data: ${'x'.repeat(1000)}\n`.repeat(66)}\n`),
     ...[
       ['is no event stream', 200, 'application/json', {}],
@@ -93,7 +140,11 @@ export function wire(named) {
     {
       name: 'a content type with a parameter',
       options: feed,
-      steps: [{ ...connect(0), type: 'text/event-stream; charset=utf-8' }, send(0, ready('c0')), accepted(0, ada)],
+      steps: [
+        { ...connect(0), type: 'text/event-stream; charset=utf-8' },
+        send(0, ready('c0')),
+        accepted(0, ada),
+      ],
     },
     {
       name: 'the clock of this machine is set back by ten minutes: the whole feed is read again',

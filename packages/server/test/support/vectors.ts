@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { VerifierOptions } from '../../src/index.js';
+
+/** The vectors of the verifiers in any language, as verifiers/vectors/README.md describes them. */
+export type Step = { readonly now: number } & (
+  | ({ readonly do: 'connect' } & StreamAnswer)
+  | { readonly do: 'send'; readonly bytes: readonly (string | { readonly base64: string })[] }
+  | { readonly do: 'repeat'; readonly count: number; readonly text: string }
+  | { readonly do: 'end' }
+  | { readonly do: 'keys'; readonly keys?: readonly string[]; readonly status?: number }
+  | { readonly do: 'introspection'; readonly status: number; readonly body: string }
+  | { readonly do: 'verify'; readonly token: string; readonly expect: Outcome | 'any' }
+  | ({ readonly do: 'state'; readonly mostKeyRequests?: number } & Partial<State>)
+);
+
+export interface StreamAnswer {
+  readonly cursor?: string | null;
+  readonly status?: number;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export type Outcome = { readonly claims: object } | { readonly error: string; readonly status: number };
+
+export interface State {
+  readonly notified: boolean;
+  readonly sessions: number;
+  readonly users: number;
+  readonly introspections: number;
+}
+
+export interface VectorCase {
+  readonly name: string;
+  readonly options: Pick<VerifierOptions, 'whenAway' | 'clockTolerance'> & { readonly serviceKey?: true };
+  readonly steps: readonly Step[];
+}
+
+function readVectors<Content>(file: string): Content {
+  const url = new URL(`../../../../verifiers/vectors/${file}.json`, import.meta.url);
+  return JSON.parse(readFileSync(url, 'utf8')) as Content;
+}
+
+export const { issuer, start, keys } = readVectors<{
+  issuer: string;
+  start: number;
+  keys: Record<string, object>;
+}>('keys');
+export const tokens = readVectors<Record<string, { token: string }>>('tokens');
+export const casesOf = (file: string): VectorCase[] => readVectors<{ cases: VectorCase[] }>(file).cases;

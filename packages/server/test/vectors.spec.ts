@@ -1,0 +1,109 @@
+import { jest } from '@jest/globals';
+import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
+import { publishing, ScriptedService } from './support/scripted-service.js';
+import { casesOf, issuer, start, tokens, type Outcome, type Step } from './support/vectors.js';
+
+/** Only clocks are fake. */
+const REAL = [
+  ...(['hrtime', 'nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
+  ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
+];
+
+interface Inside {
+  readonly ended: { readonly size: number };
+  readonly changed: { readonly size: number };
+}
+
+/** The vectors that all verifiers share, whatever their language (verifiers/vectors/README.md). */
+describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of %s', (file) => {
+  const { fetch } = globalThis;
+  let service: ScriptedService;
+  let verifier: Verifier;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ now: start, doNotFake: REAL });
+    service = new ScriptedService();
+    globalThis.fetch = service.fetch as typeof fetch;
+  });
+  afterEach(() => {
+    verifier.close();
+    globalThis.fetch = fetch;
+    jest.useRealTimers();
+  });
+
+  it.each(casesOf(file).map((one) => [one.name, one] as const))('%s', async (_name, { options, steps }) => {
+    const { serviceKey, ...rest } = options;
+    verifier = createVerifier({
+      ...{ issuer, onWarning: () => undefined, ...rest, ...(serviceKey && { serviceKey: 'a-service-key' }) },
+    });
+    for (const [i, step] of steps.entries()) {
+      moveClocks(step.now);
+      const found = await run(step);
+      expect([i, step.do, found]).toEqual([i, step.do, expected(step)]);
+    }
+  });
+
+  function moveClocks(now: number): void {
+    const passed = now - Date.now();
+    if (passed >= 0) jest.advanceTimersByTime(passed);
+    else jest.setSystemTime(now);
+  }
+
+  async function run(step: Step): Promise<unknown> {
+    switch (step.do) {
+      case 'connect': {
+        const cursor = await service.connect(step);
+        return step.cursor === undefined ? undefined : cursor;
+      }
+      case 'send':
+        for (const bytes of step.bytes) await service.send(bytes);
+        return undefined;
+      case 'repeat':
+        for (let i = 0; i < step.count; i += 1000)
+          await service.send(Array.from({ length: 1000 }, (_, j) => numbered(step.text, i + j)).join(''));
+        return undefined;
+      case 'end':
+        return service.end();
+      case 'keys':
+        service.jwks = () => (step.keys ? publishing(step.keys) : new Response('', { status: step.status! }));
+        return undefined;
+      case 'introspection':
+        service.introspection = () => new Response(step.body, { status: step.status });
+        return undefined;
+      case 'verify':
+        return step.expect === 'any' ? outcomeOf(step.token).then(() => undefined) : outcomeOf(step.token);
+      case 'state':
+        return stateOf(step);
+    }
+  }
+
+  async function outcomeOf(token: string): Promise<Outcome> {
+    return verifier.verify(tokens[token]!.token).then(
+      (claims) => ({ claims }),
+      ({ code, status }: LatchkeyError) => ({ error: code, status }),
+    );
+  }
+
+  function stateOf(step: Extract<Step, { do: 'state' }>): object {
+    const { ended, changed } = verifier as unknown as Inside;
+    const state = {
+      notified: verifier.isNotified,
+      sessions: ended.size,
+      users: changed.size,
+      introspections: service.introspections,
+    };
+    if (step.mostKeyRequests !== undefined)
+      expect(service.keyRequests).toBeLessThanOrEqual(step.mostKeyRequests);
+    return Object.fromEntries(Object.entries(state).filter(([name]) => name in step));
+  }
+});
+
+function expected(step: Step): unknown {
+  if (step.do === 'connect') return step.cursor;
+  if (step.do === 'verify') return step.expect === 'any' ? undefined : step.expect;
+  if (step.do !== 'state') return undefined;
+  const { now: _now, do: _do, mostKeyRequests: _most, ...state } = step;
+  return state;
+}
+
+const numbered = (text: string, i: number): string => text.replaceAll('{i}', String(i).padStart(12, '0'));
