@@ -81,13 +81,27 @@ type step struct {
 	Text            string
 	Status, Count   int
 	Headers         map[string]string
-	Bytes, Keys     []string
+	Bytes           []json.RawMessage
+	Keys            []string
 	Cursor          json.RawMessage
 	Expect          json.RawMessage
 	Notified        *bool
 	Sessions, Users *int
 	Introspections  *int
 	MostKeyRequests *int
+}
+
+// bytesOf decodes a text, or an object with base64.
+func bytesOf(raw json.RawMessage) []byte {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []byte(text)
+	}
+	var encoded struct{ Base64 []byte }
+	if err := json.Unmarshal(raw, &encoded); err != nil {
+		panic(err)
+	}
+	return encoded.Base64
 }
 
 func readVectors(t *testing.T, name string, into any) {
@@ -123,7 +137,9 @@ type fakeStream struct {
 	body    *io.PipeWriter
 }
 
-func (r *runner) setWall(ms int64) { r.offset.Store(time.UnixMilli(ms).UnixNano() - time.Now().UnixNano()) }
+func (r *runner) setWall(ms int64) {
+	r.offset.Store(time.UnixMilli(ms).UnixNano() - time.Now().UnixNano())
+}
 
 func (r *runner) setKeys(names ...string) {
 	texts := []string{}
@@ -167,8 +183,8 @@ func (r *runner) run(s step, token string) error {
 	case "connect":
 		return r.connect(s)
 	case "send":
-		for _, piece := range s.Bytes {
-			_, _ = io.WriteString(r.stream.body, piece) // fails if the verifier has left
+		for _, raw := range s.Bytes {
+			_, _ = r.stream.body.Write(bytesOf(raw)) // fails if the verifier has left
 			synctest.Wait()
 		}
 	case "repeat":

@@ -3,7 +3,7 @@ package latchkey;
 import java.net.http.HttpClient;
 import java.time.Duration;
 
-/** Options of a {@link Verifier}: the issuer, and either {@link #serviceKey} or {@link #signatureOnly}. */
+/** Options of a {@link Verifier}: the issuer, and usually {@link #serviceKey}. */
 public final class Options {
   final String issuer;
   String url;

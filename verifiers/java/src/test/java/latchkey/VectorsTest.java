@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -95,7 +96,7 @@ class VectorsTest {
         switch ((String) step.get("do")) {
           case "connect" -> connect(step);
           case "send" -> {
-            for (var bytes : list(step.get("bytes"))) stream.send(((String) bytes).getBytes(StandardCharsets.UTF_8));
+            for (var bytes : list(step.get("bytes"))) stream.send(bytesOf(bytes));
           }
           case "repeat" -> stream.send(IntStream.range(0, (int) (long) step.get("count"))
               .mapToObj(i -> ((String) step.get("text")).replace("{i}", String.format("%012d", i)))
@@ -114,6 +115,12 @@ class VectorsTest {
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
       }
+    }
+
+    /** Of a text, or of an object with base64. */
+    private static byte[] bytesOf(Object given) {
+      if (given instanceof String text) return text.getBytes(StandardCharsets.UTF_8);
+      return Base64.getDecoder().decode((String) object(given).get("base64"));
     }
 
     private void publish(List<?> names) {

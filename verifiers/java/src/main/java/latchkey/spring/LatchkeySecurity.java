@@ -33,6 +33,7 @@ public final class LatchkeySecurity extends AbstractHttpConfigurer<LatchkeySecur
     try {
       http.csrf(AbstractHttpConfigurer::disable) // no browser adds a bearer token by itself
           .sessionManagement(sessions -> sessions.sessionCreationPolicy(SessionCreationPolicy.STATELESS))
+          .requestCache(AbstractHttpConfigurer::disable) // it begins sessions
           .exceptionHandling(failures -> failures
               .authenticationEntryPoint((request, response, e) -> answer(response, LatchkeyException.noToken()))
               .accessDeniedHandler((request, response, e) -> answer(response, LatchkeyException.noRight())));
