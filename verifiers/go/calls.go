@@ -43,8 +43,13 @@ func (c *call) wait(ctx context.Context) (map[string]any, error) {
 	}
 }
 
-// send makes a request with the service key. Its errors, also for other statuses than 200, are of type *Error.
-func (v *Verifier) send(ctx context.Context, method, path, body string, header http.Header) (*http.Response, error) {
+// send makes a GET, or a POST with a body, with the service key. Its errors, also for other statuses than 200, are of
+// type *Error.
+func (v *Verifier) send(ctx context.Context, path, body string, header http.Header) (*http.Response, error) {
+	method := "GET"
+	if body != "" {
+		method = "POST"
+	}
 	request, err := http.NewRequestWithContext(ctx, method, v.URL+path, strings.NewReader(body))
 	if err != nil {
 		return nil, unavailable(err, "")
@@ -69,13 +74,14 @@ func (v *Verifier) send(ctx context.Context, method, path, body string, header h
 	return response, unavailable(err, response.Header.Get("Retry-After"))
 }
 
-// fetch puts a whole answer into a call, and ends it.
-func (v *Verifier) fetch(ctx context.Context, method, path, body string, header http.Header) (answer map[string]any, err error) {
-	response, err := v.send(ctx, method, path, body, header)
+// fetch returns a whole answer.
+func (v *Verifier) fetch(ctx context.Context, path, body string, header http.Header) (map[string]any, error) {
+	response, err := v.send(ctx, path, body, header)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
+	var answer map[string]any
 	if err := json.NewDecoder(io.LimitReader(response.Body, longest)).Decode(&answer); err != nil {
 		return nil, unavailable(err, "")
 	}
@@ -125,7 +131,8 @@ func (v *Verifier) ask(token string) (map[string]any, error) {
 		return nil, unavailable(ctx.Err(), "")
 	}
 	body, _ := json.Marshal(map[string]string{"token": token})
-	answer, err := v.fetch(ctx, "POST", "/oauth2/introspect", string(body), http.Header{"Content-Type": {"application/json"}})
+	header := http.Header{"Content-Type": {"application/json"}}
+	answer, err := v.fetch(ctx, "/oauth2/introspect", string(body), header)
 	if _, isKnown := answer["active"].(bool); err == nil && !isKnown {
 		err = unavailable(nil, "")
 	}
@@ -151,7 +158,8 @@ func (v *Verifier) findKey(ctx context.Context, kid string) (any, error) {
 		}
 		return key, nil
 	}
-	for begun := time.Now(); !slices.Contains(v.withdrawn, kid); { // until an answer that was requested after this call
+	// Until an answer that was requested after this call:
+	for begun := time.Now(); !slices.Contains(v.withdrawn, kid); {
 		c := v.fetchKeys()
 		v.mu.Unlock()
 		keys, err := c.wait(ctx)
@@ -194,7 +202,7 @@ func (v *Verifier) downloadKeys() (map[string]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	noCache := http.Header{"Cache-Control": {"no-cache"}} // a cached answer may lack a new key
-	answer, err := v.fetch(ctx, "GET", "/.well-known/jwks.json", "", noCache)
+	answer, err := v.fetch(ctx, "/.well-known/jwks.json", "", noCache)
 	keys, all := map[string]any{}, []any{}
 	if err == nil {
 		all, _ = answer["keys"].([]any)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Error is the error of all methods. Answer with its Status: 401 is about the caller's token and nothing else.
+// Error is the error of all methods. Answer with its Status: 401 is about the token and nothing else.
 type Error struct {
 	Status      int               // 401, 403, 503, 500
 	Code        string            // invalid_token, insufficient_scope, temporarily_unavailable, service_key_refused
@@ -18,8 +18,10 @@ type Error struct {
 var (
 	errInvalid = invalidToken("the access token is invalid")
 	errNoToken = challenge(401, "invalid_token", "an access token is needed, as a bearer token", "")
-	errNoRole  = challenge(403, "insufficient_scope", "the user does not have the right to do this", ` error="insufficient_scope"`)
-	errRefused = &Error{500, "service_key_refused", "the service does not know the service key, or it has no right `read`", nil, nil}
+	errNoRole  = challenge(403, "insufficient_scope", "the user does not have the right to do this",
+		` error="insufficient_scope"`)
+	errRefused = &Error{500, "service_key_refused",
+		"the service does not know the service key, or it has no right `read`", nil, nil}
 )
 
 func challenge(status int, code, description, attribute string) *Error {

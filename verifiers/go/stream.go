@@ -34,8 +34,9 @@ func (v *Verifier) follow(ctx context.Context) {
 			v.refused = errRefused
 		}
 		v.mu.Unlock()
-		if failures == 2 || err == errRefused && failures == 1 { // one broken connection is no outage
-			slog.Warn("latchkey: sign-outs are not received, so WhenAway applies", "cause", err)
+		// One broken connection is no outage.
+		if ctx.Err() == nil && (failures == 2 || failures == 1 && err == errRefused) {
+			slog.Warn("latchkey: sign-outs are not received", "error", err, "cause", errors.Unwrap(err))
 		}
 		pause := min(100*time.Millisecond<<min(failures-1, 6), 5*time.Second)
 		pause = max(pause, min(s.retryAfter, 30*time.Second))
@@ -68,7 +69,7 @@ func (s *stream) connect(ctx context.Context) error {
 	if s.cursor != "" {
 		header.Set("Last-Event-ID", s.cursor)
 	}
-	response, err := s.send(ctx, "GET", "/sessions/ended", "", header)
+	response, err := s.send(ctx, "/sessions/ended", "", header)
 	if response != nil {
 		s.body = response.Body
 		defer s.body.Close()

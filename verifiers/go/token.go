@@ -15,9 +15,11 @@ const longestToken = 16_384
 
 // verifySignature verifies all but the session. A key is fetched only for a token that may be valid.
 func (v *Verifier) verifySignature(ctx context.Context, token string) (kid string, claims Claims, err error) {
-	signed, err := jose.ParseSignedCompact(token[:min(len(token), longestToken+1)], []jose.SignatureAlgorithm{jose.ES256})
-	if err != nil || len(token) > longestToken ||
-		json.Unmarshal(signed.UnsafePayloadWithoutVerification(), &claims) != nil {
+	if len(token) > longestToken {
+		return "", nil, errInvalid
+	}
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil || json.Unmarshal(signed.UnsafePayloadWithoutVerification(), &claims) != nil {
 		return "", nil, errInvalid
 	}
 	header := signed.Signatures[0].Protected
@@ -76,7 +78,7 @@ func (c Claims) HasRole(roles ...string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(all, any(role)) })
 }
 
-// topLevel has the user's claims that a token has at its top level, lists first; all others are members of `claims`.
+// topLevel has the claims of a user at the top level of a token, lists first; others are members of `claims`.
 var topLevel = []string{"roles", "groups", "entitlements", "name", "email", "preferred_username"}
 
 // with replaces the user's claims. Those of a wrong type are left out: fewer rights, never more.

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestVectors runs verifiers/vectors (README.md there). Its clocks are those of testing/synctest, so no test waits.
+// TestVectors runs verifiers/vectors. Its clocks are those of testing/synctest, so no test waits.
 func TestVectors(t *testing.T) {
 	var keys struct {
 		Issuer string

@@ -1,4 +1,4 @@
-// Package latchkey verifies access tokens of a Latchkey service, and refuses those of ended sessions within a second.
+// Package latchkey verifies access tokens of Latchkey, and refuses those of ended sessions within a second.
 package latchkey
 
 import (
@@ -51,7 +51,7 @@ var (
 	isKey     = regexp.MustCompile(`^[\x21-\x7e]*$`).MatchString
 )
 
-// New returns a verifier, which follows the feed of ended sessions until Close. Invalid options are its only errors.
+// New returns a verifier, which follows the feed of ended sessions until Close. It fails for invalid options.
 func New(o Options) (*Verifier, error) {
 	o.Issuer, o.URL = strings.TrimRight(o.Issuer, "/"), strings.TrimRight(cmp.Or(o.URL, o.Issuer), "/")
 	switch isWay := slices.Contains([]WhenAway{Introspect, Accept, Refuse}, o.WhenAway); {
@@ -70,8 +70,8 @@ func New(o Options) (*Verifier, error) {
 
 func start(o Options, now func() time.Time) *Verifier {
 	ctx, stop := context.WithCancel(context.Background())
-	v := &Verifier{Options: o, now: now, stop: stop, slots: make(chan struct{}, mostCalls), asked: map[string]*call{}}
-	v.ended, v.changed = map[string]time.Time{}, map[string]change{}
+	v := &Verifier{Options: o, now: now, stop: stop, slots: make(chan struct{}, mostCalls)}
+	v.asked, v.ended, v.changed = map[string]*call{}, map[string]time.Time{}, map[string]change{}
 	if o.ServiceKey != "" {
 		go v.follow(ctx)
 	}

@@ -27,7 +27,8 @@ func TestMiddleware(t *testing.T) {
 		api.ServeHTTP(answer, request)
 		var body struct{ Error string }
 		_ = json.Unmarshal(answer.Body.Bytes(), &body)
-		if answer.Code != 401 || answer.Header().Get("WWW-Authenticate") != challenge || body.Error != "invalid_token" {
+		found := answer.Header().Get("WWW-Authenticate")
+		if answer.Code != 401 || found != challenge || body.Error != "invalid_token" {
 			t.Errorf("%q: %d %v %v", header, answer.Code, answer.Header(), body)
 		}
 	}

@@ -21,9 +21,10 @@ public record Claims(Map<String, Object> all) implements Principal {
     return all.get(name) instanceof String text ? text : null;
   }
 
-  /** A claim that is a list of texts: {@code roles}, {@code groups}, {@code entitlements}; otherwise an empty one. */
+  /** A claim that is a list of texts, such as {@code roles}; otherwise an empty one. */
   public List<String> texts(String name) {
-    return areTexts(all.get(name)) ? ((List<?>) all.get(name)).stream().map(String.class::cast).toList() : List.of();
+    if (!areTexts(all.get(name))) return List.of();
+    return ((List<?>) all.get(name)).stream().map(String.class::cast).toList();
   }
 
   /** Replaces the user's claims. Those of a wrong type are left out: fewer rights, never more. */

@@ -96,9 +96,10 @@ final class Feed implements Runnable {
         refused = e instanceof LatchkeyException refusal && refusal.status == 500 ? refusal : null;
         // One broken connection is no outage.
         if (!isClosed && (failures == 2 || failures == 1 && refused != null))
-          LOG.log(WARNING, "Sign-outs are not received, so whenAway applies: " + (e.getCause() == null ? e : e.getCause()));
+          LOG.log(WARNING, "Sign-outs are not received: " + (e.getCause() == null ? e : e.getCause()));
       }
-      pause(Math.max(Math.min(100L << Math.min(failures - 1, 6), LONGEST_PAUSE_MS), Math.min(retryMs, LONGEST_RETRY_MS)));
+      long pauseMs = Math.min(100L << Math.min(failures - 1, 6), LONGEST_PAUSE_MS);
+      pause(Math.max(pauseMs, Math.min(retryMs, LONGEST_RETRY_MS)));
     }
   }
 
@@ -120,7 +121,8 @@ final class Feed implements Runnable {
     body = null;
     isOld = false;
     receivedAt = clocks.now();
-    var headers = Stream.of("Accept", "text/event-stream", "Last-Event-ID", cursor).limit(cursor.isEmpty() ? 2 : 4);
+    var headers = Stream.of("Accept", "text/event-stream", "Last-Event-ID", cursor)
+        .limit(cursor.isEmpty() ? 2 : 4);
     var response = calls.send("/sessions/ended", null, CONNECT_MS, headers.toArray(String[]::new));
     body = response.body();
     if (response.statusCode() != 200) {
@@ -145,7 +147,7 @@ final class Feed implements Runnable {
     receivedAt = clocks.now();
   }
 
-  /** Takes a block: an event, and a cursor, before which the service has sent everything that its database has. */
+  /** Takes an event, and a cursor: the service has just read its database, and has sent all before it. */
   void take(String name, String data, String id) throws IOException {
     boolean isReady = name.equals("ready") && data != null;
     if (data != null) memory.take(name, data);

@@ -49,7 +49,8 @@ final class Introspector {
 
   private void removeOld(long now) {
     var oldest = questions.values().iterator();
-    while (oldest.hasNext() && (now - oldest.next().askedAt >= COUNTS_MS || questions.size() >= MOST_ANSWERS)) oldest.remove();
+    while (oldest.hasNext()
+        && (now - oldest.next().askedAt >= COUNTS_MS || questions.size() >= MOST_ANSWERS)) oldest.remove();
   }
 
   private void call(String token, Question question) {

@@ -91,7 +91,8 @@ final class KeySet {
     var answer = calls.fetch("/.well-known/jwks.json", null, "Cache-Control", "no-cache");
     for (var one : answer.get("keys") instanceof List<?> all ? all : List.of()) {
       try {
-        if (one instanceof Map<?, ?> json && JWK.parse(cast(json)) instanceof ECKey key && Curve.P_256.equals(key.getCurve()))
+        if (one instanceof Map<?, ?> json && JWK.parse(cast(json)) instanceof ECKey key
+            && Curve.P_256.equals(key.getCurve()))
           keys.put(key.getKeyID(), key.toECPublicKey());
       } catch (ParseException | JOSEException | IllegalArgumentException e) {
         // Of another kind (RFC 7517 §5).

@@ -3,13 +3,16 @@ package latchkey;
 import com.nimbusds.jose.util.JSONObjectUtils;
 import java.util.Map;
 
-/** The only exception of a {@link Verifier}. Answer with its status: 401 is about the caller's token and nothing else. */
+/** The only exception of a {@link Verifier}. Answer with its status: 401 is about the token and nothing else. */
 public final class LatchkeyException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   /** HTTP status: 401, 403, 503, 500. */
   public final int status;
-  /** {@code invalid_token}, {@code insufficient_scope}, {@code temporarily_unavailable}, {@code service_key_refused}. */
+  /**
+   * {@code invalid_token}, {@code insufficient_scope}, {@code temporarily_unavailable}, {@code
+   * service_key_refused}.
+   */
   public final String code;
   /** For people; contains nothing of the token. */
   public final String description;
@@ -36,7 +39,8 @@ public final class LatchkeyException extends RuntimeException {
 
   static LatchkeyException unavailable(Throwable cause, String retryAfter) {
     return new LatchkeyException(503, "temporarily_unavailable",
-        "the sign-in service cannot be reached at the moment: try again later", Map.of("Retry-After", retryAfter), cause);
+        "the sign-in service cannot be reached at the moment: try again later",
+        Map.of("Retry-After", retryAfter), cause);
   }
 
   /** For a request without a token. */

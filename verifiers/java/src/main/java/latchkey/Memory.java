@@ -121,7 +121,8 @@ final class Memory {
   /** The claims that count for a token: its own, unless they have changed since. */
   synchronized Map<String, Object> current(Claims claims) {
     var change = changed.get(claims.getName());
-    if (change == null || ((Number) claims.all().get("iat")).doubleValue() > (change.at + COMMIT_MS) / 1000) return claims.all();
+    double issuedAt = ((Number) claims.all().get("iat")).doubleValue();
+    if (change == null || issuedAt > (change.at + COMMIT_MS) / 1000) return claims.all();
     try {
       return JSONObjectUtils.parse(change.text);
     } catch (ParseException e) {

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Verifies access tokens, and follows the feed of ended sessions until it is closed. One per process; for all threads. */
+/** Verifies access tokens, and follows the feed of ended sessions until closed. One per process; for all threads. */
 public final class Verifier implements AutoCloseable {
   /** Treatment of a token with a valid signature while sign-outs are not received. */
   public enum WhenAway {
@@ -87,7 +87,7 @@ public final class Verifier implements AutoCloseable {
     if (isAway && options.whenAway == WhenAway.INTROSPECT) {
       var answer = introspector.ask(token);
       refuseEnded(signed);
-      if (!feed.isFresh()) return claims.with(answer); // or else the feed is as current as the answer, or more so
+      if (!feed.isFresh()) return claims.with(answer); // or else the feed is as current, or more so
     }
     return claims.with(memory.current(claims));
   }
@@ -105,7 +105,8 @@ public final class Verifier implements AutoCloseable {
       if (!header.getAlgorithm().equals(JWSAlgorithm.ES256) || header.getKeyID() == null
           || !typ.replaceFirst("^application/", "").equals("at+jwt")) throw invalid();
       check(claims);
-      if (jwt.verify(new ECDSAVerifier(keys.find(header.getKeyID())))) return new Signed(header.getKeyID(), claims);
+      var key = keys.find(header.getKeyID());
+      if (jwt.verify(new ECDSAVerifier(key))) return new Signed(header.getKeyID(), claims);
     } catch (ParseException | JOSEException | IllegalArgumentException e) {
       // Without the cause, which may contain the token.
     }
@@ -113,23 +114,28 @@ public final class Verifier implements AutoCloseable {
   }
 
   private void refuseEnded(Signed signed) {
-    if (memory.hasEnded(signed.claims.text("sid"))) throw LatchkeyException.invalid("the session of the access token has ended");
+    if (memory.hasEnded(signed.claims.text("sid")))
+      throw LatchkeyException.invalid("the session of the access token has ended");
     if (keys.isWithdrawn(signed.kid)) throw invalid();
     check(signed.claims); // again: it may have expired during a wait
   }
 
   /** Checks the claims but for the session (RFC 9068 §4). */
   private void check(Claims claims) {
-    long now = Math.floorDiv(clocks.wall().getAsLong(), 1000), tolerance = options.clockTolerance.toSeconds();
+    long now = Math.floorDiv(clocks.wall().getAsLong(), 1000);
+    long tolerance = options.clockTolerance.toSeconds();
     Map<String, Object> all = claims.all();
     var hasIds = Stream.of("sub", "sid", "jti").allMatch(name -> claims.text(name) != null);
     var hasAudience = options.issuer.equals(all.get("aud"))
         || all.get("aud") instanceof List<?> audiences && audiences.contains(options.issuer);
-    if (!options.issuer.equals(all.get("iss"))) throw LatchkeyException.invalid("the access token is of another issuer");
+    if (!options.issuer.equals(all.get("iss")))
+      throw LatchkeyException.invalid("the access token is of another issuer");
     if (!hasIds || !hasAudience || !(all.get("iat") instanceof Number)
         || !(all.get("exp") instanceof Number expiry)) throw invalid();
-    if (expiry.doubleValue() + tolerance <= now) throw LatchkeyException.invalid("the access token has expired");
-    if (all.get("nbf") != null && !(all.get("nbf") instanceof Number begin && begin.doubleValue() <= now + tolerance))
+    if (expiry.doubleValue() + tolerance <= now)
+      throw LatchkeyException.invalid("the access token has expired");
+    if (all.get("nbf") != null
+        && !(all.get("nbf") instanceof Number begin && begin.doubleValue() <= now + tolerance))
       throw invalid();
   }
 

@@ -15,11 +15,13 @@ import org.springframework.security.core.authority.SimpleGrantedAuthority;
 import org.springframework.security.core.context.SecurityContextHolder;
 import org.springframework.security.web.access.intercept.AuthorizationFilter;
 import org.springframework.security.web.context.RequestAttributeSecurityContextRepository;
+import org.springframework.security.web.context.SecurityContextRepository;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
- * Verifies the access tokens of requests in Spring Security 6 and 7, {@code http.with(new LatchkeySecurity(verifier), withDefaults())}:
- * the principal is {@link latchkey.Claims}, its roles are {@code hasRole("…")}. Requests without {@code Authorization} pass unauthenticated.
+ * Verifies the access tokens of requests in Spring Security 6 and 7:
+ * {@code http.with(new LatchkeySecurity(verifier), withDefaults())}. The principal is {@link latchkey.Claims}, its
+ * roles are {@code hasRole("…")}. Requests without {@code Authorization} pass unauthenticated.
  */
 public final class LatchkeySecurity extends AbstractHttpConfigurer<LatchkeySecurity, HttpSecurity> {
   private final Verifier verifier;
@@ -55,7 +57,7 @@ public final class LatchkeySecurity extends AbstractHttpConfigurer<LatchkeySecur
   }
 
   private final class Filter extends OncePerRequestFilter {
-    private final RequestAttributeSecurityContextRepository repository = new RequestAttributeSecurityContextRepository();
+    private final SecurityContextRepository repository = new RequestAttributeSecurityContextRepository();
 
     @Override
     protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
@@ -63,7 +65,8 @@ public final class LatchkeySecurity extends AbstractHttpConfigurer<LatchkeySecur
       if (request.getHeader("Authorization") != null) {
         try {
           var claims = verifier.authenticate(request.getHeader("Authorization"));
-          var roles = claims.texts("roles").stream().map(role -> new SimpleGrantedAuthority("ROLE_" + role)).toList();
+          var roles = claims.texts("roles").stream().map(role -> new SimpleGrantedAuthority("ROLE_" + role))
+              .toList();
           var context = SecurityContextHolder.createEmptyContext();
           context.setAuthentication(UsernamePasswordAuthenticationToken.authenticated(claims, null, roles));
           SecurityContextHolder.setContext(context);
