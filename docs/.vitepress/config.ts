@@ -13,10 +13,10 @@ export default defineConfig({
   lang: 'en',
   srcDir: '..',
   srcExclude: [
-    '!(docs|packages|examples|lab|*.md)/**',
+    '!(docs|packages|examples|lab|verifiers|*.md)/**',
     'lab/**/node_modules/**',
     'README.md',
-    '{packages,examples}/*/!(README.md)/**',
+    '{packages,examples,verifiers}/*/!(README.md)/**',
   ],
   rewrites: pageOf,
   cacheDir: '../node_modules/.cache/vitepress',

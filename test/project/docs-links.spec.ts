@@ -11,7 +11,9 @@ const namesIn = (folder: string, recursive = false): string[] =>
 const files = [
   ...namesIn('.'),
   ...namesIn('docs', true),
-  ...[...namesIn('packages'), ...namesIn('examples')].map((folder) => join(folder, 'README.md')),
+  ...[...namesIn('packages'), ...namesIn('examples'), ...namesIn('verifiers')].map((folder) =>
+    join(folder, 'README.md'),
+  ),
 ].filter((file) => file.endsWith('.md') && !file.startsWith(GENERATED) && existsSync(join(ROOT, file)));
 
 it.each(files)('%s: its links exist, in the repository and in the site', (file) => {
@@ -35,7 +37,18 @@ it('reaches every document from the 25 pages of the sidebar', () => {
   expect(new Set([...reached].map(pageOf)).size).toBe(reached.size);
 });
 
-const SOURCES = ['demo', 'deploy', 'docs', 'examples', 'lab', 'openapi', 'packages', 'src', 'test'];
+const SOURCES = [
+  'demo',
+  'deploy',
+  'docs',
+  'examples',
+  'lab',
+  'openapi',
+  'packages',
+  'src',
+  'test',
+  'verifiers',
+];
 const sources = [...namesIn('.'), ...SOURCES.flatMap((folder) => namesIn(folder, true))].filter(
   (file) =>
     /\.(?:md|[cm]?[jt]sx?|vue|sh|ya?ml|json|html)$/.test(file) &&

@@ -1,4 +1,6 @@
 import { jest } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { publishing, ScriptedService } from './support/scripted-service.js';
 import { casesOf, issuer, start, tokens, type Outcome, type Step } from './support/vectors.js';
@@ -107,3 +109,9 @@ function expected(step: Step): unknown {
 }
 
 const numbered = (text: string, i: number): string => text.replaceAll('{i}', String(i).padStart(12, '0'));
+
+it('the vectors are what their generator writes', () => {
+  const generator = fileURLToPath(new URL('../../../verifiers/vectors/generator/main.mjs', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [generator, '--check'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+});
