@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { FakeService, SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
+import { needs } from '../support/installed.js';
+import { againstTheService, startProgram, type Api, type ApiOptions } from './real-service.js';
+
+const DIRECTORY = fileURLToPath(new URL('../../verifiers/java', import.meta.url));
+const APPLICATIONS = join(DIRECTORY, 'test-apps');
+const OLDEST = 17;
+const [, major] =
+  /javac (\d+)/.exec(spawnSync('javac', ['-version'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+const hasMaven = !spawnSync('mvn', ['-version'], { stdio: 'ignore' }).error;
+const hasJava = process.env['CI'] !== undefined || (Number(major) >= OLDEST && hasMaven);
+const { describe: describeJava } = needs({ [`a JDK ${OLDEST} and Maven`]: hasJava });
+
+function maven(cwd: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync('mvn', ['-B', ...args], { cwd, encoding: 'utf8' });
+  expect([status, status === 0 ? '' : (stdout + stderr).slice(-4000)]).toEqual([0, '']);
+  return stdout;
+}
+
+/** verifiers/java. */
+describeJava('the verifier in Java', () => {
+  it('does what the vectors say', () => {
+    expect(maven(DIRECTORY, 'install')).toMatch(/Tests run: 1\d\d, Failures: 0, Errors: 0, Skipped: 0/);
+  });
+
+  // Spring Security 6 and 7.
+  describe.each(['3.5.7', '4.0.7'])('with Spring Boot %s', (boot) => {
+    const start = starter('api.BootApi', boot);
+    againstTheService(`Spring Boot ${boot}`, start);
+
+    it('answers in the format of the service, without a session, also from another thread', async () => {
+      const service = await FakeService.start();
+      const options = { issuer: service.url, url: service.url, serviceKey: SERVICE_KEY };
+      const api = await start({ ...options, whenAway: 'introspect' });
+      const answerOf = async (path: string, authorization?: string): Promise<unknown[]> => {
+        const answer = await fetch(api.url + path, { headers: authorization ? { authorization } : {} });
+        const [challenge, cookie] = ['www-authenticate', 'set-cookie'].map((name) =>
+          answer.headers.get(name),
+        );
+        return [answer.status, challenge, await answer.text(), cookie];
+      };
+      const refusal = (status: number, challenge: string, code: string): unknown[] => {
+        return [status, challenge, expect.stringContaining(`"error":"${code}"`), null];
+      };
+      try {
+        const token = `Bearer ${await service.token({ sub: 'ada' })}`;
+        expect(await answerOf('/open')).toEqual([200, null, 'open', null]);
+        for (const authorization of [undefined, 'Basic YTpi'])
+          expect(await answerOf('/me', authorization)).toEqual(refusal(401, 'Bearer', 'invalid_token'));
+        expect(await answerOf('/later', token)).toEqual([200, null, 'ada', null]);
+        const forbidden = refusal(403, 'Bearer error="insufficient_scope"', 'insufficient_scope');
+        expect(await answerOf('/admin', token)).toEqual(forbidden);
+        for (const path of ['/me', '/open', '/nowhere'])
+          expect(await answerOf(path, `${token}x`)).toEqual(
+            refusal(401, 'Bearer error="invalid_token"', 'invalid_token'),
+          );
+      } finally {
+        await api.close();
+        await service.close();
+      }
+    });
+  });
+
+  describe('without a framework', () => {
+    againstTheService('Java', starter('api.PlainApi', '3.5.7'));
+  });
+});
+
+/** Compiles the applications once for a version of Spring Boot. */
+function starter(main: string, boot: string): (options: ApiOptions) => Promise<Api> {
+  const target = join(APPLICATIONS, 'target', boot);
+  let classPath: string | undefined;
+  return (options) => {
+    if (classPath === undefined) {
+      maven(APPLICATIONS, '-q', `-Dboot.version=${boot}`, 'compile', 'dependency:build-classpath');
+      classPath = `${join(target, 'classes')}:${readFileSync(join(target, 'classpath'), 'utf8')}`;
+    }
+    return startProgram(['java', '-cp', classPath, main], APPLICATIONS, options);
+  };
+}
