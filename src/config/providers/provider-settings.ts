@@ -49,6 +49,8 @@ export interface ProviderSettings {
   readonly emailDomains?: readonly string[] | undefined;
   /** SCIM of its directory (docs/directory.md); unset: off. */
   readonly scim?: ScimSettings | undefined;
+  /** Shared Signals and global token revocation (docs/signals.md); unset: off. Adapter `oidc` only. */
+  readonly signals?: SignalsSettings | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */
@@ -62,6 +64,15 @@ export interface ScimSettings {
   readonly attribute: 'externalId' | 'userName';
   /** `provider_user_id`, a path in the claims of the provider, or a kept claim. */
   readonly claim: string;
+}
+
+export interface SignalsSettings {
+  /** Of the transmitter; unset: the provider's. */
+  readonly issuer?: string | undefined;
+  /** A further accepted `aud`. */
+  readonly audience?: string | undefined;
+  /** Names of the events that end sessions (`session-revoked`); unset: all that can. */
+  readonly endedBy?: readonly string[] | undefined;
 }
 
 export interface RecheckSettings {
