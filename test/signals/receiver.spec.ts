@@ -12,7 +12,7 @@ type Part = Record<string, unknown>;
 
 const REVOKED = caep('session-revoked');
 
-/** Which security events are taken (docs/signals.md#checks), on two instances. */
+/** Which security events are taken (docs/signals.md#what-is-checked), on two instances. */
 describe('the receiver of security events', () => {
   const endings = new Endings();
   let transmitter: Transmitter;
@@ -73,14 +73,18 @@ describe('the receiver of security events', () => {
       ],
       ['no subject', 'invalid_request', { sub_id: undefined }],
       ['a subject that is text', 'invalid_request', { sub_id: 'ada' }],
-      ['a subject without sub', 'invalid_request', { sub_id: { format: 'iss_sub', iss: 'https://a.example' } }],
+      [
+        'a subject without sub',
+        'invalid_request',
+        { sub_id: { format: 'iss_sub', iss: 'https://a.example' } },
+      ],
       ['an empty sub', 'invalid_request', { sub_id: { format: 'opaque', id: '' } }],
       [
         'a complex subject with a broken user',
         'invalid_request',
         { sub_id: { format: 'complex', user: {}, session: { format: 'opaque', id: 'x' } } },
       ],
-    ])('%s', async (_, err, claims, header) => {
+    ])('%s', async (_, err, claims, header = {}) => {
       const { status, body } = await push(here, about('ada', claims, header));
       expect([status, body]).toEqual([400, { err, description: expect.any(String) }]);
       expect(await isAlive(ada)).toBe(true);
@@ -117,7 +121,7 @@ describe('the receiver of security events', () => {
       const parts = { token: about('nobody'), privateKey, publicKey: createPublicKey(privateKey) };
       // A member that is not used, another name, or a time that is allowed, leaves it genuine.
       const genuine =
-        /^typ "secevent|^header with (jwk|jku|x5u|x5c|zip|cty|enc|x), our key|^no kid|^the same claims|: the twin|^aud (\[|as an)|^(jti|sub_id|events) |^iat (1|0|-1|1e)/;
+        /^typ "secevent|^header with (jwk|jku|x5u|x5c|zip|cty|enc|x), our key|^no kid|^the same claims|: the twin|^aud (\[|as an)|^(jti|sub_id|events) |^nbf |^iat \d{10}$/;
       const taken: string[] = [];
       for (const [name, token] of mutantsOf(parts)) {
         if (genuine.test(name)) continue;
@@ -154,7 +158,10 @@ describe('the receiver of security events', () => {
     ['iat 6 days ago', () => ({ iat: seconds() - 6 * 86_400 })],
     ['its own audience among others', () => ({ aud: ['https://x.example', 'http://localhost:3000'] })],
     ['signals_audience', () => ({ aud: 'https://stream.example' })],
-    ['a subject in the event', () => ({ sub_id: undefined, events: { [REVOKED]: { subject: opaque('nobody') } } })],
+    [
+      'a subject in the event',
+      () => ({ sub_id: undefined, events: { [REVOKED]: { subject: opaque('nobody') } } }),
+    ],
   ])('takes %s', async (_, claims) => {
     expect((await push(here, about('nobody', claims()))).status).toBe(202);
   });
@@ -185,13 +192,33 @@ describe('the receiver of security events', () => {
     const other = `urn:example:${randomUUID()}`;
     for (const [event, body, claims, reason] of [
       [other, {}, {}, `${other}: recorded only: another event`],
-      [REVOKED, {}, { sub_id: { ...transmitter.subject('ada'), iss: 'https://evil.example' } }, '%another issuer'],
+      [
+        REVOKED,
+        {},
+        { sub_id: { ...transmitter.subject('ada'), iss: 'https://evil.example' } },
+        '%another issuer',
+      ],
       [REVOKED, {}, { sub_id: { format: 'phone_number', phone_number: '+1' } }, '%another format'],
-      [caep('assurance-level-change'), { change_direction: 'increase' }, {}, 'assurance-level-change: recorded only'],
-      [caep('device-compliance-change'), { current_status: 'compliant' }, {}, 'device-compliance-change: recorded only'],
+      [
+        caep('assurance-level-change'),
+        { change_direction: 'increase' },
+        {},
+        'assurance-level-change: recorded only',
+      ],
+      [
+        caep('device-compliance-change'),
+        { current_status: 'compliant' },
+        {},
+        'device-compliance-change: recorded only',
+      ],
       [ssf('verification'), { state: 'abc' }, { sub_id: opaque('a stream') }, 'verification: abc'],
       [ssf('stream-updated'), { status: 'paused' }, { sub_id: undefined }, 'stream-updated: paused'],
-      [risc('account-enabled'), {}, { sub_id: { format: 'email', email: 'nobody@corp.example' } }, '%no such user'],
+      [
+        risc('account-enabled'),
+        {},
+        { sub_id: { format: 'email', email: 'nobody@corp.example' } },
+        '%no such user',
+      ],
     ] as const) {
       const token = transmitter.set(event, body, { sub_id: transmitter.subject('ada'), ...claims });
       expect((await push(here, token)).status).toBe(202);

@@ -37,6 +37,12 @@ export class Transmitter {
     const proxy = endings.after(await TamperingProxy.start(), (one) => one.close());
     const issuer = endings.after(await OidcIssuer.start(proxy.url), (one) => one.close());
     proxy.target = issuer.port;
+    // So that ID tokens have a `sid`; nobody signs out at the provider.
+    const client = {
+      backchannel_logout_uri: 'http://127.0.0.1:1',
+      backchannel_logout_session_required: true,
+    };
+    issuer.restart({ client });
     const it = new Transmitter(issuer, proxy);
     proxy.intercept = (path, response) => it.answer(path, response);
     return it;
@@ -79,7 +85,8 @@ export class Transmitter {
   /** Signs a person in on an instance. */
   async signIn(person: Person, on: { readonly url: string }, body: object = {}): Promise<Tokens> {
     const answer = await this.exchange(person, on, body);
-    if (answer.status !== 200) throw new Error(`a sign-in was answered with ${answer.status}: ${answer.text}`);
+    if (answer.status !== 200)
+      throw new Error(`a sign-in was answered with ${answer.status}: ${answer.text}`);
     return answer.body as Tokens;
   }
 
