@@ -14,7 +14,9 @@ export class ClaimOwners {
     this.owners.push(owner);
   }
 
-  /** Returns the names of a user's claims that are not the provider's; among them, the admission service's. */
+  /**
+   * Returns the names of a user's claims that are not the provider's; among them, the admission service's.
+   */
   async namesOf(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
     const user = await manager
       .createQueryBuilder(User, 'user')

@@ -16,7 +16,7 @@ export const risc = (name: string): string => `${SECEVENT}/risc/event-type/${nam
 export const ssf = (name: string): string => `${SECEVENT}/ssf/event-type/${name}`;
 
 const PUBLIC_URL = 'http://localhost:3000';
-export const REDIRECT_URI = 'https://app.example/cb?a=1';
+const REDIRECT_URI = 'https://app.example/cb?a=1';
 
 export const seconds = (): number => Math.floor(Date.now() / 1000);
 

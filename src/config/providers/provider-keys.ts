@@ -79,7 +79,7 @@ const ENDING = [
   'sessions-revoked',
 ] as const;
 
-export type EndingEvent = (typeof ENDING)[number];
+type EndingEvent = (typeof ENDING)[number];
 
 const isEnding = (name: string): name is EndingEvent => ENDING.some((one) => one === name);
 

@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, IsNull, MoreThan, type EntityManager } from 'typeorm';
+import { DataSource, In, IsNull, type EntityManager } from 'typeorm';
 import { deriveUserId } from '../../identity/user-id.js';
 import { hashOfName } from '../../provider/logout/logged-out.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { Session } from '../../token/sessions/session.entity.js';
+import { hasBegunSince, subjectsOfSessions } from '../../token/sessions/session.store.js';
 import { searchKey } from '../../user/search-key.js';
 import { User } from '../../user/user.entity.js';
 import { SignalSubject } from './signal-subject.entity.js';
 
 /** Users with similar e-mail addresses that are read: more than one is too many. */
 const MOST_SIMILAR = 100;
-/** Subjects of the sessions of one user. */
-const MOST_SUBJECTS = 100;
 
 /** Which user is which subject of the provider. */
 @Injectable()
@@ -56,18 +54,13 @@ export class SubjectUsers {
     return found.slice(0, 2).map(({ userId }) => userId);
   }
 
-  /** Returns the subjects of a user: as of the last sign-in, of the sessions, and the user id if it is one. */
+  /**
+   * Returns the subjects of a user: as of the last sign-in, of the sessions, and the user id if it is one.
+   */
   async subjectsOf(manager: EntityManager, userId: string): Promise<Buffer[]> {
     const row = await manager.findOneBy(SignalSubject, { userId });
     const user = await manager.findOneBy(User, { userId, removedAt: IsNull() });
-    const sessions = await manager
-      .createQueryBuilder(Session, 'session')
-      .select('session.providerSubject', 'subject')
-      .distinct()
-      .where('user_id = :userId AND provider_subject IS NOT NULL', { userId })
-      .limit(MOST_SUBJECTS)
-      .getRawMany<{ subject: Buffer }>();
-    const found = [...(row ? [row.subject] : []), ...sessions.map(({ subject }) => subject)];
+    const found = [...(row ? [row.subject] : []), ...(await subjectsOfSessions(manager, userId))];
     if (user && this.isUserId(user.provider)) found.push(hashOfName(user.provider, user.providerUserId));
     return [...new Map(found.map((subject) => [subject.toString('hex'), subject])).values()];
   }
@@ -88,7 +81,7 @@ export class SubjectUsers {
     });
     if (row?.claimsAt && row.claimsAt > at) return false;
     const endOfSecond = new Date(at.getTime() + 1000); // times of events are whole seconds
-    if (await manager.existsBy(Session, { userId, createdAt: MoreThan(endOfSecond) })) return false;
+    if (await hasBegunSince(manager, userId, endOfSecond)) return false;
     await manager.upsert(SignalSubject, { userId, provider, subject: sub, claimsAt: at }, ['userId']);
     return true;
   }

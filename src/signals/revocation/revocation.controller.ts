@@ -22,7 +22,10 @@ export function revocationOf(provider: string): Type {
       private readonly limits: RateLimits,
     ) {}
 
-    /** Ends all sessions of a user. The token is that of the provider, so it is verified before the body is read. */
+    /**
+     * Ends all sessions of a user. The token is that of the provider, so it is verified before the body is
+     * read.
+     */
     @Post('global-token-revocation')
     @HttpCode(204)
     async revoke(
