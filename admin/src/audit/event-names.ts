@@ -37,6 +37,7 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   service_key_refused: 'Service key refused',
   provider_tested: 'Provider tested',
   directory_changed: 'Directory changed',
+  signal_received: 'Signal received',
   webhook_paused: 'Webhook paused',
   webhook_event_set_aside: 'Webhook event set aside',
 } satisfies Record<AuditName, string>;

@@ -19,6 +19,7 @@ export const AUDIT_NAMES = [
   'service_key_refused',
   'provider_tested',
   'directory_changed',
+  'signal_received',
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;

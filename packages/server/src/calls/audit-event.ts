@@ -16,6 +16,7 @@ export type AuditName =
   | 'service_key_refused'
   | 'provider_tested'
   | 'directory_changed'
+  | 'signal_received'
   | 'webhook_paused'
   | 'webhook_event_set_aside'
   | (string & {});
@@ -40,7 +41,7 @@ export interface AuditEvent {
   readonly user_agent?: string;
   /** Who caused it. `name`: the id of a user, or the name of a service key. */
   readonly actor: {
-    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'system' | (string & {});
+    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system' | (string & {});
     readonly name?: string;
   };
   /** The request in the service's log. */
