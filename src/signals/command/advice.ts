@@ -9,7 +9,10 @@ export const ADVICE_ON_CODES: ReadonlyMap<unknown, string> = new Map([
     'invalid_scope',
     'Give this client the scopes ssf.read and ssf.manage (Keycloak: Client scopes, Optional).',
   ],
-  ['unauthorized_client', 'Allow client credentials for this client (Keycloak: Service accounts roles).'],
+  [
+    'unauthorized_client',
+    'Correct client_id and client_secret, and allow client credentials (Keycloak: Service accounts roles).',
+  ],
   ['unsupported_grant_type', 'The provider must support client credentials (RFC 6749 §4.4).'],
 ]);
 

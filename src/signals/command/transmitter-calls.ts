@@ -39,12 +39,17 @@ export class TransmitterCalls {
    * @throws an error with `call` if the status is not 2xx
    */
   async send(method: ProviderRequest['method'], url: string, body?: object): Promise<unknown> {
-    const answer = await this.http.send({
+    const signal = AbortSignal.timeout(CALL_MS);
+    const request = {
       url,
-      signal: AbortSignal.timeout(CALL_MS),
+      signal,
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' },
       ...(method !== undefined && { method }),
       ...(body && { body: JSON.stringify(body) }),
+    };
+    const answer = await this.http.send(request).catch((error: unknown) => {
+      const late = new Error(`no answer within ${CALL_MS / 1000} s`, { cause: error });
+      throw signal.aborted ? late : error;
     });
     if (answer.status >= 200 && answer.status < 300) return parsed(answer.body);
     throw badAnswer('the transmitter refused', answer);
