@@ -30,7 +30,7 @@ export async function openArrivals(settings: Settings, provider: string): Promis
         user_id: NO_USER,
         event: 'signal_received',
         provider,
-        reason: `verification ${state}`,
+        reason: `verification: ${state}`,
       }),
     close: () => dataSource.destroy(),
   };
