@@ -28,6 +28,8 @@ import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
 import { ScimModule } from './scim/scim.module.js';
+import { SignalsModule } from './signals/signals.module.js';
+import { signalProviders } from './signals/transmitter/signal-providers.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
@@ -57,6 +59,7 @@ export class AppModule {
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(hasPolicy(settings) ? [PolicyModule] : []),
         ...(hasDirectory(settings) ? [ScimModule] : []),
+        ...(signalProviders(settings).length > 0 ? [SignalsModule.forRoot(settings)] : []),
         ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

@@ -32,7 +32,7 @@ export interface OAuthErrorOptions {
   /** For the audit trail instead of `description`: never sent. May quote input. */
   readonly reason?: string | undefined;
   /** Replaces the status of the code. */
-  readonly status?: 503;
+  readonly status?: 422 | 503;
 }
 
 /**

@@ -49,8 +49,8 @@ export class RemoteKeys {
 
   /**
    * Verifies a token: signature, `iss`, `alg`, and what a check adds.
-   * @param check reads the verified token; its error means a bad token
-   * @throws OAuthError `server_error` (503) without the keys; another error, without claims, for a bad token
+   * @param check reads the verified token; its error means a bad token, an OAuthError is thrown as it is
+   * @throws OAuthError `server_error` (503) without the keys; BadToken
    */
   async verify<T>(
     token: string,
@@ -73,7 +73,7 @@ export class RemoteKeys {
       // (docs/providers.md#back-channel-logout).
       if (error instanceof errors.JWKSNoMatchingKey && this.beganAt < since && this.isUsual(token))
         throw unavailable(withoutClaims(error), this.pause);
-      throw withoutClaims(error);
+      throw error instanceof OAuthError ? error : withoutClaims(error);
     }
   }
 

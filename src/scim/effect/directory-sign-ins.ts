@@ -13,6 +13,7 @@ import { Events } from '../../events.js';
 import { fitClaims } from '../../identity/claim-limits.js';
 import { areSameClaims } from '../../identity/claims.js';
 import { allowFacts } from '../../provider/identity/allow.js';
+import { ClaimOwners } from '../../user/claim-owners.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import type { DirectoryUser } from '../users/directory-user.entity.js';
@@ -39,6 +40,7 @@ export class DirectorySignIns implements OnModuleInit {
     private readonly providers: ProviderRegistry,
     private readonly dataSource: DataSource,
     private readonly events: Events,
+    private readonly claimOwners: ClaimOwners,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
@@ -47,6 +49,10 @@ export class DirectorySignIns implements OnModuleInit {
   onModuleInit(): void {
     this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
     this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.claimOwners.add(async (manager, { provider, directoryActive }) => {
+      const isKnown = directoryActive !== null && this.known.has(provider);
+      return isKnown ? this.rights.namesOf(manager, provider) : [];
+    });
     this.events.on('audit.recorded', (recorded) => {
       for (const { event, user_id: userId } of recorded) {
         if (event === 'user_removed' && userId !== undefined)
@@ -66,7 +72,9 @@ export class DirectorySignIns implements OnModuleInit {
     const user = await this.admitted(provider, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
     const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
-    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };
+    const activeSince = user.activatedAt.getTime();
+    const found = { ...proof, claims: whole, isInDirectory: true, activeSince };
+    return { claims: fitClaims(whole).claims, proof: found };
   }
 
   /**
