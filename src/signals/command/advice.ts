@@ -21,11 +21,11 @@ const LOOK = 'Look at the stream in the console of the transmitter.';
 /** By the step that failed, and the status of the answer. */
 export const ADVICE_ON_STEPS: Readonly<Record<Step, (status: number | undefined) => string>> = {
   transmitter: () =>
-    'Turn the transmitter on (Keycloak: --features=ssf, and SSF in the settings of the realm). If its issuer is not that of the provider, set signals_issuer.',
+    'Turn the transmitter on (Keycloak: --features=ssf, and SSF Transmitter in the settings of the realm). If its issuer is not that of the provider, set signals_issuer.',
   'access token': () => 'The client of this provider must be able to use client credentials.',
   stream: (status) =>
     status === 401 || status === 403
-      ? 'Make this client a receiver of signals (Keycloak: SSF enabled), with the scopes ssf.read and ssf.manage.'
+      ? 'Make this client a receiver of signals (Keycloak: SSF Receiver), with the scopes ssf.read and ssf.manage.'
       : 'Allow this address for the receiver (Keycloak: SSF, Receiver, Valid push URLs).',
   status: () => LOOK,
   verification: (status) =>
@@ -37,7 +37,7 @@ export const NO_CONFIGURATION =
   'its metadata has no configuration_endpoint: make a stream in its console that pushes (RFC 8935) to';
 export const NO_EVENTS = 'it sends no event that has an effect here: allow session-revoked for this receiver';
 export const NO_SUBJECTS =
-  'a stream begins without users (default_subjects is NONE), and then nothing is sent: make all users its subjects (Keycloak: SSF, Receiver, Default subjects: ALL)';
+  'a stream begins without users (default_subjects is NONE), and then nothing is sent: make all users its subjects (Keycloak: SSF, Receiver, Default Subjects: ALL)';
 export const SEVERAL_OF_MINE =
   'streams push to this address, so each event arrives several times: remove all but one';
 export const SEVERAL_OTHERS =
