@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { needs } from '../support/installed.js';
 import { Person } from '../support/oidc-issuer.js';
@@ -37,6 +38,12 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('signals 
     return latchkeyCommand(env, tmpdir(), 'signals', 'plain');
   };
 
+  const received = async (): Promise<(string | null)[]> => {
+    const text = `SELECT reason FROM audit_events WHERE event = 'signal_received' ORDER BY at`;
+    const rows = await query<{ reason: string | null }>(at.service.databaseUrl, text);
+    return rows.map(({ reason }) => reason);
+  };
+
   it('the command sets the stream up, once', async () => {
     const first = await command();
     expect(first.stdout).toMatch(/^ok +stream +created /m);
@@ -61,17 +68,46 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('signals 
     expect((await at.refresh(tokens)).body).toMatchObject({ error: 'invalid_grant' });
   }
 
-  it('a user whom an administrator logs out', () => endsBy(() => keycloak.admin('POST', `${ada}/logout`)));
+  it('the session ends of a user whom an administrator logs out', () =>
+    endsBy(() => keycloak.admin('POST', `${ada}/logout`)));
 
-  it('a user who logs out', () =>
+  it('of a user who logs out', () =>
     endsBy(async (person) => {
-      const { pages } = await visit(person, `${keycloak.issuer}/protocol/openid-connect/logout`);
-      expect(pages).toBe(1);
+      // 26.7.3 sends nothing of a sign-out without this parameter
+      const query = { client_id: 'latchkey-plain', post_logout_redirect_uri: NO_LOGOUT.signedOut };
+      const page = `${keycloak.issuer}/protocol/openid-connect/logout?${new URLSearchParams(query).toString()}`;
+      await visit(person, page, NO_LOGOUT.signedOut);
     }));
 
-  it('a user with a new password', () =>
+  it('of a user with a new password', () =>
     endsBy(() => {
       const password = { type: 'password', value: PASSWORD, temporary: false };
       return keycloak.admin('PUT', `${ada}/reset-password`, password);
     }));
+
+  /** Two events of the stream, in the order of all events. */
+  async function changeStream(): Promise<void> {
+    const status = '/latchkey/ssf/clients/latchkey-plain/stream/status';
+    const count = async (): Promise<number> =>
+      (await received()).filter((reason) => reason?.startsWith('stream-updated')).length;
+    const before = await count();
+    for (const one of ['paused', 'enabled']) await keycloak.admin('POST', status, { status: one });
+    await until(async () => (await count()) === before + 2, 'both events have arrived');
+  }
+
+  it('a change of the stream ends nothing', async () => {
+    const tokens = await at.signIn(new Person('ada'));
+    await changeStream();
+    expect(await at.isAlive(tokens)).toBe(true);
+  });
+
+  it('a user who is disabled keeps the session, since 26.7.3 sends nothing', async () => {
+    const tokens = await at.signIn(new Person('ada'));
+    const before = (await received()).length;
+    await keycloak.admin('PUT', ada, { enabled: false });
+    await changeStream(); // comes after an event of the user
+    expect(await received()).toHaveLength(before + 2);
+    expect(await at.isAlive(tokens)).toBe(true);
+    await keycloak.admin('PUT', ada, { enabled: true });
+  });
 });

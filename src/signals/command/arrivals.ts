@@ -1,7 +1,6 @@
 import { runningEmbeddedPostgres } from '#embedded-postgres';
 import { DataSource } from 'typeorm';
-import { StoredAuditEvent } from '../../audit/audit-event.entity.js';
-import { NO_USER } from '../../audit/audit-event.js';
+import { AuditSearch } from '../../audit/search/audit-search.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { usualTarget } from '../../database/pool/connection-target.js';
 import { dataSourceOptions } from '../../database/pool/data-source.js';
@@ -22,16 +21,13 @@ export async function openArrivals(settings: Settings, provider: string): Promis
   if (auditRetentionDays === 0) throw new Error('AUDIT_RETENTION_DAYS is 0, so there is no audit trail');
   const database = databaseUrl ? usualTarget(settings) : runningEmbeddedPostgres(dataDir);
   if (!database) throw new Error('the service does not run here, and DATABASE_URL is not set');
-  const options = { ...dataSourceOptions(database, 1), entities: [StoredAuditEvent] };
-  const dataSource = await new DataSource(options).initialize();
+  const dataSource = await new DataSource(dataSourceOptions(database, 1)).initialize();
+  const search = new AuditSearch(dataSource);
   return {
-    has: (state) =>
-      dataSource.getRepository(StoredAuditEvent).existsBy({
-        user_id: NO_USER,
-        event: 'signal_received',
-        provider,
-        reason: `verification: ${state}`,
-      }),
+    async has(state) {
+      const { events } = await search.find({ event: 'signal_received', provider });
+      return events.some(({ reason }) => reason === `verification: ${state}`);
+    },
     close: () => dataSource.destroy(),
   };
 }
