@@ -74,8 +74,8 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('signals 
   it('of a user who logs out', () =>
     endsBy(async (person) => {
       // 26.7.3 sends nothing of a sign-out without this parameter
-      const query = { client_id: 'latchkey-plain', post_logout_redirect_uri: NO_LOGOUT.signedOut };
-      const page = `${keycloak.issuer}/protocol/openid-connect/logout?${new URLSearchParams(query).toString()}`;
+      const asked = { client_id: 'latchkey-plain', post_logout_redirect_uri: NO_LOGOUT.signedOut };
+      const page = `${keycloak.issuer}/protocol/openid-connect/logout?${new URLSearchParams(asked).toString()}`;
       await visit(person, page, NO_LOGOUT.signedOut);
     }));
 

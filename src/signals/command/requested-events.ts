@@ -18,7 +18,10 @@ const ENDING: Readonly<Record<EndingEvent, string>> = {
 /** With another effect than the end of sessions. */
 const OTHERS = [`${RISC}account-disabled`, `${RISC}account-enabled`, `${CAEP}token-claims-change`];
 
-/** Returns the event types with an effect here. @param ending names of events that end sessions; default: all */
+/**
+ * Returns the event types with an effect here.
+ * @param ending names of events that end sessions; default: all
+ */
 export function requestedEvents(ending: readonly string[] = Object.keys(ENDING)): readonly string[] {
   return [...new Set([...ending.map((name) => ENDING[name as EndingEvent] + name), ...OTHERS])];
 }

@@ -29,21 +29,21 @@ interface Arguments {
 
 /** Runs `latchkey signals <name>` (docs/signals.md#the-command). @returns the exit code */
 export async function runSignals(argv: readonly string[]): Promise<number> {
-  const given = parseArguments(argv);
-  if (!given || given === 'help') {
-    (given ? process.stdout : process.stderr).write(USAGE);
-    return given ? 0 : 2;
+  const options = parseArguments(argv);
+  if (!options || options === 'help') {
+    (options ? process.stdout : process.stderr).write(USAGE);
+    return options ? 0 : 2;
   }
   Logger.overrideLogger(false); // the report has the findings
   const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
   try {
     const settings = loadCommandSettings('none');
-    const provider = providerOf(settings, given.name);
+    const provider = providerOf(settings, options.name);
     if (typeof provider === 'string') report.add('FAIL', 'settings', provider);
     else {
       // loads the ORM, so arguments and settings are validated before
       const { setUpSignals } = await import('./set-up.js');
-      await setUpSignals({ settings, provider, report, waitMs: given.waitMs });
+      await setUpSignals({ settings, provider, report, waitMs: options.waitMs });
     }
   } catch (error) {
     if (!(error instanceof InvalidSettings)) throw error;

@@ -9,11 +9,6 @@ import type { ProviderHttp, ProviderRequest } from '../../provider/transport/pro
 const SCOPE = 'ssf.read ssf.manage';
 const CALL_MS = 15_000; // Keycloak pushes a verification event before it answers
 
-/** Error of a call to the transmitter; the status is the answer's. */
-export interface CallError extends Error {
-  readonly call?: { readonly status?: number };
-}
-
 /** Gets an access token for the transmitter, by the client of the provider's settings (RFC 6749 §4.4). */
 export async function getToken(http: ProviderHttp, provider: ProviderSettings): Promise<string> {
   const configuration = await configure(http, provider, await discover(http, provider));
