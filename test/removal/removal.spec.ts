@@ -80,6 +80,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     sent_at: 'now()',
   },
   idempotency_keys: { key_hash: HASH, body_hash: `'\\x00'` },
+  signal_accounts: { subject: HASH, disabled: 'false', changed_at: 'now()' },
   void_claims: { user_id: UUID, voided_at: 'now()' },
 };
 const TABLES = Object.keys(COLUMNS);
