@@ -94,7 +94,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   signals: {
     contents: 'security events and revocations that providers push: which sessions and accounts they end',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token', 'check/check-report.js'],
   },
   admission: {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
