@@ -79,7 +79,7 @@ const ENDING = [
   'sessions-revoked',
 ] as const;
 
-type EndingEvent = (typeof ENDING)[number];
+export type EndingEvent = (typeof ENDING)[number];
 
 const isEnding = (name: string): name is EndingEvent => ENDING.some((one) => one === name);
 
