@@ -5,6 +5,7 @@ import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
 
@@ -61,6 +62,25 @@ export class UserStore {
   /** Finds a user; concurrent calls are batched. */
   find(userId: string): Promise<User | undefined> {
     return this.findBatched(userId);
+  }
+
+  /** Returns those of some users who exist, in order. */
+  async findExisting(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
+    const users = await manager.find(User, {
+      select: { userId: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+      order: { userId: 'ASC' },
+    });
+    return users.map(({ userId }) => userId);
+  }
+
+  /** Finds users of a provider whose e-mail address has the key of this one. */
+  findSimilar(manager: EntityManager, provider: string, email: string, most: number) {
+    return manager.find(User, {
+      select: { userId: true, email: true },
+      where: { emailKey: searchKey(email), provider, removedAt: IsNull() },
+      take: most,
+    });
   }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, IsNull, type EntityManager } from 'typeorm';
+import { DataSource, IsNull, type EntityManager } from 'typeorm';
 import { deriveUserId } from '../../identity/user-id.js';
 import { hashOfName } from '../../provider/logout/logged-out.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { hasBegunSince, subjectsOfSessions } from '../../token/sessions/session.store.js';
-import { searchKey } from '../../user/search-key.js';
-import { User } from '../../user/user.entity.js';
+import { UserStore } from '../../user/user.store.js';
 import { SignalSubject } from './signal-subject.entity.js';
 
 /** Users with similar e-mail addresses that are read: more than one is too many. */
@@ -16,6 +15,7 @@ const MOST_SIMILAR = 100;
 export class SubjectUsers {
   constructor(
     private readonly providers: ProviderRegistry,
+    private readonly users: UserStore,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -33,21 +33,12 @@ export class SubjectUsers {
     const userIds = rows.map(({ userId }) => userId);
     // Also without a sign-in since `signals` is on.
     if (this.isUserId(provider)) userIds.push(deriveUserId(provider, sub));
-    const users = await manager.find(User, {
-      select: { userId: true },
-      where: { userId: In(userIds), removedAt: IsNull() },
-      order: { userId: 'ASC' },
-    });
-    return users.map(({ userId }) => userId);
+    return this.users.findExisting(manager, userIds);
   }
 
   /** Returns the ids of the users of a provider with an e-mail address, in any case; two at most. */
   async usersWithEmail(manager: EntityManager, provider: string, email: string): Promise<string[]> {
-    const users = await manager.find(User, {
-      select: { userId: true, email: true },
-      where: { emailKey: searchKey(email), provider, removedAt: IsNull() },
-      take: MOST_SIMILAR,
-    });
+    const users = await this.users.findSimilar(manager, provider, email, MOST_SIMILAR);
     // The key is that of similar addresses, too. Both cases: the sign of kelvin is no k.
     const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
     const found = users.filter((one) => cases(one.email ?? '') === cases(email));
@@ -59,7 +50,7 @@ export class SubjectUsers {
    */
   async subjectsOf(manager: EntityManager, userId: string): Promise<Buffer[]> {
     const row = await manager.findOneBy(SignalSubject, { userId });
-    const user = await manager.findOneBy(User, { userId, removedAt: IsNull() });
+    const user = await this.users.find(userId);
     const found = [...(row ? [row.subject] : []), ...(await subjectsOfSessions(manager, userId))];
     if (user && this.isUserId(user.provider)) found.push(hashOfName(user.provider, user.providerUserId));
     return [...new Map(found.map((subject) => [subject.toString('hex'), subject])).values()];
