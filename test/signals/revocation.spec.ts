@@ -179,7 +179,7 @@ describe('global token revocation', () => {
         });
         for (const status of await Promise.all(some)) counts.set(status, (counts.get(status) ?? 0) + 1);
       }
-      expect([...counts.keys()].toSorted()).toEqual([401, 429]);
+      expect(new Set(counts.keys())).toEqual(new Set([401, 429]));
       expect(counts.get(401)).toBeLessThan(WRONG_TOKENS / 2);
       await revoke(about(), tokenOf(), limited).expect(204);
     } finally {
