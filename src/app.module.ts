@@ -31,6 +31,8 @@ import { JwtGuard } from './token/guard/jwt.guard.js';
 import { DirectoryNamesModule } from './scim/effect/directory-names.module.js';
 import { keepingProviders } from './scim/effect/names-without-directory.js';
 import { ScimModule } from './scim/scim.module.js';
+import { SignalsModule } from './signals/signals.module.js';
+import { signalProviders } from './signals/transmitter/signal-providers.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
 
@@ -62,6 +64,7 @@ export class AppModule {
         ...(settings.deviceGrant === 'off' ? [] : [DeviceGrantModule]),
         ...(keepingProviders(settings).size > 0 ? [DirectoryNamesModule] : []),
         ...(hasDirectory(settings) ? [ScimModule.forRoot(settings)] : []),
+        ...(signalProviders(settings).length > 0 ? [SignalsModule.forRoot(settings)] : []),
         ...(settings.admissionUrl === undefined ? [] : [AdmissionModule]),
         ...([...settings.providers.values()].some(({ recheck }) => recheck) ? [RecheckModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

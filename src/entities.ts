@@ -20,6 +20,8 @@ import { DirectoryGroup } from './scim/groups/directory-group.entity.js';
 import { DirectoryMember } from './scim/groups/directory-member.entity.js';
 import { DirectoryRemoval } from './scim/users/directory-removal.entity.js';
 import { DirectoryUser } from './scim/users/directory-user.entity.js';
+import { SignalAccount } from './signals/effect/signal-account.entity.js';
+import { SignalSubject } from './signals/effect/signal-subject.entity.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
@@ -57,4 +59,6 @@ export const ENTITIES = [
   DeviceConfirmation,
   SessionFacts,
   DirectoryActivity,
+  SignalSubject,
+  SignalAccount,
 ];

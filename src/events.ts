@@ -56,7 +56,9 @@ export interface RecordedEvent {
   readonly user_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly device_id?: string | undefined;
-  readonly actor: { readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'system' };
+  readonly actor: {
+    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system';
+  };
 }
 
 /** Why a client ended its session. */

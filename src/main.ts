@@ -45,6 +45,10 @@ register at each provider. Nothing is started or changed. Exit code 0: valid. 1:
 `,
     run: async () => (await import('./check/check-config.command.js')).runCheckConfig(),
   },
+  signals: {
+    about: 'connects the security events of a provider (Shared Signals)',
+    run: async (argv) => (await import('./signals/command/signals.command.js')).runSignals(argv),
+  },
   'hash-password': {
     about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
     usage: `Usage: latchkey hash-password

@@ -8,9 +8,11 @@ import type { StoredAuditEvent } from './audit-event.entity.js';
 
 /** Who caused an event. */
 export class Actor {
-  type!: 'user' | 'service_key' | 'provider' | 'directory' | 'system';
+  type!: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system';
 
-  /** Of a user the `user_id`, of a service key, a provider or its directory the name. */
+  /**
+   * Of a user the `user_id`, of a service key the name, of a provider, its directory or its signals its name.
+   */
   name?: string | undefined;
 }
 

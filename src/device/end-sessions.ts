@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { plainArray } from '../database/batching.js';
 import type { Sql } from '../database/sql.js';
 import type { EndCause, SessionIds } from '../events.js';
-import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
+import type { Ended, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
   END_EXCESS,
   END_SESSION,
@@ -15,6 +15,12 @@ import {
 /** The sessions of a sign-out: the scope, and the session, device and user that it refers to. */
 export interface Target extends ScopeOf {
   readonly scope: SessionScope;
+}
+
+/** Names at the provider of the sessions of one user; `subjects` null: any. */
+export interface MeantOfUser {
+  readonly session: Buffer | null;
+  readonly subjects: readonly Buffer[] | null;
 }
 
 /** Finds out, without a lock, for which of several targets there is a session to end. */
@@ -48,14 +54,18 @@ export function endSessions(
     : end(manager, END_SESSIONS.text, [userId, scope, sessionId, deviceId, cause]);
 }
 
-/** Ends a slice of the sessions of a user that have these names at the provider, as `endSessions` does. */
+/**
+ * Ends a slice of the sessions of a user that have these names at the provider, as `endSessions` does.
+ * @param until latest begin of a session; null: any
+ */
 export function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
-  { session, subjects }: NamesAtProvider,
+  { session, subjects }: MeantOfUser,
   cause: EndCause | null,
+  until: Date | null,
 ): Promise<Ended[]> {
-  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause]);
+  return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause, until]);
 }
 
 /** Ends a slice of the sessions of a user beyond `most`, of which the given one stays. */

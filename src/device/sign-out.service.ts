@@ -18,6 +18,7 @@ import {
   endSessions,
   endSessionsAtProvider,
   haveOpenSessions,
+  type MeantOfUser,
   type Target,
 } from './end-sessions.js';
 import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
@@ -98,16 +99,31 @@ export class SignOutService {
     origin: Origin,
   ): Promise<{ readonly isLast: boolean }> {
     const { userIds, known } = await usersAtProvider(within.manager, names);
-    const cause = 'provider_ended';
+    return this.endSliceOf(userIds, known, within, origin);
+  }
+
+  /**
+   * Ends a slice of the sessions of some users, that have these names at their provider.
+   * @param userIds in order
+   * @param until latest begin of a session; absent: any
+   * @returns `count`: of the sessions that have ended
+   */
+  async endSliceOf(
+    userIds: readonly string[],
+    names: MeantOfUser,
+    within: ChannelTransaction,
+    origin: Origin,
+    { cause = 'provider_ended', until = null }: { cause?: EndCause; until?: Date | null } = {},
+  ): Promise<{ readonly isLast: boolean; readonly count: number }> {
     let sessions = 0;
     for (const userId of userIds) {
       const { count } = await this.endSlice(within, { userId, origin, cause }, () =>
-        endSessionsAtProvider(within.manager, userId, known, cause),
+        endSessionsAtProvider(within.manager, userId, names, cause, until),
       );
       sessions += count;
-      if (sessions >= SLICE) return { isLast: false };
+      if (sessions >= SLICE) return { isLast: false, count: sessions };
     }
-    return { isLast: true };
+    return { isLast: true, count: sessions };
   }
 
   /**

@@ -123,8 +123,9 @@ export const END_EXCESS = {
 };
 
 /**
- * Ends a slice of the sessions that a logout token means (docs/providers.md#back-channel-logout), as
- * END_SESSIONS does; parameters: user, the provider's session, its subjects, EndCause.
+ * Ends a slice of the sessions that a provider means (docs/providers.md#back-channel-logout), as END_SESSIONS
+ * does; parameters: user, the provider's session, its subjects (NULL: any), EndCause, the latest begin (NULL:
+ * any).
  */
 export const END_SESSIONS_AT_PROVIDER = {
   name: 'sign-out-at-provider',
@@ -136,7 +137,9 @@ export const END_SESSIONS_AT_PROVIDER = {
       SELECT session_id FROM refresh_tokens
       WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND (
         provider_session = $2
-        OR provider_subject = ANY ($3::bytea[]) AND ($2::bytea IS NULL OR provider_session IS NULL))
+        OR ($3::bytea[] IS NULL OR provider_subject = ANY ($3::bytea[]))
+          AND ($2::bytea IS NULL OR provider_session IS NULL))
+        AND ($5::timestamptz IS NULL OR created_at <= $5)
       ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };

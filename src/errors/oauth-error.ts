@@ -35,7 +35,7 @@ export interface OAuthErrorOptions {
   /** For the audit trail instead of `description`: never sent. May quote input. */
   readonly reason?: string | undefined;
   /** Replaces the status of the code. */
-  readonly status?: 400 | 503;
+  readonly status?: 400 | 422 | 503;
 }
 
 /**

@@ -21,6 +21,6 @@ import { ProvidersController } from './providers.controller.js';
         ProviderRegistry.load(settings, builtInAdapters(http), events, clock),
     },
   ],
-  exports: [LoggedOut, LogoutTokens, ProviderRegistry],
+  exports: [LoggedOut, LogoutTokens, ProviderHttp, ProviderRegistry],
 })
 export class ProviderModule {}

@@ -6,6 +6,7 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { Clock } from '../database/clock.js';
 import { Sql } from '../database/sql.js';
 import { AdmissionClaims } from './admission-claims.store.js';
+import { ClaimOwners } from './claim-owners.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
@@ -37,6 +38,7 @@ const userChanges = {
   controllers: [MeController],
   providers: [
     AdmissionClaims,
+    ClaimOwners,
     ClaimsChangesStore,
     ClaimsStore,
     userChanges,
@@ -47,6 +49,7 @@ const userChanges = {
   ],
   exports: [
     AdmissionClaims,
+    ClaimOwners,
     ClaimsChangesStore,
     ClaimsStore,
     UserChanges,

@@ -5,6 +5,7 @@ import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
 
@@ -36,9 +37,19 @@ const REMOVED = {
   directoryChangedAt: null,
 } as const;
 
+/** Refuses sign-ins for a reason beside `suspended`. Both run in the transaction of a change of the user. */
+export interface Ban {
+  /** Lifts the ban of a user. @returns whether there was one */
+  readonly lift: (manager: EntityManager, userId: string) => Promise<boolean>;
+  /** The user is being removed. @returns whether sign-ins must stay refused */
+  readonly outlives: (manager: EntityManager, userId: string) => Promise<boolean>;
+}
+
 /** Rows of users. */
 @Injectable()
 export class UserStore {
+  /** Set by signals/. */
+  ban: Ban | undefined;
   private readonly findBatched: (userId: string) => Promise<User | undefined>;
 
   constructor(
@@ -53,24 +64,44 @@ export class UserStore {
     return this.findBatched(userId);
   }
 
+  /** Returns those of some users who exist, in order. */
+  async findExisting(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
+    const users = await manager.find(User, {
+      select: { userId: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+      order: { userId: 'ASC' },
+    });
+    return users.map(({ userId }) => userId);
+  }
+
+  /** Finds users of a provider whose e-mail address has the key of this one. */
+  findSimilar(manager: EntityManager, provider: string, email: string, most: number) {
+    return manager.find(User, {
+      select: { userId: true, email: true },
+      where: { emailKey: searchKey(email), provider, removedAt: IsNull() },
+      take: most,
+    });
+  }
+
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */
   markUsed(userIds: readonly string[]): Promise<void> {
     const keys = userIds.map((userId) => [userId]);
     return writeLastUse(this.sql, USER_USE, keys);
   }
 
-  /** @returns whether the user exists and was not so before */
+  /** @returns whether the user exists and was not so before, or a ban was lifted */
   async setSuspended(manager: EntityManager, userId: string, suspended: boolean): Promise<boolean> {
+    const isLifted = !suspended && (await this.ban?.lift(manager, userId)) === true;
     const before = { userId, suspendedAt: suspended ? IsNull() : Not(IsNull()) };
     const { affected } = await manager.update(User, before, {
       suspendedAt: suspended ? () => 'now()' : null,
     });
-    return affected! > 0;
+    return affected! > 0 || isLifted;
   }
 
   /**
-   * Removes the row of a locked user only; of a suspended user, the id stays, so that sign-ins are refused
-   * until `allowSignIns`.
+   * Removes the row of a locked user only; of a suspended or banned user, the id stays, so that sign-ins are
+   * refused until `allowSignIns`.
    * @param until when no token with the present claims can be valid any more
    */
   async remove(manager: EntityManager, userId: string, until: Date): Promise<void> {
@@ -78,14 +109,18 @@ export class UserStore {
       const voided = { userId, voidedAt: () => 'clock_timestamp()', expiresAt: until };
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
-    await manager.update(User, { userId, suspendedAt: Not(IsNull()) }, REMOVED);
+    const isBanned = (await this.ban?.outlives(manager, userId)) === true;
+    await manager.update(User, { userId, ...(!isBanned && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */
   async allowSignIns(manager: EntityManager, userId: string): Promise<boolean> {
     const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
-    return affected! > 0;
+    if (affected === 0) return false;
+    await this.ban?.lift(manager, userId);
+    await this.ban?.outlives(manager, userId); // forgets the user
+    return true;
   }
 
   /**

@@ -34,11 +34,13 @@ const OPENS = {
 /** Logins of people, whose roles are called like them. */
 const PEOPLE = { user: 'ada', 'with support': 'latchkey-support', 'with admin': 'latchkey-admin' };
 
-type Kind = 'public' | keyof typeof OPENS;
+/** `provider`: only a token of the provider opens it (test/signals/revocation.spec.ts). */
+type Kind = 'public' | 'provider' | keyof typeof OPENS;
 
 /** How docs/openapi.json says it. */
 const SCHEMES: Record<Kind, string[]> = {
   public: [],
+  provider: [],
   user: ['accessToken'],
   push: ['serviceKey push'],
   read: ['serviceKey read'],
@@ -111,6 +113,8 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /providers/:name/callback': 'public',
   'POST /providers/:name/callback': 'public',
   'POST /providers/corp/backchannel-logout': 'public',
+  'POST /providers/corp/signals': 'public',
+  'POST /providers/corp/global-token-revocation': 'provider',
 };
 
 describe('who may call what', () => {
@@ -129,6 +133,7 @@ describe('who may call what', () => {
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+      PROVIDERS_CORP_SIGNALS: 'on',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
       SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
     });
@@ -216,6 +221,12 @@ describe('who may call what', () => {
     const TOO_LITTLE = [403, 'Bearer error="insufficient_scope"'];
     const forged = await call('nonsense');
     expect([forged.status, forged.headers['www-authenticate']]).toEqual(BAD);
+    if (kind === 'provider') {
+      const ofUser = await call(tokens.access_token);
+      expect([401, 503]).toContain(ofUser.status); // the keys of this provider cannot be had
+      expect((await call(SERVICE_KEY)).status).toBe(401);
+      return;
+    }
     const opens: readonly string[] = kind === 'user' ? OPENS.user : ['key:all', ...OPENS[kind]];
     const people = Object.entries(PEOPLE).map(async ([name, login]) => {
       const begin = async () => (await signIn(service.url, login)).access_token;

@@ -18,7 +18,7 @@ const STATEMENTS = [
   ['lock of a sign-out', signOut.LOCK_USER.text, 1],
   ['end of a session', signOut.END_SESSION.text, 3],
   ['end of sessions', signOut.END_SESSIONS.text, 5],
-  ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 4],
+  ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 5],
   ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],
 ] as const;

@@ -79,6 +79,7 @@ describe('who may import whom', () => {
       'check/check-provider.ts #check-provider',
       'keys/run.ts #embedded-postgres',
       'main.ts #check-provider',
+      'signals/command/arrivals.ts #embedded-postgres',
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',
     ]);

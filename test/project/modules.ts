@@ -92,6 +92,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
       'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
     imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
   },
+  signals: {
+    contents: 'security events and revocations that providers push: which sessions and accounts they end',
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token', 'check/check-report.js'],
+  },
   admission: {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
     imports: [...GROUND, 'auth', 'provider', 'user'],

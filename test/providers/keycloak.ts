@@ -38,11 +38,17 @@ const ADMIN = { username: 'admin', password: 'a password of the admin' };
 /**
  * Starts Keycloak in its mode for development, with a database in memory.
  * @param home directory of its distribution
+ * @param more options of its command
  */
-export async function startKeycloak(home: string, at: Addresses): Promise<Keycloak> {
+export async function startKeycloak(
+  home: string,
+  at: Addresses,
+  more: readonly string[] = [],
+): Promise<Keycloak> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const options = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem', '--log-level=warn'];
+  const usual = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem', '--log-level=warn'];
+  const options = [...usual, ...more];
   const child = spawn('bash', [join(home, 'bin/kc.sh'), 'start-dev', ...options], {
     stdio: 'ignore',
     env: {

@@ -40,6 +40,7 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   device_requested: 'Device asked to be signed in',
   device_approved: 'Device approved',
   device_denied: 'Device denied',
+  signal_received: 'Signal received',
   webhook_paused: 'Webhook paused',
   webhook_event_set_aside: 'Webhook event set aside',
 } satisfies Record<AuditName, string>;

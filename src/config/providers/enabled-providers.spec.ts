@@ -246,6 +246,26 @@ describe('errors', () => {
       'PROVIDERS_IDP_RECHECK is not a setting of the adapter "./mine.js". Use PROVIDERS_IDP_ADAPTER with oidc',
     ],
     [
+      'signals of another adapter',
+      { ...oauth2, 'providers.idp.signals': 'on' },
+      'providers.idp.signals is not a setting of the adapter "oauth2". Use providers.idp.adapter with oidc or a product that speaks it, or remove it',
+    ],
+    [
+      'signals_end without signals',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'keycloak', PROVIDERS_IDP_SIGNALS_END: 'session-revoked' },
+      'PROVIDERS_IDP_SIGNALS_END needs signals. Use PROVIDERS_IDP_SIGNALS as well, or remove it',
+    ],
+    [
+      'an event that ends no session',
+      {
+        ...idp,
+        PROVIDERS_IDP_ADAPTER: 'oidc',
+        PROVIDERS_IDP_SIGNALS: 'on',
+        PROVIDERS_IDP_SIGNALS_END: 'session-revoked,account-enabled',
+      },
+      'PROVIDERS_IDP_SIGNALS_END is invalid. Use a comma-separated list of session-revoked,',
+    ],
+    [
       'no url',
       { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ENABLED: 'true' },
       'PROVIDERS_IDP_URL is not set',

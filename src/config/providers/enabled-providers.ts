@@ -5,7 +5,7 @@ import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings
 import { read, type SettingRow } from '../settings/setting-row.js';
 import type { RecheckSettings } from './provider-settings.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
-import type { ScimSettings } from './provider-settings.js';
+import type { ScimSettings, SignalsSettings } from './provider-settings.js';
 import { mappedClaim } from './claim-map.js';
 import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
@@ -94,6 +94,7 @@ function parseSampleProvider(source: Source, { production, cwd }: Surroundings):
   const others = { claims: SAMPLE_CLAIMS, ...set };
   checkAdapterKeys(source, 'contract');
   checkRecheck(source, 'contract');
+  checkSignals(source, 'contract');
   checkMaps(source, others.claims);
   checkAllow(source, others.claims);
   const variable = variableOf(source, 'accounts');
@@ -120,6 +121,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
   const clientSecret = usesSecret ? readKey(source, 'client_secret') : '';
   if (ADAPTERS.has(adapter)) checkAdapterKeys(source, adapter);
   checkRecheck(source, adapter);
+  checkSignals(source, adapter);
   checkMaps(source, variables.get('claims')?.text, ADAPTERS.has(adapter));
   checkAllow(source, variables.get('claims')?.text);
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
@@ -145,6 +147,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
     recheck: recheckOf(source),
+    signals: signalsOf(source),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
       ...options(source),
@@ -245,6 +248,28 @@ function checkRecheck(source: Source, adapter: string): void {
       errors.add(variable, 'needs recheck', `${variableOf(source, 'recheck')} as well, or remove it`);
     }
   }
+}
+
+function signalsOf(source: Source): SignalsSettings | undefined {
+  const settings = {
+    issuer: readKey(source, 'signals_issuer'),
+    audience: readKey(source, 'signals_audience'),
+    endedBy: readKey(source, 'signals_end'),
+  };
+  return readKey(source, 'signals') ? settings : undefined;
+}
+
+/** Signals name users as an OpenID provider does, and the other keys need `signals`. */
+function checkSignals(source: Source, adapter: string): void {
+  const { variables, errors } = source;
+  for (const key of ['signals_issuer', 'signals_audience', 'signals_end']) {
+    if (!variables.has(key) || variables.has('signals')) continue;
+    const variable = variableOf(source, 'signals');
+    errors.add(variableOf(source, key), 'needs signals', `${variable} as well, or remove it`);
+  }
+  if (!variables.has('signals') || isOpenId(adapter)) return;
+  const use = `${variableOf(source, 'adapter')} with oidc or a product that speaks it, or remove it`;
+  errors.add(variableOf(source, 'signals'), `is not a setting of the adapter ${quote(adapter)}`, use);
 }
 
 /** Returns every key that the service does not read itself, unchanged. */
@@ -358,7 +383,7 @@ const strongSecret = parser('at least 16 characters in production', (secret) =>
 function refuseWeak(source: Source, adapter: string, clientSecret: string | undefined): void {
   const { variables, errors } = source;
   const named = isOpenId(adapter) ? ['issuer'] : []; // browsers are sent there
-  for (const key of ['url', ...named, 'authorize_url', 'token_url', 'userinfo_url']) {
+  for (const key of ['url', ...named, 'signals_issuer', 'authorize_url', 'token_url', 'userinfo_url']) {
     const text = variables.get(key)?.text ?? '';
     if (/^http:/i.test(text) && parseUrl(text) && !isLoopbackUrl(text)) {
       errors.add(variableOf(source, key), 'is not secure', HTTPS, quote(text));

@@ -66,6 +66,25 @@ const scimTokens = parsers.parser(
   },
 );
 
+/** Events that end sessions (docs/signals.md#effects). */
+const ENDING = [
+  'session-revoked',
+  'credential-change',
+  'assurance-level-change',
+  'device-compliance-change',
+  'account-disabled',
+  'account-purged',
+  'account-credential-change-required',
+  'credential-compromise',
+  'sessions-revoked',
+] as const;
+
+export type EndingEvent = (typeof ENDING)[number];
+
+const isEnding = (name: string): name is EndingEvent => ENDING.some((one) => one === name);
+
+const endingEvents = parsers.list(ENDING.join(', '), isEnding);
+
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
@@ -151,6 +170,26 @@ export const providerKeys = {
     parser: parsers.text,
     defaultShown: 'the user id; `oid` for `microsoft`',
     doc: 'Which claim of a sign-in names the user in the directory: `provider_user_id`, a path in the ID token or userinfo (`oidc`, `oauth2`), or a claim of `claims`.',
+  },
+  signals: {
+    parser: parsers.onOff,
+    default: 'off',
+    doc: '`oidc`: whether the provider may end sessions by Shared Signals and global token revocation (docs/signals.md).',
+  },
+  signals_issuer: {
+    parser: endpointUrl,
+    defaultShown: "the provider's issuer",
+    doc: 'With `signals`: issuer of the transmitter of security events, if it is another one. In production `https:`, unless the host is loopback.',
+  },
+  signals_audience: {
+    parser: parsers.text,
+    defaultShown: 'only `PUBLIC_URL`',
+    doc: 'With `signals`: a further audience (`aud`) of accepted security events.',
+  },
+  signals_end: {
+    parser: endingEvents,
+    defaultShown: 'all that can',
+    doc: `With \`signals\`: which events end sessions, separated by commas: ${ENDING.map((one) => `\`${one}\``).join(', ')}.`,
   },
   recheck: {
     parser: parsers.integer(60, 2_592_000, 'seconds'),

@@ -54,6 +54,8 @@ export interface ProviderSettings {
    * (docs/directory.md#who-is-who); unset: none is kept.
    */
   readonly directoryClaim?: string | undefined;
+  /** Shared Signals and global token revocation (docs/signals.md); unset: off. Adapter `oidc` only. */
+  readonly signals?: SignalsSettings | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */
@@ -67,6 +69,15 @@ export interface ScimSettings {
   readonly attribute: 'externalId' | 'userName';
   /** `provider_user_id`, a path in the claims of the provider, or a kept claim. */
   readonly claim: string;
+}
+
+export interface SignalsSettings {
+  /** Of the transmitter; unset: the provider's. */
+  readonly issuer?: string | undefined;
+  /** A further accepted `aud`. */
+  readonly audience?: string | undefined;
+  /** Names of the events that end sessions (`session-revoked`); unset: all that can. */
+  readonly endedBy?: readonly string[] | undefined;
 }
 
 export interface RecheckSettings {

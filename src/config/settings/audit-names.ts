@@ -22,6 +22,7 @@ export const AUDIT_NAMES = [
   'device_requested',
   'device_approved',
   'device_denied',
+  'signal_received',
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;

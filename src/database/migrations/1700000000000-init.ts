@@ -263,6 +263,7 @@ export class Init1700000000000 implements MigrationInterface {
         active boolean NOT NULL,
         resource jsonb NOT NULL,
         created_at timestamptz NOT NULL DEFAULT now(),
+        activated_at timestamptz NOT NULL DEFAULT now(),
         changed_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE UNIQUE INDEX directory_users_user_name ON directory_users (provider, user_name_key);
@@ -383,12 +384,28 @@ export class Init1700000000000 implements MigrationInterface {
         failed_at timestamptz,
         failure jsonb
       );
+
+      CREATE TABLE signal_subjects (
+        user_id uuid PRIMARY KEY,
+        provider text NOT NULL,
+        subject bytea NOT NULL,
+        claims_at timestamptz
+      );
+      CREATE INDEX signal_subjects_subject ON signal_subjects (subject);
+
+      CREATE TABLE signal_accounts (
+        subject bytea PRIMARY KEY,
+        disabled boolean NOT NULL,
+        changed_at timestamptz NOT NULL,
+        expires_at timestamptz NOT NULL
+      );
+      CREATE INDEX signal_accounts_expires_at ON signal_accounts (expires_at);
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+      DROP TABLE signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
         directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
     `);

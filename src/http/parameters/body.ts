@@ -34,8 +34,13 @@ export class BodyReader {
         error === undefined ? resolve(request.body) : reject(this.toError(error)),
       );
     });
-    if (!Buffer.isBuffer(body)) throw neitherJsonNorForm(); // another media type
-    return parseBody(body, request.headers['content-type']!, this.limits.values);
+    return this.parse(Buffer.isBuffer(body) ? body : undefined, request.headers['content-type']!);
+  }
+
+  /** @param body undefined: it has another media type */
+  protected parse(body: Buffer | undefined, type: string): object {
+    if (!body) throw neitherJsonNorForm();
+    return parseBody(body, type, this.limits.values);
   }
 
   /** Maps an error of body-parser without its message, which quotes the body. */

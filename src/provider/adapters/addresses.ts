@@ -37,6 +37,12 @@ export function reachable(provider: Settings, metadata: ServerMetadata): ServerM
   };
 }
 
+/** Returns the address that the service asks, of one that the provider announces. */
+export function reachableAddress(provider: Settings, address: string): string {
+  const { url = '', issuer } = provider;
+  return issuer === undefined ? address : moved(address, nameOf(provider), url);
+}
+
 /**
  * Whether secrets may be sent to an address: https, or http if the issuer or `url` with this host is http.
  */

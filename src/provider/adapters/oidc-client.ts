@@ -76,8 +76,11 @@ export async function fetchKeys(
   return usedKeys(readObject(answer));
 }
 
-/** @throws an error with the code ETIMEDOUT after the deadline */
-async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
+/**
+ * Fetches a public document, of any status.
+ * @throws an error with the code ETIMEDOUT after the deadline
+ */
+export async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
   const signal = AbortSignal.timeout(DOCUMENT_MS);
   try {
     const answer = await http.send({ url, signal });

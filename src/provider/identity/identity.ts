@@ -50,6 +50,8 @@ interface IdentityProof {
   readonly claims: Claims;
   /** Whether the directory has the user, who is active; absent if it was not asked. */
   readonly isInDirectory?: boolean;
+  /** When the directory has last let the user in: milliseconds since the epoch. */
+  readonly activeSince?: number;
 }
 
 /** Characters of an `acr`, and of each of the methods: both are part of each token. */

@@ -105,24 +105,37 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 /**
- * Stores a logout token as used until it expires, in the transaction of the sign-out. Of two transactions
- * with one token, the second waits for the first.
+ * Stores a logout token as used until it expires, in the transaction of the sign-out.
  * @returns false if it was used before
  */
-export async function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {
-  const expiresAt = new Date((until + LONGER_S) * 1000);
+export function rememberLogout(manager: EntityManager, provider: string, { jti, until }: Logout) {
+  return rememberToken(manager, hashOfName(provider, jti), until + LONGER_S);
+}
+
+/** Deletes a used logout token, for a transaction that does not end all sessions. */
+export function forgetLogout(manager: EntityManager, provider: string, { jti }: Pick<Logout, 'jti'>) {
+  return forgetToken(manager, hashOfName(provider, jti));
+}
+
+/**
+ * Stores a token as used, in the transaction of its effect. Of two transactions with one token, the second
+ * waits for the first.
+ * @param until seconds since the epoch
+ * @returns false if it was used before
+ */
+export async function rememberToken(manager: EntityManager, tokenHash: Buffer, until: number) {
   const inserted = await manager
     .createQueryBuilder()
     .insert()
     .into(LogoutToken)
-    .values({ tokenHash: hashOfName(provider, jti), expiresAt })
+    .values({ tokenHash, expiresAt: new Date(until * 1000) })
     .orIgnore()
     .returning(['tokenHash'])
     .execute();
   return (inserted.raw as unknown[]).length > 0;
 }
 
-/** Deletes a used logout token, for a transaction that does not end all sessions. */
-export async function forgetLogout(manager: EntityManager, provider: string, { jti }: Pick<Logout, 'jti'>) {
-  await manager.delete(LogoutToken, { tokenHash: hashOfName(provider, jti) });
+/** Deletes a used token, for a transaction that has not done all of its effect. */
+export async function forgetToken(manager: EntityManager, tokenHash: Buffer): Promise<void> {
+  await manager.delete(LogoutToken, { tokenHash });
 }

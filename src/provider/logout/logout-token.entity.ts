@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
 
 /**
- * Used logout token, against replay (OpenID Connect Back-Channel Logout 1.0 §2.6), or a name in a recent one
- * (LoggedOut).
+ * Used token of a provider, against replay: a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6) or a
+ * signal (src/signals); or a name in a recent one (LoggedOut).
  */
 @Expires()
 @Entity('logout_tokens')

@@ -12,8 +12,10 @@ const OWN_HEADERS = { 'User-Agent': 'Latchkey', 'Accept-Encoding': 'identity' };
 
 export interface ProviderRequest {
   readonly url: string;
+  /** Without one: POST if there is a body. */
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A form, sent by POST. */
+  /** A form, unless the headers say otherwise. */
   readonly body?: string;
   readonly signal: AbortSignal;
   /** Without a proxy: the address is the service's own. */
@@ -44,12 +46,18 @@ export class ProviderHttp implements OnApplicationShutdown {
    * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or
    *   compressed
    */
-  async send({ url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
+  async send({ url, method, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);
     const { origin, pathname } = new URL(url);
     const address = origin + pathname;
-    const [method, usual] = body === undefined ? ['GET', USUAL_HEADERS] : ['POST', FORM_HEADERS];
-    const request = { method, url, signal, data: body, headers: { ...usual, ...headers, ...OWN_HEADERS } };
+    const [usualMethod, usual] = body === undefined ? ['GET', USUAL_HEADERS] : ['POST', FORM_HEADERS];
+    const request = {
+      method: method ?? usualMethod,
+      url,
+      signal,
+      data: body,
+      headers: { ...usual, ...headers, ...OWN_HEADERS },
+    };
     const response = await http.request<Buffer>(request).catch((error: unknown) => {
       throw Object.assign(error as Error, { call: { url: address } });
     });

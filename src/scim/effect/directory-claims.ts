@@ -25,7 +25,7 @@ export class DirectoryRights {
     provider: string,
     users: readonly Pick<DirectoryUser, 'id' | 'resource'>[],
   ): Promise<ReadonlyMap<string, DirectoryClaims>> {
-    const sources = new Set((await manager.findBy(DirectorySource, { provider })).map(({ claim }) => claim));
+    const sources = new Set(await this.namesOf(manager, provider));
     const ids = users.map(({ id }) => id);
     const groups = sources.has('groups')
       ? await groupsOf(manager, provider, ids)
@@ -39,6 +39,11 @@ export class DirectoryRights {
       return [id, selectClaims(sent, maps).whole] as const;
     });
     return new Map(entries);
+  }
+
+  /** Returns the names of the claims that are the directory's, for the users it knows. */
+  async namesOf(manager: EntityManager, provider: string): Promise<readonly string[]> {
+    return (await manager.findBy(DirectorySource, { provider })).map(({ claim }) => claim);
   }
 
   /**

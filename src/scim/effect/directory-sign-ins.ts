@@ -13,6 +13,7 @@ import { fitClaims } from '../../identity/claim-limits.js';
 import { areSameClaims } from '../../identity/claims.js';
 import { layOver } from '../../identity/lay-over.js';
 import { allowFacts } from '../../provider/identity/allow.js';
+import { ClaimOwners } from '../../user/claim-owners.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import type { DirectoryUser } from '../users/directory-user.entity.js';
@@ -35,6 +36,7 @@ export class DirectorySignIns implements OnModuleInit {
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
     private readonly dataSource: DataSource,
+    private readonly claimOwners: ClaimOwners,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
@@ -43,6 +45,10 @@ export class DirectorySignIns implements OnModuleInit {
   onModuleInit(): void {
     this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
     this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.claimOwners.add(async (manager, { provider, directoryActive }) => {
+      const isKnown = directoryActive !== null && this.known.has(provider);
+      return isKnown ? this.rights.namesOf(manager, provider) : [];
+    });
   }
 
   /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
@@ -56,7 +62,9 @@ export class DirectorySignIns implements OnModuleInit {
     const user = await this.admitted(provider, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
     const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
-    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };
+    const activeSince = user.activatedAt.getTime();
+    const found = { ...proof, claims: whole, isInDirectory: true, activeSince };
+    return { claims: fitClaims(whole).claims, proof: found };
   }
 
   /**

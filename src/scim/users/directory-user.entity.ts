@@ -46,6 +46,10 @@ export class DirectoryUser {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 
+  /** When `active` has last become true; of an inactive user without a meaning. */
+  @Column('timestamptz', { name: 'activated_at', default: () => 'now()' })
+  activatedAt!: Date;
+
   @Column('timestamptz', { name: 'changed_at', default: () => 'now()' })
   changedAt!: Date;
 }

@@ -105,15 +105,16 @@ export class DirectoryUserStore {
     return await manager.findOneByOrFail(DirectoryUser, { id });
   }
 
-  async update(manager: EntityManager, id: string, resource: UserResource): Promise<DirectoryUser> {
-    await manager.update(
-      DirectoryUser,
-      { id },
-      {
-        ...columnsOf(resource),
-        changedAt: () => 'now()',
-      },
-    );
+  async update(
+    manager: EntityManager,
+    { id, active: wasActive }: DirectoryUser,
+    resource: UserResource,
+  ): Promise<DirectoryUser> {
+    const columns = columnsOf(resource);
+    const now = (): string => 'now()';
+    const isActivated = columns.active && !wasActive;
+    const times = { changedAt: now, ...(isActivated && { activatedAt: now }) };
+    await manager.update(DirectoryUser, { id }, { ...columns, ...times });
     return manager.findOneByOrFail(DirectoryUser, { id });
   }
 

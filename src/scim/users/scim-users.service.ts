@@ -107,7 +107,7 @@ export class ScimUsers {
         return { result: before, followup: this.effects.nothing };
       }
       await this.users.requireUnique(manager, provider, resource, id);
-      const after = await this.users.update(manager, id, resource);
+      const after = await this.users.update(manager, before, resource);
       const kind = before.active === after.active ? 'changed' : after.active ? 'activated' : 'deactivated';
       return { result: after, followup: await this.applied(transaction, directory, kind, after, before) };
     });

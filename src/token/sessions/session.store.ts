@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { DataSource, MoreThan, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { writeLastUse } from '../../database/last-use.js';
 import { readPage, selectPage } from '../../database/page.js';
 import { Sql } from '../../database/sql.js';
@@ -68,6 +68,23 @@ export async function usersAtProvider(
   const users = await manager.query<{ userId: string }[]>(USERS, [session, subjects]);
   if (users.length > MOST_USERS) throw new TooManyUsers(`more than ${MOST_USERS} users have the same name`);
   return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
+}
+
+/** Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most. */
+export async function subjectsOfSessions(manager: EntityManager, userId: string): Promise<Buffer[]> {
+  const rows = await manager
+    .createQueryBuilder(Session, 'session')
+    .select('session.providerSubject', 'subject')
+    .distinct()
+    .where('user_id = :userId AND provider_subject IS NOT NULL', { userId })
+    .limit(MOST_USERS)
+    .getRawMany<{ subject: Buffer }>();
+  return rows.map(({ subject }) => subject);
+}
+
+/** Whether a session of a user has begun after a time. */
+export function hasBegunSince(manager: EntityManager, userId: string, time: Date): Promise<boolean> {
+  return manager.existsBy(Session, { userId, createdAt: MoreThan(time) });
 }
 
 // SQL conditions on a row of another table with `user_id`; each is about one user, so that a Citus cluster

@@ -77,9 +77,9 @@ const ajv = new Ajv.default({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema(document, 'document');
 
-/** Outside the interface: pages and their files, the sample provider, sockets, SCIM, which has a description of its own. */
+/** Outside the interface: pages and their files, the sample provider, sockets; SCIM and signals, which providers call. */
 const EXEMPT =
-  /^\/(?:$|callback$|admin(?:$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|device(?:$|\/callback$|\/confirm$)|scim\/|socket\.io\/)/;
+  /^\/(?:$|callback$|admin(?:$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|device(?:$|\/callback$|\/confirm$)|providers\/[\w-]+\/(?:signals|global-token-revocation)$|scim\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

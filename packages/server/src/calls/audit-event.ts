@@ -19,6 +19,7 @@ export type AuditName =
   | 'device_requested'
   | 'device_approved'
   | 'device_denied'
+  | 'signal_received'
   | 'webhook_paused'
   | 'webhook_event_set_aside'
   | (string & {});
@@ -43,7 +44,7 @@ export interface AuditEvent {
   readonly user_agent?: string;
   /** Who caused it. `name`: the id of a user, or the name of a service key. */
   readonly actor: {
-    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'system' | (string & {});
+    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system' | (string & {});
     readonly name?: string;
   };
   /** The request in the service's log. */

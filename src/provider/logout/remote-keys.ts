@@ -1,0 +1,160 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type CryptoKey,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from 'jose';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { withoutSecrets } from '../adapters/oidc-client.js';
+
+const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
+/** Pause after a fetch for an unknown key, before the next one: anyone can make up tokens of unknown keys. */
+const PAUSE_MS = 30_000;
+const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
+
+class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
+
+/** Who signs, and with which keys. */
+export interface Signer {
+  readonly issuer: string;
+  readonly algorithms: readonly string[];
+  /** Key set (RFC 7517 §5). */
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** Keys of one signer, kept in memory. Times are of `performance.now()`. */
+export class RemoteKeys {
+  private readonly cachedKeys = createRemoteJWKSet(new URL('https://keys.invalid'), {
+    [customFetch]: () => this.fetchOrFail(),
+    cacheMaxAge: LIFE_MS,
+    cooldownDuration: Infinity, // it counts from any fetch: see `find`
+  });
+  private issuer = '';
+  private algorithms: readonly string[] = [];
+  /** Begin and end of the last fetch. */
+  private beganAt = -Infinity;
+  private endedAt = -Infinity;
+  private refetchedAt = -Infinity;
+  private failure: KeysUnavailable | undefined;
+
+  /** @param fetch asks the signer */
+  constructor(private readonly fetch: () => Promise<Signer>) {}
+
+  /**
+   * Verifies a token: signature, `iss`, `alg`, and what a check adds.
+   * @param check reads the verified token; its error means a bad token, an OAuthError is thrown as it is
+   * @throws OAuthError `server_error` (503) without the keys; BadToken
+   */
+  async verify<T>(
+    token: string,
+    options: JWTVerifyOptions,
+    check: (verified: JWTVerifyResult, issuer: string) => T,
+  ): Promise<T> {
+    const since = performance.now();
+    try {
+      const verified = await jwtVerify(token, this.find, options);
+      // After the signature: the fetch of the keys also brings issuer and algorithms.
+      if (verified.payload.iss !== this.issuer)
+        throw new errors.JWTClaimValidationFailed(WRONG_ISSUER, {}, 'iss');
+      if (!this.algorithms.includes(verified.protectedHeader.alg)) {
+        throw new Error('alg is not one of the signer');
+      }
+      return check(verified, this.issuer);
+    } catch (error) {
+      if (error instanceof KeysUnavailable) throw unavailable(error.cause);
+      // The signer may have made the key since the last fetch, so it may send this token again
+      // (docs/providers.md#back-channel-logout).
+      if (error instanceof errors.JWKSNoMatchingKey && this.beganAt < since && this.isUsual(token))
+        throw unavailable(withoutClaims(error), this.pause);
+      throw error instanceof OAuthError ? error : withoutClaims(error);
+    }
+  }
+
+  /** Milliseconds until an unknown key may cause a fetch again. */
+  private get pause(): number {
+    return Math.max(0, this.refetchedAt + PAUSE_MS - performance.now());
+  }
+
+  /**
+   * Finds the key of a token; the keys are fetched again for an unknown one, at most once in 30 s
+   * (docs/security.md#providers).
+   */
+  private readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
+    const since = performance.now();
+    try {
+      return await this.cachedKeys(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const isOwn = !this.cachedKeys.reloading;
+      if (isOwn && (this.beganAt >= since || this.pause > 0)) throw error;
+      await this.cachedKeys.reload();
+      if (isOwn) this.refetchedAt = performance.now(); // not after a failure, which has its own pause
+      return this.cachedKeys(header, token);
+    }
+  };
+
+  private async fetchOrFail(): Promise<Response> {
+    if (this.failure && performance.now() < this.endedAt + FAILURE_PAUSE_MS) throw this.failure;
+    this.beganAt = performance.now();
+    try {
+      const { issuer, algorithms, keys } = await this.fetch();
+      this.issuer = issuer;
+      this.algorithms = algorithms;
+      this.failure = undefined;
+      return Response.json(keys);
+    } catch (error) {
+      throw (this.failure = new KeysUnavailable('no keys', { cause: withoutSecrets(error) }));
+    } finally {
+      this.endedAt = performance.now();
+    }
+  }
+
+  /** Whether newer keys of the signer may match the header of a token. */
+  private isUsual(token: string): boolean {
+    const { alg = '', kid } = decodeProtectedHeader(token) as { alg?: string; kid?: unknown };
+    return this.algorithms.includes(alg) && (kid === undefined || typeof kid === 'string');
+  }
+}
+
+const WRONG_ISSUER = 'iss is not the issuer';
+
+/** A token that is not valid. `about`: the claim, if one of them is the reason, or `signature` or `key`. */
+export class BadToken extends Error {
+  override readonly name = 'BadToken';
+
+  constructor(
+    message: string,
+    readonly about: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** jose's errors contain the claims; only the message is kept. */
+function withoutClaims(error: unknown): BadToken {
+  const { message } = error as Error;
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    return new BadToken(message, error.claim);
+  }
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+    return new BadToken(message, 'key');
+  }
+  const isForged = error instanceof errors.JWSSignatureVerificationFailed;
+  return new BadToken(message, isForged ? 'signature' : error instanceof BadToken ? error.about : undefined);
+}
+
+/** @param cause without secrets @param wait milliseconds until the token may be sent again */
+function unavailable(cause: unknown, wait = 0): OAuthError {
+  return new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
+    status: 503,
+    cause,
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(wait / 1000))) },
+  });
+}
