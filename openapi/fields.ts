@@ -25,6 +25,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   label: { examples: ['Sample provider'] },
   issuer: url(EXAMPLE.issuer),
   user_id: uuid(EXAMPLE.userId),
+  user_ids: { examples: [[EXAMPLE.userId]] },
   device_id: uuid(EXAMPLE.deviceId),
   session_id: uuid(EXAMPLE.sessionId),
   device_name: { examples: ["Ada's laptop"] },
