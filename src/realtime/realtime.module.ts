@@ -8,6 +8,7 @@ import { OpenFiles } from './admission/open-files.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { Admission } from './admission/admission.js';
+import { CitusBatchWriter } from './batch/batch-writer.citus.js';
 import { BatchWriter } from './batch/batch-writer.js';
 import { PushBatchController } from './batch/push-batch.controller.js';
 import { PushBatchService } from './batch/push-batch.service.js';
@@ -29,7 +30,7 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
   controllers: [PushController, PushBatchController],
   providers: [
     Admission,
-    BatchWriter,
+    { provide: BatchWriter, inject: [DataSource, Sql, SETTINGS], useFactory: batchWriter },
     ChannelHub,
     ConnectionRegistry,
     Fanout,
@@ -53,4 +54,8 @@ function fanoutTransport(settings: Settings, redis: RedisConnection | undefined)
 
 function pushWriter(dataSource: DataSource, sql: Sql, settings: Settings): PushWriter {
   return sql.distributed ? new CitusPushWriter(dataSource, sql, settings) : new PushWriter(sql, settings);
+}
+
+function batchWriter(dataSource: DataSource, sql: Sql, settings: Settings): BatchWriter {
+  return sql.distributed ? new CitusBatchWriter(dataSource, sql, settings) : new BatchWriter(sql, settings);
 }

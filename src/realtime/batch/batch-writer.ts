@@ -22,7 +22,7 @@ export interface BatchRow {
 @Injectable()
 export class BatchWriter {
   constructor(
-    private readonly sql: Sql,
+    protected readonly sql: Sql,
     @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory'>,
   ) {}
 
@@ -37,22 +37,12 @@ export class BatchWriter {
     manager?: EntityManager,
   ): Promise<(BatchRow | Error | undefined)[]> {
     const [statement, values] = events.every(({ ttl }) => ttl === 0)
-      ? [FIND_BATCH, this.valuesToFind(events, targets)]
+      ? [FIND_BATCH, valuesToFind(events, targets)]
       : [PUSH_BATCH, this.valuesToStore(events, targets)];
     const rows = manager
       ? await manager.query<(BatchRow & { place: number })[]>(statement.text, values)
       : await this.sql.query<BatchRow & { place: number }>(statement, values);
-    const results: (BatchRow | undefined)[] = targets.map(() => undefined);
-    for (const row of rows) results[row.place - 1] = row;
-    return results;
-  }
-
-  private valuesToFind(events: readonly BatchEvent[], targets: readonly KnownTarget[]): unknown[] {
-    return [
-      plainArray(targets.map(({ userId }) => userId)),
-      plainArray(targets.map(({ event }) => events[event]!.deviceId)),
-      plainArray(targets.map(({ online }) => String(online))),
-    ];
+    return inOrder(targets, rows);
   }
 
   private valuesToStore(events: readonly BatchEvent[], targets: readonly KnownTarget[]): unknown[] {
@@ -68,4 +58,23 @@ export class BatchWriter {
       this.settings.channelHistory,
     ];
   }
+}
+
+/** Values of FIND_BATCH. */
+export function valuesToFind(events: readonly BatchEvent[], targets: readonly KnownTarget[]): unknown[] {
+  return [
+    plainArray(targets.map(({ userId }) => userId)),
+    plainArray(targets.map(({ event }) => events[event]!.deviceId)),
+    plainArray(targets.map(({ online }) => String(online))),
+  ];
+}
+
+/** @param rows each with the place of its target from 1 */
+export function inOrder(
+  targets: readonly KnownTarget[],
+  rows: readonly (BatchRow & { readonly place: number })[],
+): (BatchRow | undefined)[] {
+  const results: (BatchRow | undefined)[] = targets.map(() => undefined);
+  for (const row of rows) results[row.place - 1] = row;
+  return results;
 }

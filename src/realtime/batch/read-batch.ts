@@ -39,7 +39,10 @@ const pipe = new ParametersPipe();
  * @param check of an event that is well-formed; what it throws is the error of its users
  * @throws OAuthError `invalid_request` if there are more than 1,000 users
  */
-export function readBatch(given: readonly unknown[], check: (event: BatchEvent, bytes: number) => void): Batch {
+export function readBatch(
+  given: readonly unknown[],
+  check: (event: BatchEvent, bytes: number) => void,
+): Batch {
   const users = given.map(usersOf);
   const count = users.reduce((sum, { length }) => sum + length, 0);
   if (count > MOST_USERS) {
