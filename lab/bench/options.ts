@@ -13,6 +13,8 @@ export type Only = (typeof ONLY)[number];
 export interface Options {
   /** Against other services in place of floors. */
   readonly peers: boolean;
+  /** The cost of notifications between instances in place of workloads. */
+  readonly notifications: boolean;
   /** Peers to measure, `sockets` for those of W4; unset: all. */
   readonly only: readonly Only[] | undefined;
   /** Refresh tokens in the table. */
@@ -28,6 +30,7 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench -- --peers [options]   against other services
+npm run bench -- --notifications     cost of a notification to another instance
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
@@ -48,6 +51,7 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       peers: { type: 'boolean', default: false },
+      notifications: { type: 'boolean', default: false },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -59,6 +63,7 @@ export function parseOptions(args: readonly string[]): Options {
   });
   return {
     peers: values.peers,
+    notifications: values.notifications,
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

@@ -12,7 +12,7 @@ import { printSockets, socketSpeedsOf } from './report.js';
 import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-const SOCKETS_A_USER = 20;
+export const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 /** Events of a push. */
 const EVENTS = { W4: 1, W4B: 100 } as const;
@@ -78,7 +78,7 @@ async function turn(
 }
 
 /** The first users of the stub provider, each on a device. */
-function signInUsers(port: number, count: number): Promise<User[]> {
+export function signInUsers(port: number, count: number): Promise<User[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
 }
 
