@@ -12,7 +12,7 @@ import { printSockets, socketSpeedsOf } from './report.js';
 import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-export const SOCKETS_A_USER = 20;
+const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 /** Events of a push. */
 const EVENTS = { W4: 1, W4B: 100 } as const;

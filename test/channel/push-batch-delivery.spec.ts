@@ -146,8 +146,10 @@ describe.each(['PostgreSQL', 'Redis'])('batches of events; notifications over %s
         for (const ttl of [0, 60]) {
           statements.mockClear();
           messages.length = 0;
-          const events = users.flatMap(({ user_id }) => Array(5).fill({ user_id, event: 'n', data: 1, ttl }));
-          expect(await send(channel.service, events as object[])).toHaveLength(100);
+          const events = users.flatMap(({ user_id }) =>
+            [1, 2, 3, 4, 5].map((data) => ({ user_id, event: 'n', data, ttl })),
+          );
+          expect(await send(channel.service, events)).toHaveLength(100);
           expect(names()).toHaveLength(1);
           await until(() => messages.length > 0);
           await channel.push({ user_id: users[0]!.user_id, event: 'end' }).expect(202);

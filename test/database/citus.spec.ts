@@ -153,8 +153,8 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       const key = { 'Idempotency-Key': randomUUID() };
       await batch(users, key).expect(500); // all or nothing
       await holder.query('ROLLBACK');
-      const again = (await batch(users, key).expect(200)).body as typeof body;
-      expect((again as { results: { offset: number }[] }).results.map(({ offset }) => offset)).toEqual(
+      const again = (await batch(users, key).expect(200)).body as { results: { offset: number }[] };
+      expect(again.results.map(({ offset }) => offset)).toEqual(
         users.map((user) => (stuck.includes(user) ? 2 : 3)),
       );
     } finally {

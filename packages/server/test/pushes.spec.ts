@@ -29,12 +29,12 @@ describe('pushes of one turn', () => {
   let service: FakeService;
   let verifier: Verifier;
   let calls: Call[];
-  let isHeld: boolean;
+  let answersLate: boolean;
   let maxEvents: number;
 
   beforeEach(async () => {
     service = await FakeService.start();
-    [calls, isHeld, maxEvents] = [[], false, Infinity];
+    [calls, answersLate, maxEvents] = [[], false, Infinity];
     verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning: () => undefined });
     service.other = ({ url, headers }, response, body) => {
       const parsed = JSON.parse(body) as Event & { events: Event[] };
@@ -46,7 +46,7 @@ describe('pushes of one turn', () => {
       };
       const key = headers['idempotency-key'] as string | undefined;
       calls.push({ path: url!, events, key, answer, response });
-      if (!isHeld) answer();
+      if (!answersLate) answer();
     };
   });
   afterEach(async () => {
@@ -99,7 +99,7 @@ describe('pushes of one turn', () => {
   });
 
   it('the next ones of a user wait for the answer, those of others do not', async () => {
-    isHeld = true;
+    answersLate = true;
     const first = push([event(1), event(2)]);
     await called(1);
     const next = push([
@@ -155,18 +155,19 @@ describe('pushes of one turn', () => {
     ['too few results', (response) => response.end('{"results":[]}')],
     ['another answer', (response) => response.end('{}')],
   ])('%s is the error of each, and nothing is repeated', async (_name, fail) => {
-    isHeld = true;
+    answersLate = true;
     const results = push([event(1), event(2, { userId: bob })]);
     await called(1);
     fail(calls[0]!.response);
-    expect(await results).toEqual(Array(2).fill(['temporarily_unavailable', 503]));
-    isHeld = false;
+    const failed = ['temporarily_unavailable', 503];
+    expect(await results).toEqual([failed, failed]);
+    answersLate = false;
     expect(await push([event(3)])).toEqual([`${ada} 3`]);
     expect(calls).toHaveLength(2);
   });
 
   it('10,000 wait at most', async () => {
-    isHeld = true;
+    answersLate = true;
     const all = Array.from({ length: 10_001 }, (_, n) => verifier.push(event(n)));
     await expect(all.pop()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     await called(1);

@@ -29,7 +29,8 @@ export class BatchWriter {
   /**
    * Writes all in one statement.
    * @param manager of a transaction, if any
-   * @returns a row for each target; undefined if its user or device does not exist, an error if it failed alone
+   * @returns a row for each target; undefined if its user or device does not exist, an error if it failed
+   *   alone
    */
   async write(
     events: readonly BatchEvent[],

@@ -11,9 +11,9 @@ export class PushBatchController {
   /**
    * Send up to 100 events to up to 1,000 users
    *
-   * Each event is what `POST /push` takes; with `user_ids` in place of `user_id` it goes to many users. Events
-   * of one user keep their order. An event that is malformed, or whose user or device is unknown, has a result
-   * with `error`, and the others are sent.
+   * Each event is what `POST /push` takes; with `user_ids` in place of `user_id` it goes to many users.
+   * Events of one user keep their order. An event that is malformed, or whose user or device is unknown, has
+   * a result with `error`, and the others are sent.
    *
    * @returns A result for each event and user, in the order given.
    */

@@ -8,7 +8,7 @@ import {
 import { A_UUID } from '../../http/parameters/uuid.js';
 import { EventDto } from '../push/push.dto.js';
 
-export const MOST_EVENTS = 100;
+const MOST_EVENTS = 100;
 /** Of a call; a user counts as often as an event is for them. */
 export const MOST_USERS = 1000;
 

@@ -34,13 +34,13 @@ export class PushBatchService {
 
   /**
    * Stores events in their users' histories, and delivers them to their sockets on all instances.
-   * @param given as in the body of the request, not validated
+   * @param received as in the body of the request, not validated
    * @returns what became of each event for each of its users, in the order given
    * @throws OAuthError `invalid_request` if there are too many users, or if the key was used with another
    *   batch; `server_error` while the database or Redis is away, then nothing was written
    */
-  async push(given: readonly unknown[], idempotencyKey?: string): Promise<readonly BatchedResult[]> {
-    const batch = readBatch(given, ({ ttl }, bytes) => {
+  async push(received: readonly unknown[], idempotencyKey?: string): Promise<readonly BatchedResult[]> {
+    const batch = readBatch(received, ({ ttl }, bytes) => {
       if (ttl === 0) this.fanout.assertCarriesBytes(bytes);
     });
     await this.fanout.assertUp();
@@ -51,7 +51,7 @@ export class PushBatchService {
       return written.results;
     };
     const run = (): Promise<readonly BatchedResult[]> =>
-      idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, [given], push);
+      idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, [received], push);
     const results = await this.queue.run(idempotencyKey ?? randomUUID(), async () => {
       try {
         return await run();

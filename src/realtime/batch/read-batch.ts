@@ -40,16 +40,16 @@ const pipe = new ParametersPipe();
  * @throws OAuthError `invalid_request` if there are more than 1,000 users
  */
 export function readBatch(
-  given: readonly unknown[],
+  received: readonly unknown[],
   check: (event: BatchEvent, bytes: number) => void,
 ): Batch {
-  const users = given.map(usersOf);
+  const users = received.map(usersOf);
   const count = users.reduce((sum, { length }) => sum + length, 0);
   if (count > MOST_USERS) {
     throw new OAuthError('invalid_request', `a batch must not be for more than ${MOST_USERS} users`);
   }
   const events: BatchEvent[] = [];
-  const targets = given.flatMap((one, i) => {
+  const targets = received.flatMap((one, i) => {
     let event: BatchEvent;
     try {
       event = readEvent(one, check);
@@ -69,9 +69,9 @@ function usersOf(event: unknown): readonly unknown[] {
   return Array.isArray(event['user_ids']) ? event['user_ids'] : [event['user_id']];
 }
 
-function readEvent(given: unknown, check: (event: BatchEvent, bytes: number) => void): BatchEvent {
-  if (!isObject(given)) throw new OAuthError('invalid_request', 'an event must be a JSON object');
-  const dto = pipe.transform(given, { type: 'body', metatype: BatchedEventDto }) as BatchedEventDto;
+function readEvent(received: unknown, check: (event: BatchEvent, bytes: number) => void): BatchEvent {
+  if (!isObject(received)) throw new OAuthError('invalid_request', 'an event must be a JSON object');
+  const dto = pipe.transform(received, { type: 'body', metatype: BatchedEventDto }) as BatchedEventDto;
   if ((dto.user_id === undefined) === (dto.user_ids === undefined)) {
     throw new OAuthError('invalid_request', 'an event needs either user_id or user_ids');
   }

@@ -63,7 +63,9 @@ export class Fanout {
   listen(listener: FanoutListener): void {
     this.transport.listen({
       onNotification: (notification) => {
-        this.events.emit('notification.received', { kind: notification.offset === null ? 'event' : 'offset' });
+        this.events.emit('notification.received', {
+          kind: notification.offset === null ? 'event' : 'offset',
+        });
         listener.onNotification(notification);
       },
       onDoubt: (userId) => {

@@ -11,7 +11,7 @@ export interface LatestOffset {
 }
 
 /** An event with `ttl` 0 is sent whole, once for many users: no history has it. */
-export interface TransientEvent extends Omit<ChannelEvent, 'id' | 'userId'> {
+interface TransientEvent extends Omit<ChannelEvent, 'id' | 'userId'> {
   readonly offset: null;
   /** Users, each with the id of their event. */
   readonly to: readonly (readonly [userId: string, id: string])[];

@@ -69,7 +69,7 @@ export class Pushes {
     void this.calls.serviceKey; // throws without one
     const json = JSON.stringify({ user_id: userId, event, data, device_id: deviceId, ttl });
     if (this.waiting >= MOST_WAITING) throw temporarilyUnavailable();
-    const user = String(userId).toLowerCase();
+    const user = userId.toLowerCase();
     return new Promise((resolve, reject) => {
       const one = { user, json, idempotencyKey, since: performance.now(), resolve, reject };
       const lane = this.lanes.get(user);
@@ -120,7 +120,7 @@ export class Pushes {
     this.running++;
     const inTime = batch.filter((one) => !rejectLate(one, LONGEST_WAIT_MS));
     if (inTime.length === 1) await this.sendAlone(inTime[0]!);
-    else if (inTime.length > 1) await this.sendTogether(inTime);
+    else if (inTime.length > 1) await this.sendBatched(inTime);
     for (const { user } of batch) this.busy.delete(user);
     this.running--;
     this.soon();
@@ -135,7 +135,7 @@ export class Pushes {
     }
   }
 
-  private async sendTogether(batch: readonly Waiting[]): Promise<void> {
+  private async sendBatched(batch: readonly Waiting[]): Promise<void> {
     try {
       const body = `{"events":[${batch.map(({ json }) => json).join()}]}`;
       const { results } = await this.calls.send<{ results?: readonly Result[] }>('/push/batch', {
