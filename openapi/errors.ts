@@ -59,11 +59,11 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
   method_not_allowed: { when: 'The path has other methods.', example: 'this path has other methods' },
   payload_too_large: {
-    when: 'The body is larger than 64 KiB, under `/oauth2/` and for logout tokens 20 KiB.',
+    when: 'The body is larger than 64 KiB, under `/oauth2/` and for logout tokens 20 KiB, at `POST /push/batch` 1 MiB.',
     example: 'the body must not be larger than 64 KiB',
   },
   unsupported_media_type: {
-    when: 'The body is compressed; only `POST /push` accepts that.',
+    when: 'The body is compressed; only `POST /push` and `POST /push/batch` accept that.',
     example: 'this Content-Encoding is not accepted here',
   },
   slow_down: { when: 'Too many requests.', example: 'too many requests' },

@@ -81,6 +81,14 @@ export const BODIES: Readonly<Record<string, Json>> = {
       ttl: 0,
     },
   },
+  pushBatch: {
+    'two events': {
+      events: [
+        { user_id: EXAMPLE.userId, event: 'order.paid', data: { order: 1815 } },
+        { user_ids: [EXAMPLE.userId], event: 'price.changed', data: { price: '7.00' }, ttl: 0 },
+      ],
+    },
+  },
   signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
   suspendUser: { 'a user who may not sign in any more': { suspended: true } },
   setClaims: { 'an editor': { claims: { roles: ['editor'], plan: 'pro' } } },

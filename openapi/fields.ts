@@ -25,6 +25,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   label: { examples: ['Sample provider'] },
   issuer: url(EXAMPLE.issuer),
   user_id: uuid(EXAMPLE.userId),
+  user_ids: { examples: [[EXAMPLE.userId]] },
   device_id: uuid(EXAMPLE.deviceId),
   user_code: { examples: [EXAMPLE.userCode] },
   request_id: uuid(EXAMPLE.eventId),

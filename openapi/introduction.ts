@@ -15,7 +15,7 @@ export const DESCRIPTION = `Latchkey signs users in at an identity provider and 
 
 **Errors** are \`{"error", "error_description"}\` everywhere, also where nothing is at a path (404 \`not_found\`) and where a path has other methods (405 \`method_not_allowed\`, with \`Allow\`); those two can come from every address and are not repeated below. \`HEAD\` is answered wherever \`GET\` is, but for sign-ins that redirect; \`OPTIONS\` everywhere.
 
-**Bodies** are JSON objects; under \`/oauth2/\`, and for logout tokens, forms as well. They may have 64 KiB, under \`/oauth2/\` and for logout tokens 20 KiB, and are not compressed, except at \`POST /push\`. Forms may have 100 parameters, JSON 250 values (any number where a member is any JSON), nested 100 deep; of equal members the last counts. Members that are not declared are ignored, and \`null\` counts as left out; under \`/oauth2/\`, and for logout tokens, so does an empty value.
+**Bodies** are JSON objects; under \`/oauth2/\`, and for logout tokens, forms as well. They may have 64 KiB, under \`/oauth2/\` and for logout tokens 20 KiB, at \`POST /push/batch\` 1 MiB, and are not compressed, except at \`POST /push\` and \`POST /push/batch\`. Forms may have 100 parameters, JSON 250 values (any number where a member is any JSON), nested 100 deep; of equal members the last counts. Members that are not declared are ignored, and \`null\` counts as left out; under \`/oauth2/\`, and for logout tokens, so does an empty value.
 
 **Answers** are not to be stored (\`Cache-Control: no-store\`) unless it is said. Each carries \`X-Request-Id\`, which the service's log has too. Times are RFC 3339 in UTC with milliseconds, or seconds since the epoch where OAuth has it so.
 

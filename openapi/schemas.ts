@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import { ANY_JSON, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameters/parameter.js';
+import { ANY_JSON, LIST, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameters/parameter.js';
 import { UUID } from '../src/http/parameters/uuid.js';
 import { EXAMPLE } from './examples.js';
 import { FIELDS } from './fields.js';
@@ -86,6 +86,7 @@ function rulesOf(dto: Type): Map<string, Json> {
     if (name === TEXT) rules.set(propertyName, textSchema(rule));
     else if (name === WHOLE_NUMBER)
       rules.set(propertyName, { type: 'integer', minimum: 0, maximum: rule.max });
+    else if (name === LIST) rules.set(propertyName, { maxItems: rule.max });
     else if (name === ANY_JSON) rules.set(propertyName, ANY);
     else if (!rules.has(propertyName)) rules.set(propertyName, {});
   }

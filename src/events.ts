@@ -121,7 +121,8 @@ export interface DomainEvents {
    * on the hot path.
    */
   'audit.recorded': [readonly RecordedEvent[]];
-  'channel.appended': [ChannelEvent];
+  /** Events were committed together, or have `ttl` 0; those of a user in their order. */
+  'channel.appended': [readonly ChannelEvent[]];
   /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
   'key.revoked': [{ readonly kid: string }];
   /** An address or user has reached a limit. Emitted once a minute and limit. */

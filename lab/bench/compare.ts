@@ -42,8 +42,8 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
   const generate = (order: LoadOrder) => ask<LoadResult>(generator, order);
   await printHeading(HEADING, options, admin);
   for (const workload of options.workloads) {
-    if (workload === 'W4') {
-      await compareSockets(options, url, providerUrl, cleanup);
+    if (workload === 'W4' || workload === 'W4B') {
+      await compareSockets(options, workload, url, providerUrl, cleanup);
       continue;
     }
     await sweep(admin);

@@ -17,6 +17,7 @@ export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,
   cleanup: Cleanup,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
   cleanup.add(() => rmSync(directory, { recursive: true, force: true }));
@@ -43,6 +44,7 @@ export async function startLatchkey(
         [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_SECRET`]: CLIENT_SECRET,
+        ...env,
       },
     },
     cleanup,

@@ -1,5 +1,6 @@
 import { Cleanup } from './cleanup.js';
 import { compareWithFloors } from './compare.js';
+import { measureNotifications } from './notifications.js';
 import { parseOptions, USAGE, type Options } from './options.js';
 import { compareWithPeers } from './peers/compare.js';
 
@@ -15,7 +16,8 @@ const cleanup = new Cleanup();
 process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
 process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
 try {
-  await (options.peers ? compareWithPeers : compareWithFloors)(options, cleanup);
+  if (options.notifications) await measureNotifications(options, cleanup);
+  else await (options.peers ? compareWithPeers : compareWithFloors)(options, cleanup);
 } catch (error) {
   if (!cleanup.hasBegun) console.error(error); // else it was interrupted, and errors follow from the clean-up
   process.exitCode = 1;

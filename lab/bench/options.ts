@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4', 'W4B'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
-export type HttpWorkload = Exclude<Workload, 'W4'>;
+export type HttpWorkload = Exclude<Workload, 'W4' | 'W4B'>;
 
 export const PEERS = ['better-auth', 'keycloak', 'hydra', 'node-oidc-provider'] as const;
 export type PeerName = (typeof PEERS)[number];
@@ -13,6 +13,8 @@ export type Only = (typeof ONLY)[number];
 export interface Options {
   /** Against other services in place of floors. */
   readonly peers: boolean;
+  /** The cost of notifications between instances in place of workloads. */
+  readonly notifications: boolean;
   /** Peers to measure, `sockets` for those of W4; unset: all. */
   readonly only: readonly Only[] | undefined;
   /** Refresh tokens in the table. */
@@ -28,13 +30,15 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]         against floors
 npm run bench -- --peers [options]   against other services
+npm run bench -- --notifications     cost of a notification to another instance
   --sessions 100000        refresh tokens in the table
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, for W1 also 1, beside peers 64
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
-  --sockets 2000           open at once in W4
+                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets;
+                           W4B: the same, 100 events a push
+  --sockets 2000           open at once in W4 and W4B
   --only ${ONLY.join(',')}
                            peers to measure; unset: all`;
 
@@ -47,6 +51,7 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       peers: { type: 'boolean', default: false },
+      notifications: { type: 'boolean', default: false },
       sessions: { type: 'string', default: '100000' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
@@ -58,6 +63,7 @@ export function parseOptions(args: readonly string[]): Options {
   });
   return {
     peers: values.peers,
+    notifications: values.notifications,
     sessions: positive('--sessions', values.sessions),
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),

@@ -133,7 +133,7 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /** Pads the columns: the first to the left, numbers to the right. A figure that does not exist is a dash. */
-function print(given: readonly (readonly string[])[]): void {
+export function print(given: readonly (readonly string[])[]): void {
   const rows = given.map((row) => row.map((cell) => (cell === 'NaN' ? '–' : cell)));
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>

@@ -14,15 +14,18 @@ import { interleave, type Measured, type SocketTurn } from './turn.js';
 /** The most that a user may have. */
 const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
+/** Events of a push. */
+const EVENTS = { W4: 1, W4B: 100 } as const;
 
 interface SocketTarget extends Measured {
   readonly protocol: (SocketsOrder & { do: 'connect' })['protocol'];
   readonly users: readonly User[];
 }
 
-/** W4, beside bare Socket.IO, and beside Centrifugo with `--peers`. */
+/** W4 or W4B, beside bare Socket.IO, and beside Centrifugo with `--peers`. */
 export async function compareSockets(
   { peers, sockets, rounds, seconds }: Options,
+  workload: keyof typeof EVENTS,
   databaseUrl: string,
   providerUrl: string,
   cleanup: Cleanup,
@@ -43,16 +46,18 @@ export async function compareSockets(
   const turns = await interleave(targets, rounds, async (target, round) => {
     // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
     const few = { ...target, users: target.users.slice(0, WARM_UP_USERS) };
-    if (round === 0) await turn(clients, few, seconds);
-    return turn(clients, target, seconds);
+    const events = EVENTS[workload];
+    if (round === 0) await turn(clients, few, events, seconds);
+    return turn(clients, target, events, seconds);
   });
-  printSockets(`W4 ${sockets} sockets, ${SOCKETS_A_USER} a user`, turns);
+  printSockets(`${workload} ${sockets} sockets, ${SOCKETS_A_USER} a user`, turns);
   if (peers) saveResults([...socketSpeedsOf(sockets, turns), ...(centrifugo ? [centrifugo.footprint] : [])]);
 }
 
 async function turn(
   clients: ChildProcess,
   { pid, port, protocol, users }: SocketTarget,
+  events: number,
   seconds: number,
 ): Promise<SocketTurn> {
   const clientsDo = (order: SocketsOrder) => ask<SocketsResult>(clients, order);
@@ -60,7 +65,7 @@ async function turn(
   const before = now();
   const opened = await clientsDo({ do: 'connect', protocol, port, users, each: SOCKETS_A_USER });
   const between = now();
-  const pushed = await clientsDo({ do: 'push', port, milliseconds: seconds * 1000 });
+  const pushed = await clientsDo({ do: 'push', port, events, milliseconds: seconds * 1000 });
   const after = now();
   await clientsDo({ do: 'close' });
   return {
@@ -73,7 +78,7 @@ async function turn(
 }
 
 /** The first users of the stub provider, each on a device. */
-function signInUsers(port: number, count: number): Promise<User[]> {
+export function signInUsers(port: number, count: number): Promise<User[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
 }
 

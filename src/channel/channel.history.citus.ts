@@ -51,6 +51,17 @@ export async function appendInSteps(
   const offset = Number(counter!.last_offset);
   const values = [userId, offset, id, event, data, deviceId, ttl];
   const [stored] = await manager.query<Appended[]>(STORE, values);
-  if (offset % TRIM_EVERY === 0) await manager.query(TRIM, [userId, offset - history]);
+  await trim(manager, userId, { before: offset - 1, last: offset }, history);
   return stored!;
+}
+
+/** Trims a history if new offsets pass one that TRIM_EVERY divides, as APPEND does. */
+export async function trim(
+  manager: EntityManager,
+  userId: string,
+  { before, last }: { readonly before: number; readonly last: number },
+  history: number,
+): Promise<void> {
+  const passed = last - (last % TRIM_EVERY);
+  if (passed > before) await manager.query(TRIM, [userId, passed - history]);
 }

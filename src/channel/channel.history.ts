@@ -137,7 +137,7 @@ export class ChannelHistory {
       if (performance.now() - began > LONGEST_MS) throw new DatabaseBusy('the transaction took too long');
       return done;
     });
-    for (const event of appended) this.events.emit('channel.appended', event);
+    if (appended.length > 0) this.events.emit('channel.appended', appended);
     return result;
   }
 

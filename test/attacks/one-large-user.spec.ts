@@ -181,9 +181,10 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
   /** Devices that are announced as signed out from now on. */
   function announced({ user_id }: Tokens): string[] {
     const devices: string[] = [];
-    service.app.get(Events).on('channel.appended', ({ userId, event, data }) => {
-      if (userId === user_id && event === 'device.signed_out')
-        devices.push((data as { device_id: string }).device_id);
+    service.app.get(Events).on('channel.appended', (all) => {
+      for (const { userId, event, data } of all)
+        if (userId === user_id && event === 'device.signed_out')
+          devices.push((data as { device_id: string }).device_id);
     });
     return devices;
   }

@@ -99,6 +99,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /audit': 'read or support',
   'GET /audit/stream': 'read',
   'POST /push': 'push',
+  'POST /push/batch': 'push',
   'GET /sessions/ended': 'read',
   'GET /docs': 'public',
   'GET /docs/openapi.json': 'public',

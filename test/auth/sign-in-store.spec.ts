@@ -60,7 +60,7 @@ describe('the store of sign-ins', () => {
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
-    events.on('channel.appended', (event) => void appended.push(event));
+    events.on('channel.appended', (all) => void appended.push(...all));
     events.on('statement.batched', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
     const Store = isDistributed ? CitusSignIns : SignInStore;

@@ -2,6 +2,7 @@ import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
+import * as batch from '../../src/realtime/batch/push-batch.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 
@@ -10,6 +11,9 @@ const STATEMENTS = [
   ['append', append.APPEND, 6],
   ['push', push.PUSH.text, 7],
   ['targets of pushes', push.FIND_TARGETS.text, 2],
+  ['batch of pushes', batch.PUSH_BATCH.text, 9],
+  ['targets of a batch', batch.FIND_BATCH.text, 3],
+  ['lock of the targets of a batch', batch.LOCK_BATCH.text, 3],
   ['lock of a target', push.LOCK_TARGET.text, 2],
   ['state of a channel', state.FIND_STATE.text, 3],
   ['states of channels', state.FIND_STATES.text, 3],

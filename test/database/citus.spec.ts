@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PoolClient } from 'pg';
+import { Client, type PoolClient } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import request from 'supertest';
 import { dataSourceOptions, poolOf } from '../../src/database/pool/data-source.js';
@@ -118,6 +118,48 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
         .expect(204),
     );
     expect(signOut).toMatchObject({ nodes: 1, twoPhases: false });
+  });
+
+  it('a batch of pushes is a transaction for each shard; a shard that fails is the error of its users', async () => {
+    const batch = (userIds: string[], headers = {}) =>
+      request(service.url)
+        .post('/push/batch')
+        .set({ Authorization: `Bearer ${KEY}`, ...headers })
+        .send({ events: [{ user_ids: userIds, event: 'e' }] });
+    const shardOf = async (userId: string): Promise<unknown> => {
+      const sql = `SELECT get_shard_id_for_distribution_column('users', $1::uuid) AS shard`;
+      return (await query(database.url, sql, [userId]))[0]!['shard'];
+    };
+    const users = await Promise.all(
+      Array.from({ length: 12 }, async () => (await signIn(service.url)).user_id),
+    );
+    const shards = await Promise.all(users.map(shardOf));
+    const sent = await during(() => batch(users).expect(200));
+    expect(sent.twoPhases).toBe(false);
+    // For each shard: offsets and events; the one that finds targets reads presence, and is not heard.
+    expect(sent.statements).toHaveLength(new Set(shards).size * 2);
+
+    const stuck = users.filter((_, i) => shards[i] === shards[0]);
+    const holder = new Client(database.url);
+    await holder.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query('UPDATE channels SET last_offset = 1 WHERE user_id = $1', [users[0]]);
+      const { body } = await batch(users).expect(200); // after the time-out of a statement
+      const { results } = body as { results: { offset?: number; error?: string }[] };
+      expect(results.map(({ offset, error }) => error ?? offset)).toEqual(
+        users.map((user) => (stuck.includes(user) ? 'server_error' : 2)),
+      );
+      const key = { 'Idempotency-Key': randomUUID() };
+      await batch(users, key).expect(500); // all or nothing
+      await holder.query('ROLLBACK');
+      const again = (await batch(users, key).expect(200)).body as { results: { offset: number }[] };
+      expect(again.results.map(({ offset }) => offset)).toEqual(
+        users.map((user) => (stuck.includes(user) ? 2 : 3)),
+      );
+    } finally {
+      await holder.end();
+    }
   });
 
   it('with a proof, too', async () => {

@@ -15,6 +15,7 @@ process.once('message', ({ databaseUrl, providerUrl }: { databaseUrl: string; pr
       ['GET /oauth2/authorize', authorize(pool, providerUrl)],
       ['POST /oauth2/token', signInInOne(pool, providerUrl)],
       ['POST /push', push],
+      ['POST /push/batch', pushBatch],
     ]),
   );
   const io = new Server(server, { serveClient: false });
@@ -31,6 +32,10 @@ process.once('message', ({ databaseUrl, providerUrl }: { databaseUrl: string; pr
   function push({ user_id, event, data }: Params): object {
     io.to(user_id!).emit(event!, data);
     return {};
+  }
+  function pushBatch(body: object): object {
+    const { events } = body as { events: readonly Params[] };
+    return { results: events.map(push) };
   }
   void listen(server);
 });

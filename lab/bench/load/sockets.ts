@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { SERVICE_KEY } from '../names.js';
 import { answerParent } from '../parent.js';
@@ -23,8 +24,17 @@ export type SocketsOrder =
       readonly users: readonly User[];
       readonly each: number;
     }
-  /** One push after the other goes to the next user. */
-  | { readonly do: 'push'; readonly port: number; readonly milliseconds: number }
+  /** One event after the other goes to the next user; a push has so many. */
+  | {
+      readonly do: 'push';
+      readonly port: number;
+      readonly events: number;
+      readonly milliseconds: number;
+      /** Seconds; default 0. */
+      readonly ttl?: number;
+      /** Pushes a second; unset: as many as are answered. */
+      readonly rate?: number;
+    }
   | { readonly do: 'close' };
 
 interface Protocol {
@@ -32,7 +42,8 @@ interface Protocol {
   readonly greeting?: (token: string) => string;
   /** Returns the answer to a message, if it needs one; counts events. @throws at a refusal */
   readonly receive: (data: Buffer, token: string) => string | typeof READY | undefined;
-  readonly push: (userId: string, data: object) => PushRequest;
+  readonly push: (userId: string, data: object, ttl: number) => PushRequest;
+  readonly pushBatch?: (userIds: readonly string[], data: object) => PushRequest;
 }
 
 interface PushRequest {
@@ -53,10 +64,15 @@ const PROTOCOLS = {
       if (packet === '42["bench"') received++;
       return packet === '2' ? '3' : undefined;
     },
-    push: (user_id, data) => ({
+    push: (user_id, data, ttl) => ({
       path: '/push',
       headers: { Authorization: `Bearer ${SERVICE_KEY}` },
-      body: { user_id, event: 'bench', data, ttl: 0 },
+      body: { user_id, event: 'bench', data, ttl },
+    }),
+    pushBatch: (userIds, data) => ({
+      path: '/push/batch',
+      headers: { Authorization: `Bearer ${SERVICE_KEY}` },
+      body: { events: userIds.map((user_id) => ({ user_id, event: 'bench', data, ttl: 0 })) },
     }),
   },
   centrifugo: {
@@ -104,14 +120,19 @@ async function open(order: SocketsOrder & { do: 'connect' }): Promise<number> {
 }
 
 /** Pushes to one user after the other, and waits until every socket has everything. */
-async function pushAll({ port, milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
-  const end = performance.now() + milliseconds;
+async function pushAll(order: SocketsOrder & { do: 'push' }): Promise<number> {
+  const { port, events, milliseconds, ttl = 0, rate = Infinity } = order;
+  const start = performance.now();
+  const end = start + milliseconds;
   const before = received;
   const agent = new Agent({ keepAlive: true, maxSockets: PUSHING_AT_ONCE });
   let pushed = 0;
   await inParallel(PUSHING_AT_ONCE, async () => {
     while (performance.now() < end) {
-      await push(agent, port, users[pushed++ % users.length]!.id);
+      const ids = Array.from({ length: events }, () => users[pushed++ % users.length]!.id);
+      const early = start + (pushed * 1000) / events / rate - performance.now();
+      if (early > 0) await delay(early);
+      await push(agent, port, ids, ttl);
     }
   });
   agent.destroy();
@@ -152,8 +173,10 @@ function connect(port: number, token: string): Promise<WebSocket> {
   });
 }
 
-function push(agent: Agent, port: number, userId: string): Promise<void> {
-  const call = protocol.push(userId, { text: 'x'.repeat(100) });
+function push(agent: Agent, port: number, userIds: readonly string[], ttl: number): Promise<void> {
+  const data = { text: 'x'.repeat(100) };
+  const call =
+    userIds.length === 1 ? protocol.push(userIds[0]!, data, ttl) : protocol.pushBatch!(userIds, data);
   const body = JSON.stringify(call.body);
   const headers = {
     ...call.headers,
@@ -162,9 +185,12 @@ function push(agent: Agent, port: number, userId: string): Promise<void> {
   };
   return new Promise((resolve, reject) => {
     const sent = request({ port, path: call.path, method: 'POST', agent, headers }, (answer) => {
-      answer.resume();
+      let text = '';
+      answer.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
       answer.on('end', () =>
-        answer.statusCode! < 300 ? resolve() : reject(new Error(`a push answered ${answer.statusCode}`)),
+        answer.statusCode! < 300 && !text.includes('"error"')
+          ? resolve()
+          : reject(new Error(`a push answered ${answer.statusCode} ${text.slice(0, 200)}`)),
       );
     });
     sent.on('error', reject);

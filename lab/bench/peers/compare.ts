@@ -110,7 +110,7 @@ export async function compareWithPeers(options: Options, cleanup: Cleanup): Prom
   }
   saveResults(footprints);
   if (measured('sockets') && options.workloads.includes('W4'))
-    await compareSockets(options, url, providerUrl, cleanup);
+    await compareSockets(options, 'W4', url, providerUrl, cleanup);
 }
 
 /** Starts a prepared service several times; the last one stays, and is idle for a while before its first request. */

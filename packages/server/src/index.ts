@@ -6,6 +6,7 @@ export type { Audit, AuditPage, AuditQuery, AuditStreamOptions } from './calls/a
 export type { AuditEvent, AuditName } from './calls/audit-event.js';
 export type { Introspection } from './calls/introspector.js';
 export type { Pages } from './calls/pages.js';
+export type { Pushed, PushedEvent } from './calls/pushes.js';
 export type {
   ClaimsOfUser,
   DeviceOfUser,
@@ -32,7 +33,7 @@ export {
 export type { WithHeaders } from './token/bearer.js';
 export type { Claims } from './token/token-signature.js';
 export type { UserClaims } from './token/user-claims.js';
-export type { Authenticator, Pushed, PushedEvent, Verifier } from './verifier.js';
+export type { Authenticator, Verifier } from './verifier.js';
 
 /**
  * Creates the verifier of an API's access tokens: one per process. With a `serviceKey` it follows the service's sign-outs from now on.

@@ -1,5 +1,6 @@
 import { Audit } from './calls/audit.js';
 import { Introspector, type Introspection } from './calls/introspector.js';
+import { Pushes, type Pushed, type PushedEvent } from './calls/pushes.js';
 import { ServiceCalls } from './calls/service-calls.js';
 import { ServiceKey } from './calls/service-key.js';
 import { Users } from './calls/users.js';
@@ -17,22 +18,6 @@ import { withUserClaims } from './token/user-claims.js';
 /** The part of a verifier that the middleware needs: a test may replace it. */
 export type Authenticator = Pick<Verifier, 'authenticate'>;
 
-/** An event for a user's channel. */
-export interface PushedEvent {
-  /** The user: `claims.sub`. */
-  userId: string;
-  /** Its name: letters, digits and `_ . : -`, 128 at most. */
-  event: string;
-  /** Any JSON. */
-  data?: unknown;
-  /** Only this device: `claims.device_id`. */
-  deviceId?: string;
-  /** Seconds for which the event is kept for devices that are not connected. Default a day; 0: only connected devices. */
-  ttl?: number;
-  /** Events with an equal key within 24 hours are sent once. */
-  idempotencyKey?: string;
-}
-
 const PUSHED = {
   userId: true,
   event: true,
@@ -41,15 +26,6 @@ const PUSHED = {
   ttl: true,
   idempotencyKey: true,
 } as const;
-
-/** The answer to a push. */
-export interface Pushed {
-  readonly id: string;
-  /** Its number in the user's history; null with `ttl` 0. */
-  readonly offset: number | null;
-  /** Whether a device is connected. */
-  readonly online: boolean;
-}
 
 /** Verifies access tokens, and calls the service. Made by `createVerifier`, one per process. */
 export class Verifier {
@@ -61,6 +37,7 @@ export class Verifier {
   private readonly signature: TokenSignature;
   private readonly calls: ServiceCalls;
   private readonly introspector: Introspector;
+  private readonly pushes: Pushes;
   private readonly ended: EndedSessions;
   private readonly changed: ChangedClaims;
   private readonly feed: RevocationFeed | undefined;
@@ -80,6 +57,7 @@ export class Verifier {
     this.signature = new TokenSignature(this.keys, settings);
     this.calls = new ServiceCalls(url, serviceKey);
     this.introspector = new Introspector(this.calls);
+    this.pushes = new Pushes(this.calls);
     this.users = new Users(this.calls);
     this.audit = new Audit(this.calls, warn, this.closing.signal);
     this.feed =
@@ -154,8 +132,9 @@ export class Verifier {
   }
 
   /**
-   * Sends an event to a user's devices. Needs the right `push`. Not repeated after a failure: repeat it yourself with the
-   * `idempotencyKey` of the first attempt.
+   * Sends an event to a user's devices. Needs the right `push`. Events that are pushed in one turn of the event loop go to the service
+   * together, 100 in a call; those of a user in the order in which they were pushed. Each has its own result. Not repeated after a
+   * failure: repeat it yourself with the `idempotencyKey` of the first attempt.
    * @throws LatchkeyError `not_found` for an unknown user or device; `temporarily_unavailable`, `service_key_refused`.
    *   TypeError for data that is no JSON, and for an unknown member
    *
@@ -165,10 +144,7 @@ export class Verifier {
   // oxlint-disable-next-line typescript/require-await -- rejects for invalid parameters
   async push(pushed: PushedEvent): Promise<Pushed> {
     checkNames('push()', pushed, PUSHED);
-    const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
-    const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
-    const body = { user_id: userId, event, data, device_id: deviceId, ttl };
-    return this.calls.send('/push', { right: 'push', body, headers });
+    return this.pushes.push(pushed);
   }
 
   /** Closes the connections to the service, which otherwise keep the process alive; audit streams end. */

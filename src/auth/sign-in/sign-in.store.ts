@@ -6,7 +6,7 @@ import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OneAtATime } from '../../database/limits.js';
 import { isLockConflict, Sql } from '../../database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
-import { Events } from '../../events.js';
+import { Events, type ChannelEvent } from '../../events.js';
 import { lockUser } from '../../user/lock-user.js';
 import { isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
 import {
@@ -121,7 +121,7 @@ export class SignInStore {
   }
 
   private announce(userId: string, { id, event_offset, data, sent_at }: StoredDeviceEvent): void {
-    this.events.emit('channel.appended', {
+    const event: ChannelEvent = {
       id,
       userId,
       deviceId: null,
@@ -129,7 +129,8 @@ export class SignInStore {
       event: 'device.signed_in',
       data: JSON.parse(data) as unknown,
       sentAt: sent_at.toISOString(),
-    });
+    };
+    this.events.emit('channel.appended', [event]);
   }
 }
 

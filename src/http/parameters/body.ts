@@ -8,6 +8,8 @@ export interface BodyLimits {
   readonly kibibytes: number;
   /** Values of JSON. */
   readonly values: number;
+  /** Levels of JSON; default: those of an object with members of any depth that a push may have. */
+  readonly levels?: number;
   /** Whether `Content-Encoding` may be another than `identity`. */
   readonly mayBeCompressed: boolean;
 }
@@ -40,7 +42,8 @@ export class BodyReader {
   /** @param body undefined: it has another media type */
   protected parse(body: Buffer | undefined, type: string): object {
     if (!body) throw neitherJsonNorForm();
-    return parseBody(body, type, this.limits.values);
+    const { values, levels } = this.limits;
+    return parseBody(body, type, values, levels);
   }
 
   /** Maps an error of body-parser without its message, which quotes the body. */
@@ -48,7 +51,8 @@ export class BodyReader {
     const { status, type } = error as { status?: number; type?: string };
     if (type === 'entity.too.large') {
       const { kibibytes } = this.limits;
-      return new OAuthError('payload_too_large', `the body must not be larger than ${kibibytes} KiB`);
+      const most = kibibytes < 1024 ? `${kibibytes} KiB` : `${kibibytes / 1024} MiB`;
+      return new OAuthError('payload_too_large', `the body must not be larger than ${most}`);
     }
     if (type === 'encoding.unsupported') {
       return new OAuthError('unsupported_media_type', 'this Content-Encoding is not accepted here');

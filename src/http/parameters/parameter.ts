@@ -2,15 +2,18 @@ import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy, type ValidationArguments } from 'class-validator';
 import type { BodyLimits } from './body.js';
 import { hasInexactNumber, isObject } from './json.js';
+import { DEEPEST_VALUE } from './parse-body.js';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const COMPRESSED = 'latchkey:compressed';
+const LIST_OF_BODIES = 'latchkey:list-of-bodies';
 const MEMBERS = 'latchkey:members';
 const KNOWN_ONLY = 'latchkey:known-only';
 
 // Names of rules in class-validator's storage; the first constraint of a rule is for openapi/.
 export const ANY_JSON = 'anyJson';
 const ANY_OBJECT = 'anyObject';
+export const LIST = 'list';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
@@ -26,6 +29,9 @@ export function speaksOAuth(dto: Type): boolean {
 /** Marks a DTO of a body that may be compressed: it comes from a backend, after its authentication. */
 export const MayBeCompressed = (): ClassDecorator => SetMetadata(COMPRESSED, true);
 
+/** Marks a DTO whose body is a list of what another call takes: it may be larger, and two levels deeper. */
+export const ListOfBodies = (): ClassDecorator => SetMetadata(LIST_OF_BODIES, true);
+
 /** Values of a body without any-JSON members. The largest DTO has 12; unknown members are ignored. */
 const MOST_VALUES = 250;
 
@@ -34,9 +40,11 @@ const MOST_VALUES = 250;
  * @param rules names of the rules of its members
  */
 export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]): BodyLimits {
+  const isList = Reflect.hasMetadata(LIST_OF_BODIES, dto);
   return {
-    kibibytes: speaksOAuth(dto) ? 20 : 64,
-    values: rules.includes(ANY_JSON) || rules.includes(ANY_OBJECT) ? Infinity : MOST_VALUES,
+    kibibytes: isList ? 1024 : speaksOAuth(dto) ? 20 : 64,
+    ...(isList && { levels: DEEPEST_VALUE + 3 }),
+    values: [ANY_JSON, ANY_OBJECT, LIST].some((rule) => rules.includes(rule)) ? Infinity : MOST_VALUES,
     mayBeCompressed: Reflect.hasMetadata(COMPRESSED, dto),
   };
 }
@@ -87,6 +95,17 @@ export function UncheckedInteger({ max }: { readonly max: number }): PropertyDec
     IsOptional(),
     ruleOf(WHOLE_NUMBER, () => true, 'a whole number', { max }),
   );
+}
+
+/** Requires a list of values of any kind, which a service checks one by one. */
+export function RequiredList({ max }: { readonly max: number }): PropertyDecorator {
+  const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= max;
+  return ruleOf(LIST, isList, `a list of at most ${max}`, { max });
+}
+
+/** Allows such a list, or nothing. */
+export function OptionalList(rule: { readonly max: number }): PropertyDecorator {
+  return applyDecorators(IsOptional(), RequiredList(rule));
 }
 
 export function RequiredBoolean(): PropertyDecorator {

@@ -44,9 +44,11 @@ export function channelMetrics(meter: Meter, events: Events): void {
 
   events.on('handshake.finished', ({ error: outcome = 'ok' }) => handshakes.inc({ outcome }));
   events.on('socket.closed', ({ reason }) => closed.inc({ reason }));
-  events.on('channel.appended', ({ event, offset }) => {
-    const source = event.startsWith('device.') ? 'service' : 'push';
-    appended.inc({ source, kept: offset === null ? 'no' : 'yes' });
+  events.on('channel.appended', (all) => {
+    for (const { event, offset } of all) {
+      const source = event.startsWith('device.') ? 'service' : 'push';
+      appended.inc({ source, kept: offset === null ? 'no' : 'yes' });
+    }
   });
   events.on('notification.sent', ({ ok }) => sent.inc({ outcome: ok ? 'ok' : 'failed' }));
   events.on('notification.received', ({ kind }) => received.inc({ kind }));

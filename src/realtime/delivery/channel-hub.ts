@@ -36,15 +36,16 @@ export class ChannelHub {
     events.on('state.requested', (report) =>
       report({ connectedUsers: this.channels.size, deliveries: this.deliveries }),
     );
-    events.on('channel.appended', (event) => {
-      this.channels.get(event.userId)?.receive(event);
-      fanout.publish(event);
+    events.on('channel.appended', (appended) => {
+      for (const event of appended) this.channels.get(event.userId)?.receive(event);
+      fanout.publish(appended);
     });
     fanout.listen({
       onNotification: (notification) => {
-        const channel = this.channels.get(notification.userId);
-        if ('id' in notification) channel?.receive(notification);
-        else channel?.reachesTo(notification.offset);
+        if ('userId' in notification)
+          return this.channels.get(notification.userId)?.reachesTo(notification.offset);
+        const { to, ...event } = notification;
+        for (const [userId, id] of to) this.channels.get(userId)?.receive({ ...event, userId, id });
       },
       onDoubt: (userId) => {
         if (userId === undefined) this.doubtsAll = true;

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
-import type { LatestOffset, Notification } from './notification.js';
+import { toNotifications, type LatestOffset, type Notification } from './notification.js';
 
 export interface FanoutListener {
   onNotification(notification: Notification): void;
@@ -63,7 +63,9 @@ export class Fanout {
   listen(listener: FanoutListener): void {
     this.transport.listen({
       onNotification: (notification) => {
-        this.events.emit('notification.received', { kind: 'id' in notification ? 'event' : 'offset' });
+        this.events.emit('notification.received', {
+          kind: notification.offset === null ? 'event' : 'offset',
+        });
         listener.onNotification(notification);
       },
       onDoubt: (userId) => {
@@ -89,8 +91,14 @@ export class Fanout {
 
   /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport */
   assertCarries(data: unknown): void {
+    if (this.transport.largestTransient === Infinity) return;
+    this.assertCarriesBytes(Buffer.byteLength(JSON.stringify(data)));
+  }
+
+  /** @param bytes of JSON @throws as assertCarries does */
+  assertCarriesBytes(bytes: number): void {
     const { largestTransient } = this.transport;
-    if (largestTransient === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestTransient) return;
+    if (bytes <= largestTransient) return;
     throw new OAuthError(
       'invalid_request',
       `with a ttl of 0, data must be at most ${largestTransient / 1024} KiB of JSON unless the service has Redis`,
@@ -105,9 +113,8 @@ export class Fanout {
     this.transport.unsubscribe?.(userId);
   }
 
-  publish(event: ChannelEvent): void {
-    const { userId, offset } = event;
-    this.send(offset === null ? { ...event, offset } : { userId, offset });
+  publish(events: readonly ChannelEvent[]): void {
+    for (const notification of toNotifications(events)) this.send(notification);
   }
 
   private send(notification: Notification): void {

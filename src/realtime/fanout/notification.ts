@@ -10,14 +10,52 @@ export interface LatestOffset {
   readonly offset: number;
 }
 
-/** An event with `ttl` 0 is sent whole: no history has it. */
-export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
+/** An event with `ttl` 0 is sent whole, once for many users: no history has it. */
+interface TransientEvent extends Omit<ChannelEvent, 'id' | 'userId'> {
+  readonly offset: null;
+  /** Users, each with the id of their event. */
+  readonly to: readonly (readonly [userId: string, id: string])[];
+}
+
+export type Notification = LatestOffset | TransientEvent;
+
+/** Users of one notification: with the largest data it fits into a message of PostgreSQL. */
+const MOST_USERS = 40;
+
+/**
+ * Returns the notifications of events: the latest offset of each history, and events that no history has.
+ * Neighbours that differ only in their user are one.
+ */
+export function toNotifications(events: readonly ChannelEvent[]): Notification[] {
+  const latest = new Map<string, number>();
+  const transient: (TransientEvent & { to: (readonly [string, string])[] })[] = [];
+  for (const { id, userId, offset, ...event } of events) {
+    if (offset !== null) {
+      latest.set(userId, Math.max(offset, latest.get(userId) ?? 0));
+      continue;
+    }
+    const last = transient.at(-1);
+    if (last && last.to.length < MOST_USERS && isSame(last, event)) last.to.push([userId, id]);
+    else transient.push({ ...event, offset, to: [[userId, id]] });
+  }
+  return [...[...latest].map(([userId, offset]) => ({ userId, offset })), ...transient];
+}
+
+function isSame(
+  one: Omit<TransientEvent, 'to' | 'offset'>,
+  other: Omit<TransientEvent, 'to' | 'offset'>,
+): boolean {
+  const { event, data, deviceId, sentAt } = one;
+  return (
+    data === other.data && event === other.event && deviceId === other.deviceId && sentAt === other.sentAt
+  );
+}
 
 /**
  * Label of the key with which messages are signed. It changes with their format, so receivers need not
  * validate what is signed.
  */
-export const MESSAGE_KEY = 'notifications-1';
+export const MESSAGE_KEY = 'notifications-2';
 
 /** Characters; the largest data of an event fits in. */
 const LONGEST_MESSAGE = 1024 * 1024;

@@ -69,6 +69,7 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
 
   /** Sends one message after the other, with a pause. Never rejects. */
   private async sendAll(): Promise<void> {
+    await Promise.resolve(); // notifications of one batch of events share a message
     while (this.waiting.length > 0) {
       const pause = delay(PAUSE_MS);
       await this.sendBatch(this.waiting.splice(0, this.fitting()));

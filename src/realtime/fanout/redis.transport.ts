@@ -51,12 +51,16 @@ export class RedisTransport implements FanoutTransport {
 
   async send(notification: Notification): Promise<void> {
     try {
-      const message = encodeMessage(this.ownName, [JSON.stringify(notification)], this.key);
-      await this.redis.client.publish(PREFIX + notification.userId, message);
+      await Promise.all(forEachUser(notification).map((one) => this.publish(...one)));
     } catch (error) {
       this.redis.onFailure();
       throw error;
     }
+  }
+
+  private async publish(userId: string, notification: Notification): Promise<void> {
+    const message = encodeMessage(this.ownName, [JSON.stringify(notification)], this.key);
+    await this.redis.client.publish(PREFIX + userId, message);
   }
 
   private receive(userId: string, text: string, listener: FanoutListener): void {
@@ -64,7 +68,8 @@ export class RedisTransport implements FanoutTransport {
     const notifications = decodeMessage(text, this.key);
     if (!notifications) return listener.onDoubt(userId);
     for (const notification of notifications) {
-      if (notification.userId === userId) listener.onNotification(notification);
+      const ofUser = forEachUser(notification).every(([id]) => id === userId);
+      if (ofUser) listener.onNotification(notification);
       else listener.onDoubt(userId); // another client repeated it on this channel
     }
   }
@@ -80,4 +85,9 @@ export class RedisTransport implements FanoutTransport {
       this.redis.renewSubscriber();
     }
   }
+}
+
+function forEachUser(notification: Notification): (readonly [userId: string, Notification])[] {
+  if ('userId' in notification) return [[notification.userId, notification]];
+  return notification.to.map((one) => [one[0], { ...notification, to: [one] }]);
 }

@@ -1,11 +1,9 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
-import { OAuthError } from '../../errors/oauth-error.js';
 import { answer } from '../../http/answer.js';
 import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { idempotencyKeyOf } from './idempotency-key.js';
 import { PushDto, Pushed } from './push.dto.js';
 import { RealtimeService } from './realtime.service.js';
-
-const LONGEST_KEY = 255;
 
 @Controller('push')
 export class PushController {
@@ -29,15 +27,11 @@ export class PushController {
     @Headers('authorization') serviceKey: string,
     @Headers('idempotency-key') key?: string,
   ): Promise<Pushed> {
-    if (key !== undefined && (key === '' || key.length > LONGEST_KEY)) {
-      throw new OAuthError('invalid_request', `Idempotency-Key must have 1 to ${LONGEST_KEY} characters`);
-    }
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
-    const [, caller] = serviceKey.split(/ +/); // idempotency keys belong to the service key
     const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
       deviceId: deviceId?.toLowerCase(),
       ttl,
-      idempotencyKey: key === undefined ? undefined : `${caller} ${key}`,
+      idempotencyKey: idempotencyKeyOf(serviceKey, key),
     });
     return answer(Pushed, pushed);
   }

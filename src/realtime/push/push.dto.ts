@@ -34,14 +34,10 @@ const EVENT = {
 
 /** A year, in seconds. */
 const LONGEST_TTL = 31_536_000;
+export const DEFAULT_TTL = 86_400;
 
-/** Body of POST /push. */
-@MayBeCompressed()
-export class PushDto {
-  /** The user who receives the event. */
-  @RequiredText(A_UUID)
-  user_id!: string;
-
+/** An event without its user. */
+export class EventDto {
   /** Name of the event: letters, digits and `_ . : -`, 128 at most. */
   @RequiredText({ matches: EVENT })
   event!: string;
@@ -57,4 +53,12 @@ export class PushDto {
   /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. */
   @OptionalInteger({ max: LONGEST_TTL })
   ttl?: number;
+}
+
+/** Body of POST /push. */
+@MayBeCompressed()
+export class PushDto extends EventDto {
+  /** The user who receives the event. */
+  @RequiredText(A_UUID)
+  user_id!: string;
 }

@@ -9,9 +9,7 @@ import { Events, type ChannelEvent } from '../../events.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushWriter, type PushedEvent } from './push-writer.js';
-import type { Pushed } from './push.dto.js';
-
-const DEFAULT_TTL = 86_400;
+import { DEFAULT_TTL, type Pushed } from './push.dto.js';
 
 interface PushOptions {
   readonly deviceId?: string | undefined;
@@ -58,7 +56,7 @@ export class RealtimeService {
       idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, content, push);
     // An event with `ttl` 0 takes no lock, and is batched.
     const answer = await (ttl === 0 && idempotencyKey === undefined ? run() : this.queue.run(userId, run));
-    if (pushed) this.events.emit('channel.appended', pushed);
+    if (pushed) this.events.emit('channel.appended', [pushed]);
     return answer;
   }
 

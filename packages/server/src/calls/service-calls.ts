@@ -11,7 +11,8 @@ export interface Call {
   /** Default `POST`. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly right: Right;
-  readonly body?: object;
+  /** An object, or its JSON. */
+  readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Default 5 s. */
   readonly timeoutMs?: number;
@@ -47,7 +48,8 @@ export class ServiceCalls {
       ...serviceKey.header,
       'Content-Type': 'application/json',
     });
-    const body = method === 'GET' ? null : JSON.stringify(call.body ?? {});
+    const json = typeof call.body === 'string' ? call.body : JSON.stringify(call.body ?? {});
+    const body = method === 'GET' ? null : json;
     const signal = AbortSignal.timeout(call.timeoutMs ?? TIMEOUT_MS);
     const send = async (): Promise<[Response, string]> => {
       const response = await fetch(url + path, {

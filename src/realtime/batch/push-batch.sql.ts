@@ -1,0 +1,55 @@
+import { appending } from '../../channel/append.sql.js';
+import { ONLINE_PRESENCE } from '../../channel/presence.sql.js';
+
+/** Whether a target is online on some instance; those known to be on this one are not looked up. */
+const online = (userId: string): string => `
+  n.online OR EXISTS (
+    SELECT FROM ${ONLINE_PRESENCE}
+    WHERE p.user_id = ${userId} AND (n.device_id IS NULL OR p.device_id = n.device_id)) AS online`;
+
+/**
+ * Finds the targets of a batch, and appends its events; those with a `ttl` of 0 are not stored. Targets that
+ * do not exist have no row. Parameters: for each target user, id, number of its event from 1, whether it is
+ * online on this instance; for each event name, data as JSON, device (null: all), ttl;
+ * `Settings.channelHistory`.
+ */
+export const PUSH_BATCH = {
+  name: 'push-batch',
+  text: `
+    WITH
+    -- The locks are those of PUSH, in one order for all batches.
+    target AS MATERIALIZED (
+      SELECT user_id FROM users WHERE user_id = ANY($1::uuid[]) AND removed_at IS NULL
+      ORDER BY user_id FOR KEY SHARE
+    ),
+    found AS MATERIALIZED (
+      SELECT n.*, e.event, e.data, e.device_id, e.ttl
+      FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::boolean[])
+        WITH ORDINALITY AS n (user_id, id, number_of_event, online, place)
+      JOIN unnest($5::text[], $6::text[], $7::uuid[], $8::int[])
+        WITH ORDINALITY AS e (event, data, device_id, ttl, number_of_event) USING (number_of_event)
+      WHERE user_id IN (SELECT user_id FROM target) AND (device_id IS NULL
+        OR EXISTS (SELECT FROM devices d WHERE d.user_id = n.user_id AND d.device_id = e.device_id))
+    ),
+    ${appending('SELECT user_id, id, event, data, device_id, ttl, place FROM found WHERE ttl > 0', '$9')}
+    SELECT n.place::int, before + nth AS event_offset, now() AS sent_at, ${online('n.user_id')}
+    FROM found AS n LEFT JOIN numbered USING (place)`,
+};
+
+/** Finds targets. `ANY($1)` leads Citus to the shard of users who share one. */
+const FIND = `
+    SELECT n.place::int, NULL AS event_offset, now() AS sent_at, ${online('u.user_id AND p.user_id = ANY($1)')}
+    FROM unnest($1::uuid[], $2::uuid[], $3::boolean[])
+      WITH ORDINALITY AS n (user_id, device_id, online, place)
+    JOIN users u ON u.user_id = n.user_id AND u.user_id = ANY($1)
+    WHERE removed_at IS NULL AND (n.device_id IS NULL
+      OR EXISTS (SELECT FROM devices d WHERE d.user_id = u.user_id AND d.user_id = ANY($1) AND d.device_id = n.device_id))`;
+
+/**
+ * Finds the targets of a batch that stores nothing, without locks. Parameters: for each target user, device
+ * (null: all), whether it is online on this instance.
+ */
+export const FIND_BATCH = { name: 'push-batch-targets', text: FIND };
+
+/** FIND_BATCH with the locks of PUSH_BATCH, for Citus. */
+export const LOCK_BATCH = { name: 'push-batch-lock', text: `${FIND} FOR KEY SHARE OF u` };
