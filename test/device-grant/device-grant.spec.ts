@@ -7,6 +7,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const CLIENT = 'my-cli';
@@ -204,14 +205,16 @@ describe('a device without a browser', () => {
 
   /** Waits until a request names the user. */
   async function named(user: Tokens): Promise<string> {
-    for (;;) {
+    let ids: { request_id: string }[] = [];
+    await until(async () => {
       const { body } = await request(here.url)
         .get('/me/device-requests')
         .set('Authorization', `Bearer ${user.access_token}`)
         .expect(200);
-      const [first] = (body as { device_requests: { request_id: string }[] }).device_requests;
-      if (first) return first.request_id;
-    }
+      ids = (body as { device_requests: typeof ids }).device_requests;
+      return ids.length > 0;
+    });
+    return ids[0]!.request_id;
   }
 
   it('is bound to its key if it has one', async () => {
@@ -285,7 +288,7 @@ describe('a device without a browser', () => {
     await named(user);
     const count = async (): Promise<number> =>
       (await sql('SELECT FROM device_requests WHERE hinted_user_id = $1', [user.user_id])).length;
-    for (;;) if ((await count()) === 3) break;
+    await until(async () => (await count()) === 3);
     const { body } = await request(here.url)
       .get('/me/device-requests')
       .set('Authorization', `Bearer ${user.access_token}`)
@@ -294,7 +297,7 @@ describe('a device without a browser', () => {
     expect(ids).toHaveLength(3);
     for (const { request_id } of ids) await decide(user, request_id, { approve: false }).expect(204);
     for (let i = 0; i < 4; i++) await begin({ login_hint: user.user_id });
-    for (;;) if ((await count()) === 5) break;
+    await until(async () => (await count()) === 5);
   });
 
   it('is not signed in by a sign-in that another browser has begun', async () => {
@@ -312,14 +315,14 @@ describe('a device without a browser', () => {
   });
 
   it('is not signed in as another user than the one whom it names', async () => {
-    const named = await signIn(here.url);
+    const user = await signIn(here.url);
     const begun = await begin();
-    await sql(`UPDATE device_requests SET hinted_user_id = $1 WHERE state = 'open'`, [named.user_id]);
+    await sql(`UPDATE device_requests SET hinted_user_id = $1 WHERE state = 'open'`, [user.user_id]);
     const { cookie, page } = await openQuestion(begun); // as ada
     expect([page.status, page.text]).toEqual([403, expect.stringContaining('for another account')]);
     await answerQuestion(cookie, 'yes').expect(400);
     const decided = `SELECT FROM device_requests WHERE hinted_user_id = $1 AND state <> 'open'`;
-    expect(await sql(decided, [named.user_id])).toEqual([]);
+    expect(await sql(decided, [user.user_id])).toEqual([]);
   });
 
   it('warns of a device in another network', async () => {

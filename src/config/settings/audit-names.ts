@@ -19,10 +19,10 @@ export const AUDIT_NAMES = [
   'service_key_refused',
   'provider_tested',
   'directory_changed',
+  'signal_received',
   'device_requested',
   'device_approved',
   'device_denied',
-  'signal_received',
   'webhook_paused',
   'webhook_event_set_aside',
 ] as const;
