@@ -5,11 +5,11 @@ import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { DatabaseBusy, ConcurrencyLimit, OneAtATime } from '../database/limits.js';
 import { Sql } from '../database/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
-import { APPEND, LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
+import { APPEND, appending, LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 import { Channel } from './channel-event.entity.js';
 import { FIND_STATE, FIND_STATES } from './channel-state.sql.js';
 
-export { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY };
+export { appending, LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY };
 
 interface HistoryState {
   /** Number of the newest event; 0 before the first. */

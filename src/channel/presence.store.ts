@@ -6,6 +6,8 @@ import type { SessionIds } from '../events.js';
 import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
+export { ONLINE_PRESENCE };
+
 /** A user's device, or null: the user's sessions without a device. */
 export type UserDevice = Omit<SessionIds, 'sessionId'>;
 

@@ -13,6 +13,8 @@ const STATEMENTS = [
   ['targets of pushes', push.FIND_TARGETS.text, 2],
   ['batch of pushes', batch.PUSH_BATCH.text, 9],
   ['targets of a batch', batch.FIND_BATCH.text, 3],
+  ['offsets of a batch', batch.COUNT, 2],
+  ['events of a batch', batch.STORE, 9],
   ['lock of the targets of a batch', batch.LOCK_BATCH.text, 3],
   ['lock of a target', push.LOCK_TARGET.text, 2],
   ['state of a channel', state.FIND_STATE.text, 3],

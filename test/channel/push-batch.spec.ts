@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { needs } from '../support/installed.js';
 import { bearer } from '../support/sign-in.js';
 import { waiting } from '../support/waiting.js';
 
@@ -11,7 +12,7 @@ type Result = Partial<Record<'id' | 'error' | 'error_description', string>> & {
 };
 
 /** On Citus a failure is of a shard: test/database/citus.spec.ts. */
-const alone = process.env['CITUS_URL'] === undefined ? it : it.skip;
+const alone = needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).it;
 const MEBIBYTE = 1024 * 1024;
 const SENT = { id: expect.any(String), offset: expect.any(Number), online: false };
 const refused = (error: string): object => ({ error, error_description: expect.any(String) });

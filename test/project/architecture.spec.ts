@@ -107,6 +107,7 @@ const SPANNING = [
   'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
   'device/sign-out.sql.ts',
+  'realtime/batch/push-batch.sql.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',
   'token/refresh/refresh.sql.ts',

@@ -5,34 +5,10 @@ import type { Settings } from '../../config/settings/settings.js';
 import { ConcurrencyLimit } from '../../database/limits.js';
 import type { Sql } from '../../database/sql.js';
 import { BatchWriter, inOrder, valuesToFind, type BatchRow, type KnownTarget } from './batch-writer.js';
-import { FIND_BATCH, LOCK_BATCH } from './push-batch.sql.js';
+import { COUNT, FIND_BATCH, FIND_SHARDS, LOCK_BATCH, STORE } from './push-batch.sql.js';
 import type { BatchEvent } from './read-batch.js';
 
 type Result = BatchRow | Error | undefined;
-
-const FIND_SHARDS = {
-  name: 'push-batch-shards',
-  text: `
-    SELECT get_shard_id_for_distribution_column('users', user_id)::text AS shard
-    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) ORDER BY place`,
-};
-
-// Each is one task on the node of the shard: `users` leads Citus there. Locks are taken in one order.
-const COUNT = `
-  INSERT INTO channels AS c (user_id, last_offset)
-  SELECT u.user_id, n.number FROM unnest($1::uuid[], $2::int[]) AS n (user_id, number)
-  JOIN users u ON u.user_id = n.user_id AND u.user_id = ANY($1) ORDER BY u.user_id
-  ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
-  RETURNING c.user_id, c.last_offset`;
-
-const STORE = `
-  INSERT INTO channel_events AS c (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-  SELECT u.user_id, event_offset, id, event, data, device_id, $9::timestamptz,
-    $9::timestamptz + make_interval(secs => ttl)
-  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[]) AS n (user_id, event_offset, id, number_of_event)
-  JOIN users u ON u.user_id = n.user_id AND u.user_id = ANY($1)
-  JOIN unnest($5::text[], $6::text[], $7::uuid[], $8::int[])
-    WITH ORDINALITY AS e (event, data, device_id, ttl, number_of_event) USING (number_of_event)`;
 
 /**
  * Writes a batch on Citus: one transaction for each shard, on its node alone. A shard that fails is the error

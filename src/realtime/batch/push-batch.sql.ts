@@ -1,5 +1,5 @@
-import { appending } from '../../channel/append.sql.js';
-import { ONLINE_PRESENCE } from '../../channel/presence.sql.js';
+import { appending } from '../../channel/channel.history.js';
+import { ONLINE_PRESENCE } from '../../channel/presence.store.js';
 
 /** Whether a target is online on some instance; those known to be on this one are not looked up. */
 const online = (userId: string): string => `
@@ -53,3 +53,34 @@ export const FIND_BATCH = { name: 'push-batch-targets', text: FIND };
 
 /** FIND_BATCH with the locks of PUSH_BATCH, for Citus. */
 export const LOCK_BATCH = { name: 'push-batch-lock', text: `${FIND} FOR KEY SHARE OF u` };
+
+/** For Citus: the shard of each user. */
+export const FIND_SHARDS = {
+  name: 'push-batch-shards',
+  text: `
+    SELECT get_shard_id_for_distribution_column('users', user_id)::text AS shard
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place) ORDER BY place`,
+};
+
+// For Citus: each is one task on the node of a shard, to which `users` leads. Locks are taken in one order.
+
+/** Takes offsets. Parameters: users of a shard, and for each the number of events. */
+export const COUNT = `
+  INSERT INTO channels AS c (user_id, last_offset)
+  SELECT u.user_id, n.number FROM unnest($1::uuid[], $2::int[]) AS n (user_id, number)
+  JOIN users u ON u.user_id = n.user_id AND u.user_id = ANY($1) ORDER BY u.user_id
+  ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
+  RETURNING c.user_id, c.last_offset`;
+
+/**
+ * Stores events of a shard. Parameters: for each target user, offset, id, number of its event from 1; for each
+ * event name, data as JSON, device (null: all), ttl; the time.
+ */
+export const STORE = `
+  INSERT INTO channel_events AS c (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+  SELECT u.user_id, event_offset, id, event, data, device_id, $9::timestamptz,
+    $9::timestamptz + make_interval(secs => ttl)
+  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::int[]) AS n (user_id, event_offset, id, number_of_event)
+  JOIN users u ON u.user_id = n.user_id AND u.user_id = ANY($1)
+  JOIN unnest($5::text[], $6::text[], $7::uuid[], $8::int[])
+    WITH ORDINALITY AS e (event, data, device_id, ttl, number_of_event) USING (number_of_event)`;
