@@ -36,7 +36,10 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
   it.each(casesOf(file).map((one) => [one.name, one] as const))('%s', async (_name, { options, steps }) => {
     const { serviceKey, ...rest } = options;
     verifier = createVerifier({
-      ...{ issuer, onWarning: () => undefined, ...rest, ...(serviceKey && { serviceKey: 'a-service-key' }) },
+      issuer,
+      onWarning: () => undefined,
+      ...rest,
+      ...(serviceKey && { serviceKey: 'a-service-key' }),
     });
     for (const [i, step] of steps.entries()) {
       moveClocks(step.now);
@@ -65,7 +68,8 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
           await service.send(Array.from({ length: 1000 }, (_, j) => numbered(step.text, i + j)).join(''));
         return undefined;
       case 'end':
-        return service.end();
+        await service.end();
+        return undefined;
       case 'keys':
         service.jwks = () => (step.keys ? publishing(step.keys) : new Response('', { status: step.status! }));
         return undefined;
@@ -74,7 +78,7 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
         return undefined;
       case 'verify':
         return step.expect === 'any' ? outcomeOf(step.token).then(() => undefined) : outcomeOf(step.token);
-      case 'state':
+      default:
         return stateOf(step);
     }
   }

@@ -21,6 +21,9 @@ export function claims(named) {
   const grace = named('grace', token({ sub: 'grace', sid: 'session-of-grace' }));
   const issued = (iat) => named(`issued-${iat}`, token({ iat: NOW + iat, roles: ['owner'] }));
   const open = (...past) => [connect(0), send(0, ...past, ready('c0'))];
+  const lists = { roles: ['a'], groups: [], entitlements: ['e'] };
+  const top = { ...lists, name: 'Ada', email: 'a@b.c', preferred_username: 'ada' };
+  const others = { seats: 3, beta: true, none: null, deep: { a: [1] }, claims: 'x' };
   return [
     {
       name: 'changed, and changed back: of several events the last one counts',
@@ -50,17 +53,8 @@ export function claims(named) {
       name: 'six claims are at the top level of a token, all others in `claims`; those of a wrong type are left out',
       options: feed,
       steps: [
-        ...open(
-          claimsChanged({
-            ...{ roles: ['a'], groups: [], entitlements: ['e'], name: 'Ada', email: 'a@b.c' },
-            ...{ preferred_username: 'ada', seats: 3, beta: true, none: null, deep: { a: [1] }, claims: 'x' },
-          }),
-        ),
-        accepted(0, ada, {
-          ...{ roles: ['a'], groups: [], entitlements: ['e'], name: 'Ada', email: 'a@b.c' },
-          preferred_username: 'ada',
-          claims: { seats: 3, beta: true, none: null, deep: { a: [1] }, claims: 'x' },
-        }),
+        ...open(claimsChanged({ ...top, ...others })),
+        accepted(0, ada, { ...top, claims: others }),
         send(0.5, claimsChanged({ roles: 'admin', groups: ['g', 1], name: 7, constructor: 'x', sid: 'y' })),
         accepted(0.5, ada, { claims: { constructor: 'x', sid: 'y' } }),
       ],
@@ -140,15 +134,15 @@ export function claims(named) {
         accepted(0.5, ada, { roles: ['reader'] }),
       ],
     },
-    ...[
-      ['no claims', { claims: undefined }],
-      ['claims that are a list', { claims: ['admin'] }],
-      ['no user', { user_id: undefined }],
-      ['no changed_at', { changed_at: undefined }],
-      ['a changed_at that is no time', { changed_at: 'soon' }],
-      ['no until', { until: undefined }],
-      ['an until that is a number', { until: START }],
-    ].map(([name, change]) => {
+    ...Object.entries({
+      'no claims': { claims: undefined },
+      'claims that are a list': { claims: ['admin'] },
+      'no user': { user_id: undefined },
+      'no changed_at': { changed_at: undefined },
+      'a changed_at that is no time': { changed_at: 'soon' },
+      'no until': { until: undefined },
+      'an until that is a number': { until: START },
+    }).map(([name, change]) => {
       const data = { user_id: 'ada', claims: {}, changed_at: time(0), until: time(3600), ...change };
       return {
         name: `claims_changed with ${name}: the connection counts as broken, since a change may be lost`,

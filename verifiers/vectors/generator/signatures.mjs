@@ -45,7 +45,7 @@ const TABLE = [
     false,
   ],
   ['alg RS256', 'rs256', header({ alg: 'RS256' }), false],
-  ['alg ES384', 'es384', header({ alg: 'ES384' }), false],
+  ['alg ES384', 'es384', header({ alg: 'ES384' }, { hash: 'sha384' }), false],
   ['alg ES256K', 'es256k', header({ alg: 'ES256K' }), false],
   ['no alg', 'no-alg', header({ alg: undefined }), false],
   [

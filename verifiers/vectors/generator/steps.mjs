@@ -15,9 +15,10 @@ export const refuseStream = (at, status, cursor = null) => {
   const body = JSON.stringify({ error: DESCRIPTION[status] ?? 'server_error', error_description: 'x' });
   return { now: ms(at), do: 'connect', cursor, status, type: 'application/json', body };
 };
-export const answer = (at, status, type, headers = {}) => ({
-  ...{ now: ms(at), do: 'connect', cursor: null, status, type, headers, body: '' },
-});
+export const answer = (at, status, type, headers = {}) => {
+  const step = { now: ms(at), do: 'connect', cursor: null };
+  return { ...step, status, type, headers, body: '' };
+};
 export const send = (at, ...bytes) => ({ now: ms(at), do: 'send', bytes });
 export const repeat = (at, count, text) => ({ now: ms(at), do: 'repeat', count, text });
 export const end = (at) => ({ now: ms(at), do: 'end' });
@@ -43,11 +44,10 @@ export function refused(at, { name }, error = 'invalid_token') {
 const block = (event, data) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 export const ready = (id) => `event: ready\nid: ${id}\ndata: {}\n\n`;
 export const cursor = (id) => `: ${id}\nid: ${id}\n\n`;
-export const ended = (session, until = 3600, more = {}) =>
-  block('ended', {
-    ...{ session_id: session, user_id: 'ada', device_id: null, ended_at: time(0), until: time(until) },
-    ...more,
-  });
+export const ended = (session, until = 3600, more = {}) => {
+  const ids = { session_id: session, user_id: 'ada', device_id: null };
+  return block('ended', { ...ids, ended_at: time(0), until: time(until), ...more });
+};
 export const keyRevoked = (kid) => block('key_revoked', { kid });
 export const claimsChanged = (claims, { at = 0, until = 3600, user = 'ada' } = {}) =>
   block('claims_changed', { user_id: user, claims, changed_at: time(at), until: time(until) });

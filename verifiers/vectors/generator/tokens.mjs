@@ -24,28 +24,28 @@ export function keyOf(kid) {
 }
 
 /** ECDSA signatures are random: the stored one of the same text is taken again, so that the files stay equal. */
-function es256(text, { privateKey, publicJwk }, dsaEncoding = 'ieee-p1363') {
+function ecdsa(text, { privateKey, publicJwk }, { hash = 'sha256', dsaEncoding = 'ieee-p1363' }) {
   const key = { key: publicJwk, format: 'jwk', dsaEncoding };
-  for (const { token } of stored) {
-    const end = token.lastIndexOf('.');
-    const signature = Buffer.from(token.slice(end + 1), 'base64url');
-    if (token.slice(0, end) !== text || signature.length === 0) continue;
-    if (verify('sha256', Buffer.from(text), key, signature)) return signature.toString('base64url');
+  for (const { token: known } of stored) {
+    const end = known.lastIndexOf('.');
+    const signature = Buffer.from(known.slice(end + 1), 'base64url');
+    if (known.slice(0, end) !== text || signature.length === 0) continue;
+    if (verify(hash, Buffer.from(text), key, signature)) return signature.toString('base64url');
   }
-  return sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding }).toString('base64url');
+  return sign(hash, Buffer.from(text), { key: privateKey, dsaEncoding }).toString('base64url');
 }
 
 /**
  * A token as the service issues it, but for the differences; what is `undefined` is left out.
  * @param key signs it; default: the one that `kid` names
  */
-export function token(claims = {}, { header = {}, key, dsaEncoding, payload } = {}) {
+export function token(claims = {}, { header = {}, key, payload, ...how } = {}) {
   const ids = { sub: 'ada', sid: 'session-of-ada', client_id: 'latchkey', jti: 'token-1' };
   const times = { iat: IAT, exp: START / 1000 + 3600 };
   const head = { alg: 'ES256', kid: 'k1', typ: 'at+jwt', ...header };
   const body = payload ?? { iss: ISSUER, aud: ISSUER, ...ids, ...times, ...claims };
   const text = `${base64url(head)}.${base64url(body)}`;
-  const signed = `${text}.${es256(text, keyOf(key ?? head.kid), dsaEncoding)}`;
+  const signed = `${text}.${ecdsa(text, keyOf(key ?? head.kid), how)}`;
   return { token: signed, header: head, payload: JSON.parse(JSON.stringify(body)) };
 }
 

@@ -122,21 +122,33 @@ export function wire(named) {
       ...Array.from({ length: 66 }, () => 'x'.repeat(1000)),
     ),
     broken('an event of more than 64 KiB', `event: later\n${`data: ${'x'.repeat(1000)}\n`.repeat(66)}\n`),
-    ...[
-      ['is no event stream', 200, 'application/json', {}],
-      ['is a redirect: the key is for the service alone', 302, 'text/html', { Location: '/sessions/ended' }],
-      ['is a success without content', 204, 'text/event-stream', {}],
-    ].map(([name, status, type, headers]) => ({
+    ...Object.entries({
+      'is a redirect: the key is for the service alone': [302, 'text/html', { Location: '/sessions/ended' }],
+      'is a success without content': [204, 'text/event-stream'],
+    }).map(([name, parts]) => ({
       name: `the answer ${name}`,
       options: feed,
       steps: [
-        answer(0, status, type, headers),
+        answer(0, ...parts),
         refused(0, ada, 'temporarily_unavailable'),
         connect(0.5),
         send(0.5, ready('c0')),
         accepted(0.5, ada),
       ],
     })),
+    {
+      name: 'the answer is no event stream, although it looks like one',
+      options: feed,
+      steps: [
+        { ...connect(0), type: 'text/plain' },
+        send(0, ready('c0')),
+        state(0, { notified: false }),
+        refused(0, ada, 'temporarily_unavailable'),
+        connect(0.5),
+        send(0.5, ready('c1')),
+        accepted(0.5, ada),
+      ],
+    },
     {
       name: 'a content type with a parameter',
       options: feed,

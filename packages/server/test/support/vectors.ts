@@ -23,7 +23,7 @@ export interface StreamAnswer {
 
 export type Outcome = { readonly claims: object } | { readonly error: string; readonly status: number };
 
-export interface State {
+interface State {
   readonly notified: boolean;
   readonly sessions: number;
   readonly users: number;
@@ -36,15 +36,15 @@ export interface VectorCase {
   readonly steps: readonly Step[];
 }
 
-function readVectors<Content>(file: string): Content {
+function readVectors(file: string): unknown {
   const url = new URL(`../../../../verifiers/vectors/${file}.json`, import.meta.url);
-  return JSON.parse(readFileSync(url, 'utf8')) as Content;
+  return JSON.parse(readFileSync(url, 'utf8'));
 }
 
-export const { issuer, start, keys } = readVectors<{
+export const { issuer, start, keys } = readVectors('keys') as {
   issuer: string;
   start: number;
   keys: Record<string, object>;
-}>('keys');
-export const tokens = readVectors<Record<string, { token: string }>>('tokens');
-export const casesOf = (file: string): VectorCase[] => readVectors<{ cases: VectorCase[] }>(file).cases;
+};
+export const tokens = readVectors('tokens') as Record<string, { token: string }>;
+export const casesOf = (file: string): VectorCase[] => (readVectors(file) as { cases: VectorCase[] }).cases;
