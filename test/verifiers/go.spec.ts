@@ -26,7 +26,9 @@ needs({ [`Go 1.${OLDEST}`]: hasGo }).describe('the verifier in Go', () => {
 
   it('does what the vectors say, has no data race, and `go vet` is content', () => {
     go('vet', './...', './testdata/api');
-    expect(go('test', '-race', '-v', './...').match(/^ +--- PASS/gm)!.length).toBeGreaterThan(150);
+    expect(go('test', '-count=1', '-race', '-v', './...').match(/^ +--- PASS/gm)!.length).toBeGreaterThan(
+      150,
+    );
   });
 
   againstTheService('Go', (options) => {
