@@ -115,8 +115,8 @@ const SPANNING = [
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
 
-/** Also a right of service keys and a path, and a type of resources (RFC 7643 §4.1), so the word alone is no table. */
-const OTHER_MEANINGS = ['users', 'User'];
+/** Also a right of service keys and a path, a type of resources (RFC 7643 §4.1), and a label, so the word alone is no table. */
+const OTHER_MEANINGS = ['users', 'User', 'Device'];
 
 /** All entities: table, class and module. */
 const entities = files.flatMap((file) =>
