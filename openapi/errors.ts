@@ -41,6 +41,10 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'The token is good, but lacks the right to make this call.',
     example: 'this call needs a service key with the right, or a role with it: support',
   },
+  insufficient_user_authentication: {
+    when: 'The user has to sign in again, more recently or in another way (RFC 9470).',
+    example: 'the user has to sign in again for this',
+  },
   not_found: {
     when: 'There is no such path, user or device.',
     example: 'there is no such device',
@@ -65,6 +69,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
 const HEADER: Readonly<Partial<Record<ErrorCode, keyof typeof HEADERS>>> = {
   invalid_token: 'WWW-Authenticate',
   insufficient_scope: 'WWW-Authenticate',
+  insufficient_user_authentication: 'WWW-Authenticate',
   method_not_allowed: 'Allow',
   slow_down: 'Retry-After',
   server_error: 'Retry-After',
