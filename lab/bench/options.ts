@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W2F', 'W3', 'W4'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;
@@ -33,7 +33,7 @@ npm run bench -- --peers [options]   against other services
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, for W1 also 1, beside peers 64
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
+                           W1: refresh; W1P: with a proof; W2: verify a token; W2F: forward auth; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
   --only ${ONLY.join(',')}
                            peers to measure; unset: all`;
