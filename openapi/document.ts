@@ -101,7 +101,11 @@ function operationOf(scan: Scanned, route: Route, context: Context): Json {
   const id = scan.operationId.split('_')[1]!;
   const success = Number(Object.keys(scan.responses)[0]);
   const answers = [...route.answers].map(([status = success, description]) => {
-    const content = WITHOUT_BODY.includes(status) ? undefined : contentOf(id, route, context);
+    // A proxy reads headers only.
+    const content =
+      WITHOUT_BODY.includes(status) || route.access === 'forwarded'
+        ? undefined
+        : contentOf(id, route, context);
     return [status, { description, headers: headersOf(status, route), content }] as const;
   });
   const parameters = parametersOf(context.path, route, context);
@@ -121,12 +125,12 @@ function tagOf(path: string, { access, answerHeaders }: Route): keyof typeof TAG
   if (/^\/(health|metrics|docs)/.test(path)) return 'Operations';
   if ('Cache-Control' in answerHeaders) return 'Discovery';
   if (access === 'public') return 'Sign-in';
-  return access === 'user' ? 'The caller' : 'For backends';
+  return access === 'user' ? 'The caller' : 'For backends'; // a proxy is a backend
 }
 
 function securityOf({ access, headers }: Route): Json[] {
   if (access === 'public') return headers.includes('dpop') ? [{}, { proof: [] }] : [];
-  if (access === 'user') return [{ accessToken: [] }];
+  if (access === 'user' || access === 'forwarded') return [{ accessToken: [] }];
   const { rights, orPerson, asPassword } = access;
   return rights.flatMap((right) => [
     { serviceKey: [right] },
@@ -175,9 +179,10 @@ function errorsOf(
 ): Json {
   const codes = new Set<ErrorCode>([...EVERYWHERE, ...errors]);
   if (body.length > 0) for (const code of WITH_BODY) codes.add(code);
-  if (limited || body.length > 0 || access !== 'public') codes.add('slow_down');
+  const isOpen = access === 'public' || access === 'forwarded';
+  if (limited || body.length > 0 || !isOpen) codes.add('slow_down');
   if (access !== 'public') codes.add('invalid_token');
-  if (access !== 'public' && access !== 'user') codes.add('insufficient_scope');
+  if (typeof access === 'object') codes.add('insufficient_scope');
   const answers: Json = {};
   for (const [status, ofStatus] of byStatus(codes)) {
     const name = `${ofStatus.join('.')}${showsErrors ? '.shown' : ''}`;

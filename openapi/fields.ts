@@ -18,6 +18,8 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   code_challenge_method: { examples: ['S256'] },
   cursor: { examples: [EXAMPLE.cursor] },
   'UsersDto.cursor': { examples: [EXAMPLE.searchCursor] },
+  'ForwardAuthDto.role': {},
+  'ForwardAuthDto.claims': { examples: ['1'] },
   provider: { examples: [EXAMPLE.provider] },
   redirect_uri: { examples: [EXAMPLE.redirectUri] },
   redirect_url: url('https://login.example/oauth2/authorize?state=…'),

@@ -93,7 +93,9 @@ function rulesOf(dto: Type): Map<string, Json> {
   return rules;
 }
 
-function textSchema({ max = Infinity, matches, required }: TextRuleRead): Json {
+function textSchema({ repeated, ...rule }: TextRuleRead): Json {
+  if (repeated) return { type: 'array', items: textSchema(rule) };
+  const { max = Infinity, matches, required } = rule;
   const { pattern } = matches ?? {};
   const source = pattern instanceof RegExp ? patternOf(pattern) : undefined;
   return {

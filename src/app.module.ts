@@ -13,6 +13,7 @@ import { DeviceModule } from './device/device.module.js';
 import { DemoModule } from './demo/demo.controller.js';
 import { ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './errors/oauth-error.js';
+import { ForwardAuthModule } from './forward-auth/forward-auth.module.js';
 import { OAuthErrorFilter } from './http/errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
@@ -55,6 +56,7 @@ export class AppModule {
         BackchannelLogoutModule.forRoot(settings),
         UserModule,
         DeviceModule,
+        ForwardAuthModule,
         RealtimeModule,
         OperationsModule.forRoot(settings),
         OpenApiModule,

@@ -7,7 +7,7 @@ import type { FloorSettings } from './floors/floor.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { LoadOrder, Work } from './load/generator.js';
 import type { LoadResult } from './load/run.js';
-import { postForm, postRequest } from './load/script.js';
+import { getRequest, postForm, postRequest } from './load/script.js';
 import { SERVICE_KEY } from './names.js';
 import type { HttpWorkload, Options } from './options.js';
 import { printHeading, printTable } from './report.js';
@@ -17,6 +17,8 @@ import { interleave, measure, type Measured } from './turn.js';
 const JIT_WARM_UP_MS = 1500;
 /** Access tokens that W2 verifies in turn. */
 export const VERIFIED = 1024;
+/** Target of W2F beside forward auth. */
+const INTROSPECTION = 'introspection';
 
 interface HttpPlan {
   readonly title: string;
@@ -28,6 +30,7 @@ const PLANS: Readonly<Record<HttpWorkload, HttpPlan>> = {
   W1: { title: 'W1 refresh', connections: [1, 16, 64], floors: ['batch'] },
   W1P: { title: 'W1P refresh with a proof', connections: [16, 64], floors: ['proof'] },
   W2: { title: 'W2 verify a token', connections: [16, 64], floors: ['batch'] },
+  W2F: { title: 'W2F forward auth', connections: [16, 64], floors: [] },
   W3: { title: 'W3 whole sign-in', connections: [16, 64], floors: ['one'] },
 };
 
@@ -48,16 +51,20 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
     }
     await sweep(admin);
     const plan = PLANS[workload];
-    const targets = [...plan.floors.map((kind) => floors.get(kind)!), latchkey];
+    const yardsticks =
+      workload === 'W2F'
+        ? [{ ...latchkey, name: INTROSPECTION }]
+        : plan.floors.map((kind) => floors.get(kind)!);
+    const targets = [...yardsticks, latchkey];
     for (const { name, port } of targets) {
-      await generate({ learn: name, work: await workOf(workload, known, port) });
+      await generate({ learn: name, work: await workOf(workload, known, port, name) });
       await generate({ run: name, port, connections: 16, milliseconds: JIT_WARM_UP_MS });
     }
     for (const connections of options.connections ?? plan.connections) {
       const turn = {
         databasePid: pid,
         seconds: options.seconds,
-        tidy: async () => (workload === 'W2' ? void (await admin.query('CHECKPOINT')) : sweep(admin)),
+        tidy: async () => (workload.startsWith('W2') ? void (await admin.query('CHECKPOINT')) : sweep(admin)),
         run: ({ name, port }: Measured, milliseconds: number) =>
           generate({ run: name, port, connections, milliseconds }),
       };
@@ -65,18 +72,31 @@ export async function compareWithFloors(options: Options, cleanup: Cleanup): Pro
       printTable(
         plan.title,
         connections,
-        plan.floors.map((kind) => `floor-${kind}`),
+        yardsticks.map(({ name }) => name),
         turns,
       );
     }
   }
 }
 
-async function workOf(workload: HttpWorkload, known: KnownSessions, port: number): Promise<Work> {
+async function workOf(
+  workload: HttpWorkload,
+  known: KnownSessions,
+  port: number,
+  target: string,
+): Promise<Work> {
   if (workload === 'W1') return refreshes(known);
   if (workload === 'W1P') return { refreshesOf: known.boundSessions };
   if (workload === 'W3') return { signInAt: 'latchkey' };
-  return introspections(await accessTokens(port, known.refreshTokens.slice(0, VERIFIED)));
+  const tokens = await accessTokens(port, known.refreshTokens.slice(0, VERIFIED));
+  return workload === 'W2' || target === INTROSPECTION ? introspections(tokens) : forwardAuths(tokens);
+}
+
+function forwardAuths(tokens: readonly string[]): Work {
+  const requests = tokens.map((token) =>
+    String(getRequest('/forward-auth', `Authorization: Bearer ${token}\r\n`)),
+  );
+  return { requests, mark: '' }; // the status says it
 }
 
 export function introspections(tokens: readonly string[]): Work {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4', 'W4B'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W2F', 'W3', 'W4', 'W4B'] as const;
 type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4' | 'W4B'>;
@@ -36,8 +36,8 @@ npm run bench -- --notifications     cost of a notification to another instance
   --seconds 2              length of a turn
   --connections 16,64      at once, one request each; unset: 16,64, for W1 also 1, beside peers 64
   --workload ${WORKLOADS.join(',')}
-                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets;
-                           W4B: the same, 100 events a push
+                           W1: refresh; W1P: with a proof; W2: verify a token; W2F: forward auth; W3: whole sign-in;
+                           W4: sockets; W4B: the same, 100 events a push
   --sockets 2000           open at once in W4 and W4B
   --only ${ONLY.join(',')}
                            peers to measure; unset: all`;

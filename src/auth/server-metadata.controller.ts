@@ -64,7 +64,17 @@ export class ServerMetadata {
   }
 }
 
-/** Metadata for stock clients (RFC 8414). No `openid-configuration`: the service issues no ID tokens. */
+/**
+ * The same for libraries that know only the address of OpenID Connect, with what Discovery 1.0 §3 requires.
+ */
+export class OpenIdMetadata extends ServerMetadata {
+  subject_types_supported: string[] = ['public'];
+
+  /** Of access tokens: the service issues no ID tokens. */
+  id_token_signing_alg_values_supported: string[] = ['ES256'];
+}
+
+/** Metadata for stock clients and for verifiers of access tokens. */
 @Public()
 @Controller()
 export class ServerMetadataController {
@@ -84,5 +94,18 @@ export class ServerMetadataController {
   @Header('Cache-Control', 'public, max-age=300')
   metadata(): ServerMetadata {
     return new ServerMetadata(this.settings.publicUrl, this.grants.metadata);
+  }
+
+  /**
+   * The same, for libraries that know only this address
+   *
+   * OpenID Connect Discovery 1.0, for libraries that verify access tokens. The service issues no ID tokens.
+   *
+   * @returns Only what the service has, and what Discovery requires.
+   */
+  @Get('.well-known/openid-configuration')
+  @Header('Cache-Control', 'public, max-age=300')
+  openIdMetadata(): OpenIdMetadata {
+    return new OpenIdMetadata(this.settings.publicUrl, this.grants.metadata);
   }
 }

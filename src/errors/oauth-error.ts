@@ -12,6 +12,7 @@ export const ERROR_STATUS = {
   access_denied: 403, // RFC 6749 §4.1.2.1; docs/guides/access-policy.md
   invalid_dpop_proof: 400, // RFC 9449 §5
   insufficient_scope: 403,
+  insufficient_user_authentication: 401, // RFC 9470 §3
   not_found: 404,
   method_not_allowed: 405,
   payload_too_large: 413,
@@ -20,7 +21,6 @@ export const ERROR_STATUS = {
   unsupported_grant_type: 400, // RFC 6749 §5.2
   authorization_pending: 400, // RFC 8628 §3.5
   expired_token: 400,
-  insufficient_user_authentication: 401, // RFC 9470 §3
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

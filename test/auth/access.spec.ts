@@ -71,6 +71,8 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'POST /oauth2/introspect': 'read',
   'GET /.well-known/jwks.json': 'public',
   'GET /.well-known/oauth-authorization-server': 'public',
+  'GET /.well-known/openid-configuration': 'public',
+  'GET /forward-auth': 'user', // the token that a proxy passes on
   'GET /oauth2/providers': 'public',
   'GET /me': 'user',
   'GET /me/device-requests': 'user',

@@ -16,9 +16,17 @@ export class ProxyProcess {
       stream.on('data', (chunk: Buffer) => (this.text += chunk.toString()));
   }
 
-  /** @param port on which it listens once it has started */
-  static async start(program: string, args: readonly string[], port: number): Promise<ProxyProcess> {
-    const child = spawn(program, args, { env: { PATH: PROGRAMS }, stdio: ['ignore', 'pipe', 'pipe'] });
+  /**
+   * @param port on which it listens once it has started
+   * @param cwd for files that it makes
+   */
+  static async start(
+    program: string,
+    args: readonly string[],
+    port: number,
+    cwd?: string,
+  ): Promise<ProxyProcess> {
+    const child = spawn(program, args, { cwd, env: { PATH: PROGRAMS }, stdio: ['ignore', 'pipe', 'pipe'] });
     const proxy = new ProxyProcess(child);
     await until(() => {
       if (child.exitCode !== null) throw new Error(`${program} ended:\n${proxy.text}`);

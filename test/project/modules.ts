@@ -70,6 +70,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: '`/devices`; ending of sessions (`SignOutService`), which all other modules call',
     imports: [...GROUND, 'user', 'token'],
   },
+  'forward-auth': {
+    contents: 'the answer to reverse proxies that ask whether a request is of a signed-in user',
+    imports: [...GROUND, 'user', 'token'],
+  },
   auth: {
     contents:
       '`/oauth2/*`, `/sign-out`, back-channel logout; states; the sign-in; any OAuth client (`clients/`)',

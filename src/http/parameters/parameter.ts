@@ -67,7 +67,10 @@ export interface TextRule {
 }
 
 /** A rule as openapi/ reads it. */
-export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & { readonly required: boolean };
+export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & {
+  readonly required: boolean;
+  readonly repeated?: true;
+};
 
 /** Requires text: not blank, and storable. */
 export function RequiredText(rule: TextRule = {}): PropertyDecorator {
@@ -77,6 +80,11 @@ export function RequiredText(rule: TextRule = {}): PropertyDecorator {
 /** Allows text, or nothing. */
 export function OptionalText(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
+}
+
+/** Allows text that a query may have several times, or nothing. */
+export function OptionalTexts(rule: TextRule = {}): PropertyDecorator {
+  return applyDecorators(IsOptional(), text(rule, false, true));
 }
 
 /** Allows a whole number from 0, or nothing. */
@@ -161,24 +169,31 @@ function ruleOf(
 }
 
 /** One constraint for all rules of a text, since it runs for each parameter of each request. */
-function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boolean): PropertyDecorator {
+function text(
+  { max = Infinity, matches, mayBeBlank }: TextRule,
+  required: boolean,
+  repeated = false,
+): PropertyDecorator {
   const content = mayBeBlank ? /[^]/ : /\S/;
   const expected = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
+  const isText = (value: unknown): boolean =>
+    typeof value === 'string' &&
+    value.isWellFormed() && // PostgreSQL stores neither lone surrogates nor NUL
+    !value.includes('\0') &&
+    !isLongerThan(value, max) &&
+    (!required || content.test(value)) &&
+    (!matches || matches.pattern.test(value));
+  const rule: TextRuleRead = { max, required, ...(matches && { matches }), ...(repeated && { repeated }) };
   return ValidateBy({
     name: TEXT,
-    constraints: [{ max, required, ...(matches && { matches }) } satisfies TextRuleRead],
+    constraints: [rule],
     validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' &&
-        value.isWellFormed() && // PostgreSQL stores neither lone surrogates nor NUL
-        !value.includes('\0') &&
-        !isLongerThan(value, max) &&
-        (!required || content.test(value)) &&
-        (!matches || matches.pattern.test(value)),
+      validate: (value: unknown) => (repeated && Array.isArray(value) ? value.every(isText) : isText(value)),
       defaultMessage: (args) => {
         if (args?.value === undefined) return `${args?.property} is required`;
         // RFC 6749 §3.1
-        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : expected}`;
+        const isRepeated = Array.isArray(args.value) && !repeated;
+        return `${args.property} must be ${isRepeated ? 'given once' : expected}`;
       },
     },
   });

@@ -12,6 +12,7 @@ import { deferBodies } from '../parameters/body.js';
 import { RateLimits } from '../rate-limit.js';
 import { answerOptions, corsFor } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
+import { unifyForwarded } from '../middleware/unify-forwarded.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
@@ -31,7 +32,16 @@ export async function createApp(
   const tracer = currentTracer();
   if (tracer) app.use(tracer.request); // first, so that the others run within the request's span
   const bodies = deferBodies(app.get(RateLimits));
-  app.use(inOrder(requestLog(log.pino, events), securityHeaders, corsFor(settings), answerOptions, bodies));
+  app.use(
+    inOrder(
+      unifyForwarded,
+      requestLog(log.pino, events),
+      securityHeaders,
+      corsFor(settings),
+      answerOptions,
+      bodies,
+    ),
+  );
   refuseUnreadableRequests(app.getHttpServer(), clock, () => events.emit('request.unreadable'));
   return app;
 }

@@ -3,9 +3,10 @@ import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { SessionIds } from '../../events.js';
 
 /**
- * Credential that a route needs: none, a user's access token (the default), or what has one of some rights.
+ * Credential that a route needs: none, a user's access token (the default), such a token that a reverse proxy
+ * passes on, or what has one of some rights.
  */
-export type Access = 'public' | 'user' | RightsNeeded;
+export type Access = 'public' | 'user' | 'forwarded' | RightsNeeded;
 
 export interface RightsNeeded {
   /** One of them is enough. */
@@ -26,6 +27,13 @@ export const ACCESS = 'latchkey:access';
 
 /** The route needs no token (spec §5, 5). */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS, 'public' satisfies Access);
+
+/**
+ * The route is for reverse proxies, which pass on a user's access token. An invalid one does not count for
+ * the address, which is the proxy's, and a valid one is no use of the session.
+ */
+export const ForwardedToken = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, 'forwarded' satisfies Access);
 
 /**
  * The route needs `Authorization: Bearer <service key>` with this right (docs/production.md#service-keys).

@@ -18,6 +18,13 @@ import {
 import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set by the guard if a proxy passes a token on. */
+    verified?: VerifiedToken;
+  }
+}
+
 // RFC 6750 §2.1
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const SCHEME = /^Bearer(?: |$)/i;
@@ -49,6 +56,7 @@ export class JwtGuard implements CanActivate {
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets) ?? 'user';
     if (access === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
+    if (access === 'forwarded') return this.admitForwarded(request);
     if (access === 'user') return this.admit(request, this.requireUser(request));
     return this.admit(request, this.requireRight(request, access), access);
   }
@@ -80,6 +88,11 @@ export class JwtGuard implements CanActivate {
       }
       throw error;
     }
+  }
+
+  private async admitForwarded(request: Request): Promise<true> {
+    request.verified = await this.tokens.verify(readToken(request));
+    return true;
   }
 
   /** Records a refused credential for rights. */

@@ -7,7 +7,8 @@
  *   was cut off
  */
 export function watchAnswer(request, response, report) {
-  const { method = '', url = '' } = request;
+  const isForwarded = /^\/forward-auth(?=[/?]|$)/.test(request.url ?? ''); // each method and path has one answer
+  const { method = '', url = '' } = isForwarded ? { method: 'GET', url: '/forward-auth' } : request;
   if (url.startsWith('/socket.io/')) return;
   const sent = [];
   const keep = (chunk) => {

@@ -1,0 +1,252 @@
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { query } from '../support/database.js';
+import { Endings } from '../support/endings.js';
+import { isInstalled, needs } from '../support/installed.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/waiting.js';
+import {
+  FORWARD_AUTH_PROXIES,
+  startForwardAuth,
+  type ForwardAuthProxy,
+  type RunningProxy,
+} from './forward-auth-proxies.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+interface Reached {
+  readonly method: string;
+  readonly path: string;
+  /** As they came: name, value, name, value, … */
+  readonly headers: readonly string[];
+}
+
+/** Names that a server may read as one of Latchkey's: CGI, WSGI and PHP read any other sign as `_`. */
+const OURS = /^x[^a-z0-9]latchkey[^a-z0-9](user|session|device|username|email|roles|groups|claims)$/i;
+
+/** What an API behind the proxy takes for the identity: name, value. Headers without a value are as if absent. */
+function identity({ headers }: Reached): string[] {
+  const pairs: string[] = [];
+  for (let i = 0; i < headers.length; i += 2)
+    if (OURS.test(headers[i]!) && headers[i + 1] !== '')
+      pairs.push(`${headers[i]!.toLowerCase()}: ${headers[i + 1]}`);
+  return pairs.toSorted();
+}
+
+/** Header lines that a client sends beside its token. */
+const SPOOFED: Readonly<Record<string, readonly string[]>> = {
+  'the name as it is': ['X-Latchkey-User: root', 'X-Latchkey-Roles: admin'],
+  'other cases': ['x-latchkey-user: root', 'X-LATCHKEY-ROLES: admin', 'x-LatchKey-groups: admin'],
+  'each name twice': [
+    'X-Latchkey-User: root',
+    'X-Latchkey-User: root',
+    'X-Latchkey-Roles: admin',
+    'X-Latchkey-Roles: admin',
+  ],
+  'a header that the service sends empty (GHSA-7r4p-vjf4-gxv4)': [
+    'X-Latchkey-Groups: admin',
+    'X-Latchkey-Claims: e30',
+    'X-Latchkey-Device: d',
+    'X-Latchkey-Username: root',
+  ],
+  'underscores (CVE-2025-64484)': [
+    'X_Latchkey_User: root',
+    'x_latchkey_roles: admin',
+    'X-Latchkey_Groups: admin',
+    'X_LATCHKEY-USER: root',
+  ],
+  'other signs': [
+    'X.Latchkey.User: root',
+    'X~Latchkey~Roles: admin',
+    'X!Latchkey-Groups: admin',
+    'X-Latchkey.User: root',
+  ],
+  'Connection, which removes headers (CVE-2025-48865)': [
+    'Connection: close, X-Latchkey-User, X-Latchkey-Session, X-Latchkey-Roles, Authorization',
+  ],
+  'the proxy as its own client': [
+    'X-Forwarded-User: root',
+    'X-Forwarded-Uri: /health',
+    'X-Original-URL: /health',
+    'Forwarded: for=127.0.0.1',
+  ],
+  'names in the trailer': ['Transfer-Encoding: chunked', 'Trailer: X-Latchkey-User'],
+};
+
+/** `Authorization` lines that must not pass, or none. `ended` stands for the token of a session that has ended. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  'no token': [],
+  'an ended token': ['Authorization: Bearer ended'],
+  'a malformed token': ['Authorization: Bearer a.b.c'],
+  'no token after the scheme': ['Authorization: Bearer '],
+  'another scheme': ['Authorization: Basic cm9vdDpyb290'],
+  'two tokens in one header': ['Authorization: Bearer ended, Bearer good'],
+  'a malformed cookie (CVE-2026-25748)': ['Cookie: latchkey="%00;;=; __Host-latchkey=\\x'],
+  'the path of a route without a user (CVE-2026-40575)': [
+    'X-Forwarded-Uri: /health',
+    'X-Original-URL: /health',
+    'X-Rewrite-URL: /health',
+    'X-Forwarded-Path: /health',
+  ],
+  'the method of a preflight': [
+    'X-Forwarded-Method: OPTIONS',
+    'X-HTTP-Method-Override: OPTIONS',
+    'Origin: http://localhost:1',
+    'Access-Control-Request-Method: GET',
+  ],
+  'an identity in place of a token': [
+    'X-Latchkey-User: root',
+    'X_Latchkey_User: root',
+    'X-Forwarded-User: root',
+  ],
+};
+
+describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy) => {
+  needs({ [kind]: isInstalled(kind) }).describe('with its configuration in deploy/forward-auth/', () => {
+    const endings = new Endings();
+    let service: TestService;
+    let tokens: Tokens;
+    let ended: string;
+    let proxy: RunningProxy;
+    let network: TcpProxy;
+    let api: Server;
+    let reached: Reached[] = [];
+
+    beforeAll(async () => {
+      const provider = endings.after(await StubProvider.start(), (one) => one.close());
+      provider.claims.set('ada', { roles: ['editor'], email: 'ada@example.com' });
+      service = endings.after(
+        await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY }),
+        (one) => one.close(),
+      );
+      tokens = await signIn(service.url, 'ada');
+      ended = (await signIn(service.url, 'bob')).access_token;
+      await bearer(service.url, ended).post('/sign-out').expect(204);
+      api = createServer((request, response) => {
+        request.resume().on('end', () => {
+          reached.push({ method: request.method!, path: request.url!, headers: request.rawHeaders });
+          response.end('the API');
+        });
+      }).listen(0, '127.0.0.1');
+      endings.after(api, (one) => one.close());
+      network = endings.after(await TcpProxy.before(service.url.replace('localhost', '127.0.0.1')), (one) =>
+        one.refuse(),
+      );
+      const behind = {
+        latchkey: `127.0.0.1:${network.port}`,
+        api: `127.0.0.1:${(api.address() as AddressInfo).port}`,
+      };
+      proxy = endings.after(await startForwardAuth(kind, behind), (one) => one.stop());
+      await until(async () => (await send('/', [`Authorization: Bearer ${tokens.access_token}`])) === 200);
+    });
+    afterAll(() => endings.run());
+    beforeEach(() => void (reached = []));
+
+    /** Sends a request as it is written. @returns the status */
+    function send(path: string, lines: readonly string[], method = 'GET'): Promise<number> {
+      const isChunked = lines.includes('Transfer-Encoding: chunked');
+      const body = isChunked ? '2\r\nhi\r\n0\r\nX-Latchkey-User: root\r\n\r\n' : '';
+      const head = [`${method} ${path} HTTP/1.1`, 'Host: api.example', ...lines];
+      if (!lines.some((line) => line.startsWith('Connection'))) head.push('Connection: close');
+      return new Promise((resolve, reject) => {
+        const socket = connect(proxy.port, '127.0.0.1');
+        let answer = '';
+        socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+        socket.on('end', () => resolve(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])));
+        socket.on('error', reject);
+        socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+      });
+    }
+
+    const mine = (): string[] =>
+      [
+        `x-latchkey-user: ${tokens.user_id}`,
+        `x-latchkey-session: ${String(claimsOf(tokens.access_token)['sid'])}`,
+        'x-latchkey-email: ada@example.com',
+        'x-latchkey-roles: editor',
+      ].toSorted();
+
+    it('the API gets the user', async () => {
+      expect(await send('/orders?page=2&role=admin', [`Authorization: Bearer ${tokens.access_token}`])).toBe(
+        200,
+      );
+      expect(reached.map(({ path }) => path)).toEqual(['/orders?page=2&role=admin']);
+      expect(identity(reached[0]!)).toEqual(mine());
+    });
+
+    it.each(Object.entries(SPOOFED))('own headers of a client: %s', async (_name, lines) => {
+      const method = lines.some((line) => line.startsWith('Transfer')) ? 'POST' : 'GET';
+      const status = await send(
+        '/orders',
+        [`Authorization: Bearer ${tokens.access_token}`, ...lines],
+        method,
+      );
+      // Refusing such a request is as good.
+      expect({ status, identities: reached.map(identity) }).toEqual(
+        status === 200 ? { status, identities: [mine()] } : { status: expect.any(Number), identities: [] },
+      );
+      expect([200, 400, 401]).toContain(status);
+    });
+
+    it.each(Object.entries(SPOOFED))('on a route without a user: %s', async (_name, lines) => {
+      const method = lines.some((line) => line.startsWith('Transfer')) ? 'POST' : 'GET';
+      const status = await send('/health', lines, method);
+      expect({ status, identities: reached.map(identity) }).toEqual(
+        status === 200 ? { status, identities: [[]] } : { status: 400, identities: [] },
+      );
+    });
+
+    it.each(Object.entries(REFUSED))('no request with %s', async (_name, lines) => {
+      const own = lines.map((line) => line.replace('ended', ended).replace('good', tokens.access_token));
+      const statuses: number[] = [];
+      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE', 'PROPFIND'])
+        statuses.push(await send('/orders', own, method));
+      expect({ statuses, reached }).toEqual({ statuses: [401, 401, 401, 401, 401, 401], reached: [] });
+    });
+
+    it('a role is needed where the configuration says so', async () => {
+      const chief = await signIn(service.url, 'chief');
+      const authorization = (of: Tokens): string[] => [`Authorization: Bearer ${of.access_token}`];
+      expect([
+        await send('/admin/x', authorization(tokens)),
+        await send('/admin/x', authorization(chief)),
+      ]).toEqual([403, 403]);
+      expect(reached).toEqual([]);
+      await bearer(service.url, SERVICE_KEY)
+        .put(`/users/${chief.user_id}/claims`, { claims: { roles: ['admin'] } })
+        .expect(200);
+      expect(await send('/admin/x', authorization(chief))).toBe(200);
+      expect([
+        await send('/admin/x', []),
+        await send('/admin/x', [`Authorization: Bearer ${ended}`]),
+      ]).toEqual([401, 401]);
+    });
+
+    it('a call of the check itself does not pass', async () => {
+      for (const path of ['/_latchkey', '/_latchkey_admin', '/forward-auth']) {
+        const status = await send(path, []);
+        expect([path, [401, 404].includes(status)]).toEqual([path, true]);
+      }
+      expect(reached).toEqual([]);
+    });
+
+    it('nothing passes while the database fails, or the service is slow or away', async () => {
+      const statuses: Record<string, number> = {};
+      const good = [`Authorization: Bearer ${tokens.access_token}`];
+      await query(service.databaseUrl, 'ALTER TABLE access_tokens RENAME TO away');
+      statuses['database'] = await send('/orders', good);
+      await query(service.databaseUrl, 'ALTER TABLE away RENAME TO access_tokens');
+      network.blackhole();
+      statuses['slow'] = await send('/orders', good);
+      await network.refuse();
+      statuses['away'] = await send('/orders', good);
+      await network.restore();
+      expect(reached).toEqual([]);
+      expect(Object.entries(statuses).filter(([, status]) => status < 500 || status > 599)).toEqual([]);
+      await until(async () => (await send('/orders', good)) === 200);
+    });
+  });
+});
