@@ -22,6 +22,7 @@ const USAGE = `npm run lab -- <experiment> [options]
   kill-points  the service is killed at named points inside a sign-in
   time         random calls around each moment at which something expires, compared with a model
   bench        speed beside floors; takes the options of npm run bench
+  directory    a directory of 100,000 users: speed, users beside it, latencies; takes options of its own
   --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
   --out FILE   histories: JSON lines {client, op, key, scope, value, start, end, ok}`;
@@ -39,6 +40,7 @@ process.exitCode = code ?? 1;
 
 function argumentsOf(name: string, more: string[]): { words: string[]; env?: NodeJS.ProcessEnv } | undefined {
   if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };
+  if (name === 'directory') return { words: ['dist/lab/bench/directory/main.js', ...more] };
   const spec = SPECS[name];
   if (!spec) return undefined;
   const { values } = parseArgs({

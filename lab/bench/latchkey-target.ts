@@ -12,11 +12,15 @@ const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** One for all starts of a run: the database keeps what was encrypted with it. */
 const SECRET = randomBytes(32).toString('hex');
 
-/** Starts the service itself, compiled, with a stub provider and without rate limits and demo page. */
+/**
+ * Starts the service itself, compiled, with a stub provider and without rate limits and demo page.
+ * @param more further settings
+ */
 export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,
   cleanup: Cleanup,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
   cleanup.add(() => rmSync(directory, { recursive: true, force: true }));
@@ -43,6 +47,7 @@ export async function startLatchkey(
         [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,
         [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_SECRET`]: CLIENT_SECRET,
+        ...more,
       },
     },
     cleanup,
