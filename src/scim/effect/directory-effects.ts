@@ -16,7 +16,7 @@ import { DirectoryMembers, type MemberChange } from '../groups/directory-member.
 import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { nameOf } from '../users/directory-user.store.js';
-import { laidOver, DirectoryRights } from './directory-claims.js';
+import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryNames } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
@@ -78,11 +78,12 @@ export class DirectoryEffects {
       const userIds = (await this.names.usersOf(manager, provider, settings, [former])).get(former) ?? [];
       const lost: UserChange = { claims: withoutRights, directory: null };
       const changes = new Map(userIds.map((userId) => [userId, lost]));
-      const users = await this.changes.apply(transaction, changes, known.origin);
-      tasks.push(...(await this.refused(manager, provider, users)));
+      const users = await this.changes.apply(transaction, userIds, () => changes, known.origin);
+      tasks.push(...(await this.refused(manager, provider, users, new Map())));
     }
     const hasOtherProfile = !before || JSON.stringify(profileOf(before)) !== JSON.stringify(profileOf(after));
-    const { userIds, refused } = await this.apply(transaction, known, [after], hasOtherProfile);
+    const state = { isLocked: true, hasOtherProfile };
+    const { userIds, refused } = await this.apply(transaction, known, [after], state);
     return this.written(manager, [...tasks, ...refused], userIds, [after.id]);
   }
 
@@ -126,11 +127,10 @@ export class DirectoryEffects {
     transaction: ChannelTransaction,
     known: Known,
     ids: readonly string[],
-    hasOtherProfile = false,
   ): Promise<DirectoryTask[]> {
     if (ids.length === 0) return [];
     const users = await transaction.manager.findBy(DirectoryUser, { id: In(ids) });
-    return (await this.apply(transaction, known, users, hasOtherProfile)).refused;
+    return (await this.apply(transaction, known, users, { isLocked: false, hasOtherProfile: false })).refused;
   }
 
   /** Applies the state of directory users in a transaction of its own. */
@@ -160,45 +160,51 @@ export class DirectoryEffects {
 
   private async apply(
     transaction: ChannelTransaction,
-    { provider, settings, origin }: Known,
+    known: Known,
     users: readonly DirectoryUser[],
-    hasOtherProfile: boolean,
+    { isLocked, hasOtherProfile }: { readonly isLocked: boolean; readonly hasOtherProfile: boolean },
   ): Promise<{ userIds: string[]; refused: DirectoryTask[] }> {
     const { manager } = transaction;
-    const named = users.flatMap((user) => {
-      const name = nameOf(user, settings.attribute);
-      return name === null ? [] : [[name, user] as const];
-    });
-    const userIds = await this.names.usersOf(
-      manager,
-      provider,
-      settings,
-      named.map(([name]) => name),
-    );
-    const rights = await this.rights.of(manager, provider, users);
-    const changes = new Map<string, UserChange>();
-    for (const [name, user] of named) {
-      const claims = rights.get(user.id) ?? {};
-      for (const userId of userIds.get(name) ?? []) {
-        changes.set(userId, {
-          claims: (present) => laidOver(present, claims),
-          directory: { active: user.active, changedAt: user.changedAt },
-          profile: hasOtherProfile ? profileOf(user) : undefined,
-        });
+    const { provider, settings, origin } = known;
+    const ids = users.map(({ id }) => id);
+    const names = users.flatMap((user) => nameOf(user, settings.attribute) ?? []);
+    const byName = await this.names.usersOf(manager, provider, settings, names);
+    const rights = new Map<string, DirectoryClaims>();
+    // Once its users are locked: two requests may change groups of one user at the same time.
+    const read = async (): Promise<ReadonlyMap<string, UserChange>> => {
+      const changes = new Map<string, UserChange>();
+      const current = isLocked ? users : await manager.findBy(DirectoryUser, { id: In(ids) });
+      const found = await this.rights.of(manager, provider, current);
+      for (const user of current) {
+        const { whole = {}, fitting = {} } = found.get(user.id) ?? {};
+        for (const userId of byName.get(nameOf(user, settings.attribute) ?? '') ?? []) {
+          rights.set(userId, whole);
+          changes.set(userId, {
+            claims: (present) => laidOver(present, fitting),
+            directory: { active: user.active, changedAt: user.changedAt },
+            profile: hasOtherProfile ? profileOf(user) : undefined,
+          });
+        }
       }
-    }
-    if (changes.size === 0) return { userIds: [], refused: [] };
-    const found = await this.changes.apply(transaction, changes, origin);
-    const active = new Set(users.filter((user) => user.active).map(({ id }) => id));
-    const refused = active.size > 0 ? await this.refused(manager, provider, found) : [];
-    return { userIds: found.map(({ userId }) => userId), refused };
+      return changes;
+    };
+    const userIds = [...byName.values()].flat();
+    if (userIds.length === 0) return { userIds: [], refused: [] };
+    const changed = await this.changes.apply(transaction, userIds, read, origin);
+    const active = changed.filter(({ directoryActive }) => directoryActive === true);
+    const refused = active.length > 0 ? await this.refused(manager, provider, active, rights) : [];
+    return { userIds: changed.map(({ userId }) => userId), refused };
   }
 
-  /** Returns tasks that end the sessions of users whom `allow` does not cover any more. */
+  /**
+   * Returns tasks that end the sessions of users whom `allow` does not cover any more.
+   * @param rights of users in the directory, also those that do not fit into a token
+   */
   private async refused(
     manager: EntityManager,
     provider: string,
     users: readonly ChangedUser[],
+    rights: ReadonlyMap<string, DirectoryClaims>,
   ): Promise<DirectoryTask[]> {
     const { allow } = this.providers.get(provider).settings;
     if (!allow) return [];
@@ -206,11 +212,10 @@ export class DirectoryEffects {
       manager,
       users.map(({ userId }) => userId),
     );
-    return users.flatMap(({ userId, providerClaims, directoryActive }) => {
+    return users.flatMap(({ userId, directoryActive }) => {
       const known = facts.get(userId);
       if (!known) return [];
-      const { groups, roles } = (providerClaims ?? {}) as Record<'groups' | 'roles', string[]>;
-      const claims = laidOver(known.claims, { groups: groups ?? [], roles: roles ?? [] });
+      const claims = laidOver(known.claims, rights.get(userId) ?? NO_RIGHTS);
       const verdict = checkAllow(allow, { ...known, claims, isInDirectory: directoryActive === true });
       return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
     });
@@ -235,6 +240,8 @@ function taskOf(provider: string, kind: DirectoryTask['kind'], subject: string):
 function withoutRights({ groups: _groups, roles: _roles, ...others }: Readonly<Record<string, unknown>>) {
   return others;
 }
+
+const NO_RIGHTS: DirectoryClaims = { groups: [], roles: [] };
 
 const LONGEST = 255;
 
