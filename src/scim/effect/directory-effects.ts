@@ -119,7 +119,10 @@ export class DirectoryEffects {
    */
   async finish(known: Known, { tasks, applied }: Followup): Promise<void> {
     await this.tasks.runNow(known, tasks);
-    if (applied.length > 0) await this.applyToNew(known, applied);
+    if (applied.length === 0) return;
+    const { provider, settings } = known;
+    const recent = await this.names.recentOf(provider, settings, applied, RECENT_SECONDS);
+    if (recent.length > 0) await this.applyNow(known, recent);
   }
 
   /** Applies what the directory says now. @returns tasks for users who may not stay, which are written */
@@ -140,22 +143,6 @@ export class DirectoryEffects {
       return (await this.written(transaction.manager, refused, [], [])).tasks;
     });
     await this.tasks.runNow(known, tasks);
-  }
-
-  private async applyToNew(known: Known, ids: readonly string[]): Promise<void> {
-    const { provider, settings } = known;
-    const { manager } = this.tasks;
-    const users = await manager.findBy(DirectoryUser, { id: In(ids) });
-    const byName = new Map(users.map((user) => [nameOf(user, settings.attribute), user.id]));
-    byName.delete(null);
-    if (byName.size === 0) return;
-    const names = await this.names.since(provider, [...byName.keys()] as string[], RECENT_SECONDS);
-    if (names.length > 0) {
-      await this.applyNow(
-        known,
-        names.map((name) => byName.get(name)!),
-      );
-    }
   }
 
   private async apply(

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
 import { deriveUserId } from '../../identity/user-id.js';
+import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryName } from './directory-name.entity.js';
 
 /** Which user is who in the directory. */
@@ -48,14 +49,20 @@ export class DirectoryNames {
     await this.names.delete({ userId });
   }
 
-  /** Returns those of the names that users got since a time, by the database's clock. */
-  async since(provider: string, names: readonly string[], seconds: number): Promise<string[]> {
+  /** Returns the directory users whose name a user got since a time, by the database's clock. */
+  async recentOf(
+    provider: string,
+    { attribute }: ScimSettings,
+    ids: readonly string[],
+    seconds: number,
+  ): Promise<string[]> {
     const rows = await this.names
       .createQueryBuilder('one')
-      .select('one.name', 'name')
-      .where({ provider, name: In(names) })
+      .innerJoin(DirectoryUser, 'known', `known.provider = one.provider AND known.${attribute} = one.name`)
+      .select('known.id', 'id')
+      .where('known.id = ANY(CAST(:ids AS uuid[])) AND one.provider = :provider', { ids, provider })
       .andWhere(`one.namedAt > now() - make_interval(secs => :seconds)`, { seconds })
-      .getRawMany<{ name: string }>();
-    return rows.map(({ name }) => name);
+      .getRawMany<{ id: string }>();
+    return rows.map(({ id }) => id);
   }
 }

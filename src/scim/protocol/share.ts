@@ -8,10 +8,10 @@ const AT_A_TIME = 4;
 const MOST_WAITING = 100;
 
 /** Share of its time that the event loop works, from which on users would wait for a directory. */
-const BUSY = 0.8;
+const BUSY = 0.5;
 const LOOKED_AT_MS = 200;
-/** Between the starts of two requests while the instance is busy: 33 a second. */
-const PACE_MS = 30;
+/** Between the starts of two requests while the instance is busy: 27 a second. */
+const PACE_MS = 36;
 
 /**
  * What a directory may take of an instance: the first synchronisation must leave room for users. While the
