@@ -59,6 +59,7 @@ describe('a killed instance', () => {
     const userId = deriveUserId('stub', name);
     const user = await directory.create('/Users', { userName: name, externalId: name });
     const group = await directory.create('/Groups', { displayName: `of ${name}` });
+    await until(async () => (await sql('SELECT FROM directory_tasks')).length === 0); // that of the first group
     const state = async () =>
       sql(
         `SELECT (SELECT claims FROM users WHERE user_id = $1) AS claims,

@@ -39,8 +39,7 @@ const cleanup = new Cleanup();
 process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
 process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
 try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options.users > 0) await measureScale(options, cleanup);
+  await measureScale(parseOptions(process.argv.slice(2)), cleanup);
 } catch (error) {
   if (!cleanup.hasBegun) console.error(error, `\n${USAGE}`);
   process.exitCode = 1;

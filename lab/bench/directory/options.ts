@@ -9,17 +9,14 @@ export interface Options {
   readonly seconds: number;
   /** Pairs of windows. */
   readonly rounds: number;
-  /** Changes whose latencies are measured. */
-  readonly changes: number;
 }
 
 export const USAGE = `npm run lab -- directory [options]
-  --users 100000   of the directory; 0: only the latencies
+  --users 100000   of the directory
   --groups 2000
   --large 50000    members of the large group
   --seconds 4      length of a window: refreshes alone, or beside the synchronisation
-  --rounds 8       pairs of windows
-  --changes 1000   of which the latencies are measured; 0: none`;
+  --rounds 8       pairs of windows`;
 
 const DEFAULTS: Options = {
   users: 100_000,
@@ -27,7 +24,6 @@ const DEFAULTS: Options = {
   large: 50_000,
   seconds: 4,
   rounds: 8,
-  changes: 1000,
 };
 
 /** @throws Error that says what is wrong with the command line */
