@@ -16,14 +16,18 @@ const SPECS: Readonly<Record<string, string>> = {
   histories: 'lab/histories/',
   'kill-points': 'lab/kill-points',
   time: 'lab/time/',
+  'directory-latencies': 'lab/directory/',
 };
 const USAGE = `npm run lab -- <experiment> [options]
   histories    recorded histories of three instances under faults, checked; in the short form also planted faults
   kill-points  the service is killed at named points inside a sign-in
   time         random calls around each moment at which something expires, compared with a model
   bench        speed beside floors; takes the options of npm run bench
+  directory    a directory of 100,000 users: speed, users beside it; takes options of its own
+  directory-latencies  from the answer to a directory until it counts everywhere; a second at most
   --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
+  --changes N  directory-latencies: how many are measured; 50 without it
   --out FILE   histories: JSON lines {client, op, key, scope, value, start, end, ok}`;
 
 const [experiment = '', ...rest] = process.argv.slice(2);
@@ -39,15 +43,22 @@ process.exitCode = code ?? 1;
 
 function argumentsOf(name: string, more: string[]): { words: string[]; env?: NodeJS.ProcessEnv } | undefined {
   if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };
+  if (name === 'directory') return { words: ['dist/lab/bench/directory/main.js', ...more] };
   const spec = SPECS[name];
   if (!spec) return undefined;
   const { values } = parseArgs({
     args: more,
-    options: { minutes: { type: 'string' }, seed: { type: 'string' }, out: { type: 'string' } },
+    options: {
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      changes: { type: 'string' },
+      out: { type: 'string' },
+    },
   });
-  const [minutes, seed] = [values.minutes, values.seed].map((text) => text && Number(text));
-  if (minutes === 0 || seed === 0 || [minutes, seed].some(Number.isNaN)) return undefined;
-  const options = { minutes, seed, out: values.out && resolve(values.out) };
+  const numbers = [values.minutes, values.seed, values.changes].map((text) => text && Number(text));
+  const [minutes, seed, changes] = numbers;
+  if (numbers.some((one) => one === 0 || Number.isNaN(one))) return undefined;
+  const options = { minutes, seed, changes, out: values.out && resolve(values.out) };
   const env = { LAB: JSON.stringify(options), CI: '1' }; // nothing is skipped because a program is missing
   return { words: [...JEST, spec], env };
 }

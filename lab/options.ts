@@ -3,6 +3,8 @@ interface Options {
   readonly minutes?: number;
   /** Start of all random choices. */
   readonly seed: number;
+  /** Of a directory: how many are measured. */
+  readonly changes?: number;
   /** File for the recorded history. */
   readonly out?: string;
 }

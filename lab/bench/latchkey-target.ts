@@ -12,7 +12,10 @@ const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** One for all starts of a run: the database keeps what was encrypted with it. */
 const SECRET = randomBytes(32).toString('hex');
 
-/** Starts the service itself, compiled, with a stub provider and without rate limits and demo page. */
+/**
+ * Starts the service itself, compiled, with a stub provider and without rate limits and demo page.
+ * @param more further settings
+ */
 export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,

@@ -41,15 +41,21 @@ export class UserChanges {
   /**
    * Changes users in the caller's transaction, which locks them in one order. If effective claims change, it
    * appends `claims.changed` to the channel of the user.
-   * @param changes of MOST_CHANGED users at most; unknown users are left out
+   * @param userIds MOST_CHANGED at most; unknown users are left out
+   * @param read returns the changes, once the users are locked: what it reads then includes every change of
+   *   them before
    * @returns the users as they are then
    */
   async apply(
     { manager, appendToEach }: ChannelTransaction,
-    changes: ReadonlyMap<string, UserChange>,
+    userIds: readonly string[],
+    read: () => ReadonlyMap<string, UserChange> | Promise<ReadonlyMap<string, UserChange>>,
     origin: Origin,
   ): Promise<ChangedUser[]> {
-    const users = await this.lock(manager, [...changes.keys()].toSorted());
+    const locked = await this.lock(manager, userIds.toSorted());
+    if (locked.length === 0) return [];
+    const changes = await read();
+    const users = locked.filter(({ userId }) => changes.has(userId));
     const now = Math.floor(this.clock.now());
     const results = users.map((user) => changed(user, changes.get(user.userId)!, now));
     const ofClaims = results.filter(({ hasOtherClaims }) => hasOtherClaims).map(({ user }) => user);

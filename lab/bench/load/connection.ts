@@ -74,6 +74,7 @@ function endOf(bytes: Buffer, bodyStart: number): number {
   const head = bytes.toString('latin1', 0, bodyStart);
   const [, length] = /\r\ncontent-length: *(\d+)\r\n/i.exec(head) ?? [];
   if (length !== undefined) return bodyStart + Number(length);
+  if (hasStatus(bytes, '204')) return bodyStart;
   if (!/\r\ntransfer-encoding: chunked\r\n/i.test(head)) return NaN;
   return bytes.toString('latin1', bytes.length - LAST_CHUNK.length) === LAST_CHUNK ? bytes.length : Infinity;
 }

@@ -14,6 +14,15 @@ import { DirectorySource } from './directory-source.entity.js';
 /** `groups` and `roles` of a user; a name is absent if the directory never sent that attribute. */
 export type DirectoryClaims = Readonly<Partial<Record<'groups' | 'roles', readonly string[]>>>;
 
+/** The claims of a user: all, and those that fit into a token. */
+interface Rights {
+  readonly whole: DirectoryClaims;
+  readonly fitting: DirectoryClaims;
+}
+
+/** Users whose groups one statement reads: each may have thousands. */
+const READ_AT_A_TIME = 50;
+
 /** Returns what the directories of providers say of rights (docs/directory.md#groups-and-roles). */
 @Injectable()
 export class DirectoryRights {
@@ -24,21 +33,25 @@ export class DirectoryRights {
     manager: EntityManager,
     provider: string,
     users: readonly Pick<DirectoryUser, 'id' | 'resource'>[],
-  ): Promise<ReadonlyMap<string, DirectoryClaims>> {
+  ): Promise<ReadonlyMap<string, Rights>> {
     const sources = new Set(await this.namesOf(manager, provider));
-    const ids = users.map(({ id }) => id);
-    const groups = sources.has('groups')
-      ? await groupsOf(manager, provider, ids)
-      : new Map<string, string[]>();
     const maps = this.mapsOf(provider);
-    const entries = users.map(({ id, resource }) => {
-      const sent = {
-        ...(sources.has('groups') && { groups: groups.get(id) ?? [] }),
-        ...(sources.has('roles') && { roles: (resource.roles ?? []).map(({ value }) => value) }),
-      };
-      return [id, selectClaims(sent, maps).whole] as const;
-    });
-    return new Map(entries);
+    const rights = new Map<string, Rights>();
+    const known = new Map<string, string>();
+    for (let at = 0; at < users.length; at += READ_AT_A_TIME) {
+      const slice = users.slice(at, at + READ_AT_A_TIME);
+      const ids = slice.map(({ id }) => id);
+      const groups = sources.has('groups') ? await groupsOf(manager, provider, ids, known) : undefined;
+      for (const { id, resource } of slice) {
+        const sent = {
+          ...(groups && { groups: groups.get(id) ?? [] }),
+          ...(sources.has('roles') && { roles: (resource.roles ?? []).map(({ value }) => value) }),
+        };
+        const { whole, accepted: fitting } = selectClaims(sent, maps);
+        rights.set(id, { whole, fitting });
+      }
+    }
+    return rights;
   }
 
   /** Returns the names of the claims that are the directory's, for the users it knows. */
@@ -87,8 +100,16 @@ export function laidOver(claims: Claims, { groups, roles }: DirectoryClaims): Cl
   return Object.fromEntries(replaced);
 }
 
-/** Returns the names of the groups of users, sorted. */
-async function groupsOf(manager: EntityManager, provider: string, userIds: readonly string[]) {
+/**
+ * Returns the names of the groups of users, sorted.
+ * @param known each name once, for all slices: a thousand users may have the same thousand groups
+ */
+async function groupsOf(
+  manager: EntityManager,
+  provider: string,
+  userIds: readonly string[],
+  known: Map<string, string>,
+): Promise<Map<string, string[]>> {
   const members = manager
     .createQueryBuilder(DirectoryMember, 'member')
     .innerJoin(DirectoryGroup, 'one', 'one.id = member.groupId')
@@ -97,7 +118,9 @@ async function groupsOf(manager: EntityManager, provider: string, userIds: reado
     .andWhere('NOT one.removed AND one.provider = :provider', { provider })
     .orderBy('one.displayName');
   const byUser = new Map<string, string[]>();
-  for (const { userId, name } of await members.getRawMany<{ userId: string; name: string }>()) {
+  for (const { userId, name: read } of await members.getRawMany<{ userId: string; name: string }>()) {
+    const name = known.get(read) ?? read;
+    known.set(name, name);
     const names = byUser.get(userId);
     if (names) names.push(name);
     else byUser.set(userId, [name]);

@@ -78,11 +78,12 @@ export class DirectoryEffects {
       const userIds = (await this.names.usersOf(manager, provider, settings, [former])).get(former) ?? [];
       const lost: UserChange = { claims: withoutRights, directory: null };
       const changes = new Map(userIds.map((userId) => [userId, lost]));
-      const users = await this.changes.apply(transaction, changes, known.origin);
-      tasks.push(...(await this.refused(manager, provider, users, () => ({ groups: [], roles: [] }))));
+      const users = await this.changes.apply(transaction, userIds, () => changes, known.origin);
+      tasks.push(...(await this.refused(manager, provider, users, new Map())));
     }
     const hasOtherProfile = !before || JSON.stringify(profileOf(before)) !== JSON.stringify(profileOf(after));
-    const { userIds, refused } = await this.apply(transaction, known, [after], hasOtherProfile);
+    const state = { isLocked: true, hasOtherProfile };
+    const { userIds, refused } = await this.apply(transaction, known, [after], state);
     return this.written(manager, [...tasks, ...refused], userIds, [after.id]);
   }
 
@@ -118,7 +119,10 @@ export class DirectoryEffects {
    */
   async finish(known: Known, { tasks, applied }: Followup): Promise<void> {
     await this.tasks.runNow(known, tasks);
-    if (applied.length > 0) await this.applyToNew(known, applied);
+    if (applied.length === 0) return;
+    const { provider, settings } = known;
+    const recent = await this.names.recentOf(provider, settings, applied, RECENT_SECONDS);
+    if (recent.length > 0) await this.applyNow(known, recent);
   }
 
   /** Applies what the directory says now. @returns tasks for users who may not stay, which are written */
@@ -126,11 +130,10 @@ export class DirectoryEffects {
     transaction: ChannelTransaction,
     known: Known,
     ids: readonly string[],
-    hasOtherProfile = false,
   ): Promise<DirectoryTask[]> {
     if (ids.length === 0) return [];
     const users = await transaction.manager.findBy(DirectoryUser, { id: In(ids) });
-    return (await this.apply(transaction, known, users, hasOtherProfile)).refused;
+    return (await this.apply(transaction, known, users, { isLocked: false, hasOtherProfile: false })).refused;
   }
 
   /** Applies the state of directory users in a transaction of its own. */
@@ -142,70 +145,53 @@ export class DirectoryEffects {
     await this.tasks.runNow(known, tasks);
   }
 
-  private async applyToNew(known: Known, ids: readonly string[]): Promise<void> {
-    const { provider, settings } = known;
-    const { manager } = this.tasks;
-    const users = await manager.findBy(DirectoryUser, { id: In(ids) });
-    const byName = new Map(users.map((user) => [nameOf(user, settings.attribute), user.id]));
-    byName.delete(null);
-    if (byName.size === 0) return;
-    const names = await this.names.since(provider, [...byName.keys()] as string[], RECENT_SECONDS);
-    if (names.length > 0) {
-      await this.applyNow(
-        known,
-        names.map((name) => byName.get(name)!),
-      );
-    }
-  }
-
   private async apply(
     transaction: ChannelTransaction,
-    { provider, settings, origin }: Known,
+    known: Known,
     users: readonly DirectoryUser[],
-    hasOtherProfile: boolean,
+    { isLocked, hasOtherProfile }: { readonly isLocked: boolean; readonly hasOtherProfile: boolean },
   ): Promise<{ userIds: string[]; refused: DirectoryTask[] }> {
     const { manager } = transaction;
-    const named = users.flatMap((user) => {
-      const name = nameOf(user, settings.attribute);
-      return name === null ? [] : [[name, user] as const];
-    });
-    const userIds = await this.names.usersOf(
-      manager,
-      provider,
-      settings,
-      named.map(([name]) => name),
-    );
-    const rights = await this.rights.of(manager, provider, users);
-    const changes = new Map<string, UserChange>();
-    const rightsOfUsers = new Map<string, DirectoryClaims>();
-    for (const [name, user] of named) {
-      const claims = rights.get(user.id) ?? {};
-      for (const userId of userIds.get(name) ?? []) {
-        rightsOfUsers.set(userId, claims);
-        changes.set(userId, {
-          claims: (present) => laidOver(present, claims),
-          directory: { active: user.active, changedAt: user.changedAt },
-          profile: hasOtherProfile ? profileOf(user) : undefined,
-        });
+    const { provider, settings, origin } = known;
+    const ids = users.map(({ id }) => id);
+    const names = users.flatMap((user) => nameOf(user, settings.attribute) ?? []);
+    const byName = await this.names.usersOf(manager, provider, settings, names);
+    const rights = new Map<string, DirectoryClaims>();
+    // Once its users are locked: two requests may change groups of one user at the same time.
+    const read = async (): Promise<ReadonlyMap<string, UserChange>> => {
+      const changes = new Map<string, UserChange>();
+      const current = isLocked ? users : await manager.findBy(DirectoryUser, { id: In(ids) });
+      const found = await this.rights.of(manager, provider, current);
+      for (const user of current) {
+        const { whole = {}, fitting = {} } = found.get(user.id) ?? {};
+        for (const userId of byName.get(nameOf(user, settings.attribute) ?? '') ?? []) {
+          rights.set(userId, whole);
+          changes.set(userId, {
+            claims: (present) => laidOver(present, fitting),
+            directory: { active: user.active, changedAt: user.changedAt },
+            profile: hasOtherProfile ? profileOf(user) : undefined,
+          });
+        }
       }
-    }
-    if (changes.size === 0) return { userIds: [], refused: [] };
-    const found = await this.changes.apply(transaction, changes, origin);
-    const active = new Set(users.filter((user) => user.active).map(({ id }) => id));
-    const rightsOf = (userId: string) => rightsOfUsers.get(userId) ?? {};
-    const refused = active.size > 0 ? await this.refused(manager, provider, found, rightsOf) : [];
-    return { userIds: found.map(({ userId }) => userId), refused };
+      return changes;
+    };
+    const userIds = [...byName.values()].flat();
+    if (userIds.length === 0) return { userIds: [], refused: [] };
+    const changed = await this.changes.apply(transaction, userIds, read, origin);
+    const active = changed.filter(({ directoryActive }) => directoryActive === true);
+    const refused = active.length > 0 ? await this.refused(manager, provider, active, rights) : [];
+    return { userIds: changed.map(({ userId }) => userId), refused };
   }
 
   /**
-   * Returns tasks that end the sessions of users whom `allow` does not cover any more. It reads no claims of
-   * the admission service, so not those that are stored.
+   * Returns tasks that end the sessions of users whom `allow` does not cover any more.
+   * @param rights of users in the directory, also those that do not fit into a token
    */
   private async refused(
     manager: EntityManager,
     provider: string,
     users: readonly ChangedUser[],
-    rightsOf: (userId: string) => DirectoryClaims,
+    rights: ReadonlyMap<string, DirectoryClaims>,
   ): Promise<DirectoryTask[]> {
     const { allow } = this.providers.get(provider).settings;
     if (!allow) return [];
@@ -216,7 +202,7 @@ export class DirectoryEffects {
     return users.flatMap(({ userId, directoryActive }) => {
       const known = facts.get(userId);
       if (!known) return [];
-      const claims = laidOver(known.claims, rightsOf(userId));
+      const claims = laidOver(known.claims, rights.get(userId) ?? NO_RIGHTS);
       const verdict = checkAllow(allow, { ...known, claims, isInDirectory: directoryActive === true });
       return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
     });
@@ -241,6 +227,8 @@ function taskOf(provider: string, kind: DirectoryTask['kind'], subject: string):
 function withoutRights({ groups: _groups, roles: _roles, ...others }: Readonly<Record<string, unknown>>) {
   return others;
 }
+
+const NO_RIGHTS: DirectoryClaims = { groups: [], roles: [] };
 
 const LONGEST = 255;
 

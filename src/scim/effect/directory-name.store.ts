@@ -4,6 +4,7 @@ import { In, type EntityManager, type Repository } from 'typeorm';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
 import { Events } from '../../events.js';
 import { deriveUserId } from '../../identity/user-id.js';
+import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryName } from './directory-name.entity.js';
 
 /** Of a sign-in without `scim_claim`: no directory user has this name. */
@@ -58,14 +59,20 @@ export class DirectoryNames {
     await this.names.upsert({ ...name, namedAt: () => 'now()' } as never, ['userId']);
   }
 
-  /** Returns those of the names that users got since a time, by the database's clock. */
-  async since(provider: string, names: readonly string[], seconds: number): Promise<string[]> {
+  /** Returns the directory users whose name a user got since a time, by the database's clock. */
+  async recentOf(
+    provider: string,
+    { attribute }: ScimSettings,
+    ids: readonly string[],
+    seconds: number,
+  ): Promise<string[]> {
     const rows = await this.names
       .createQueryBuilder('one')
-      .select('one.name', 'name')
-      .where({ provider, name: In(names) })
+      .innerJoin(DirectoryUser, 'known', `known.provider = one.provider AND known.${attribute} = one.name`)
+      .select('known.id', 'id')
+      .where('known.id = ANY(CAST(:ids AS uuid[])) AND one.provider = :provider', { ids, provider })
       .andWhere(`one.namedAt > now() - make_interval(secs => :seconds)`, { seconds })
-      .getRawMany<{ name: string }>();
-    return rows.map(({ name }) => name);
+      .getRawMany<{ id: string }>();
+    return rows.map(({ id }) => id);
   }
 }

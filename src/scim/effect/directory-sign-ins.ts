@@ -116,6 +116,6 @@ export class DirectorySignIns implements OnModuleInit {
   }
 
   private async rightsOf(provider: string, user: DirectoryUser): Promise<DirectoryClaims> {
-    return (await this.rights.of(this.dataSource.manager, provider, [user])).get(user.id)!;
+    return (await this.rights.of(this.dataSource.manager, provider, [user])).get(user.id)!.whole;
   }
 }

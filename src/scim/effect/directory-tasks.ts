@@ -1,9 +1,10 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { DataSource, MoreThan, type EntityManager } from 'typeorm';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { DataSource, In, MoreThan, type EntityManager } from 'typeorm';
 import { systemOrigin } from '../../audit/audit-event.js';
 import { Background } from '../../background.js';
 import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { ConcurrencyLimit } from '../../database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { DirectoryGroupStore } from '../groups/directory-group.store.js';
 import { DirectoryMembers } from '../groups/directory-member.store.js';
@@ -15,6 +16,9 @@ import { DirectoryNames } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 
 const MOST_USERS = 1000;
+const MOST_RESUMED = 100;
+/** Users whose sessions are ended at a time: each needs a connection. */
+const MOST_ENDED = 2;
 
 /** A task that another instance has begun is left to it for this time. */
 const ABANDONED = `now() - interval '5 seconds'`;
@@ -34,7 +38,9 @@ export class DirectoryTasks implements OnModuleInit {
     ids: readonly string[],
   ) => Promise<DirectoryTask[]>;
   private readonly known: ReturnType<typeof scimProviders>;
+  private readonly logger = new Logger('Scim');
   private readonly running = new Set<string>();
+  private readonly slices = new Map<string, ConcurrencyLimit>();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -54,41 +60,62 @@ export class DirectoryTasks implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.background.repeat('apply-directory-tasks', () => this.resume());
+    if (this.known.size > 0) this.background.repeat('apply-directory-tasks', () => this.resume());
   }
 
   /** Ends sessions before the caller answers; starts tasks of many users. */
   async runNow(known: Known, tasks: readonly DirectoryTask[]): Promise<void> {
-    const isShort = ({ kind }: DirectoryTask): boolean => kind === 'person' || kind === 'user';
-    // `resume`
-    for (const task of tasks) if (!isShort(task)) void this.run(known, task).catch(() => undefined);
-    for (const task of tasks) if (isShort(task)) await this.run(known, task);
+    for (const task of tasks) if (!isShort(task)) this.start(known, task);
+    const limit = new ConcurrencyLimit(MOST_ENDED); // of this call: nobody waits for a thousand others
+    const ends = tasks.filter(isShort).map((task) => limit.run(() => this.run(known, task)));
+    const failed = (await Promise.allSettled(ends)).find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** Takes over what an instance has left, or has failed to do. */
+  /** Takes over what an instance has left, or has failed to do: first the ends of sessions. */
   private async resume(): Promise<void> {
     const left = await this.manager
       .createQueryBuilder(DirectoryTask, 'task')
       .where(`task.createdAt < ${ABANDONED}`)
-      .orderBy('task.createdAt')
-      .limit(100)
+      .andWhere({ provider: In([...this.known.keys()]) })
+      .orderBy(`task.kind IN ('person', 'user')`, 'DESC')
+      .addOrderBy('task.createdAt')
+      .limit(MOST_RESUMED)
       .getMany();
-    for (const task of left) {
-      const settings = this.known.get(task.provider);
-      const origin = { ...systemOrigin(), actor: { type: 'directory', name: task.provider } } as const;
-      if (settings) await this.run({ provider: task.provider, settings, origin }, task);
+    for (const [provider, settings] of this.known) {
+      const origin = { ...systemOrigin(), actor: { type: 'directory', name: provider } } as const;
+      const tasks = left.filter((task) => task.provider === provider);
+      await this.runNow({ provider, settings, origin }, tasks);
     }
+  }
+
+  private start(known: Known, task: DirectoryTask): void {
+    this.run(known, task).catch((error: unknown) => {
+      this.logger.warn({ err: error, msg: 'a change was not applied to all users: the next try follows' });
+    });
   }
 
   private async run(known: Known, task: DirectoryTask): Promise<void> {
     if (this.running.has(task.id)) return;
     this.running.add(task.id);
     try {
-      if (task.kind === 'person' || task.kind === 'user') await this.end(known, task);
-      else while (await this.advance(known, task.id));
+      if (isShort(task)) await this.end(known, task);
+      else while (await this.sliceLimit(known.provider).run(() => this.advance(known, task.id)));
+    } catch (error) {
+      // A task that fails lets those before it be resumed first.
+      const later = { createdAt: () => 'now()' };
+      await this.manager.update(DirectoryTask, { id: task.id }, later).catch(() => undefined);
+      throw error;
     } finally {
       this.running.delete(task.id);
     }
+  }
+
+  /** One slice of each provider at a time: each needs a connection, which users need, too. */
+  private sliceLimit(provider: string): ConcurrencyLimit {
+    const limit = this.slices.get(provider) ?? new ConcurrencyLimit(1);
+    this.slices.set(provider, limit);
+    return limit;
   }
 
   private async end(
@@ -157,4 +184,8 @@ export class DirectoryTasks implements OnModuleInit {
     await this.members.forgetRemoved(manager, subject, slice, isGone);
     if (isGone && isLast) await this.groups.remove(manager, subject);
   }
+}
+
+function isShort({ kind }: Pick<DirectoryTask, 'kind'>): boolean {
+  return kind === 'person' || kind === 'user';
 }

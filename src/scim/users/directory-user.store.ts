@@ -100,9 +100,9 @@ export class DirectoryUserStore {
   }
 
   async insert(manager: EntityManager, provider: string, resource: UserResource): Promise<DirectoryUser> {
-    const id = randomUUID();
-    await manager.insert(DirectoryUser, { id, provider, ...columnsOf(resource) });
-    return await manager.findOneByOrFail(DirectoryUser, { id });
+    const user = { id: randomUUID(), provider, ...columnsOf(resource) };
+    const { generatedMaps } = await manager.insert(DirectoryUser, user);
+    return Object.assign(new DirectoryUser(), user, generatedMaps[0]);
   }
 
   async update(

@@ -49,7 +49,8 @@ export class ClaimsChange {
       }
       return Object.fromEntries(after);
     };
-    await this.changes.apply(within, new Map([[userId, { claims }]]), origin);
+    const change = new Map([[userId, { claims }]]);
+    await this.changes.apply(within, [userId], () => change, origin);
     return 'claims applied';
   }
 

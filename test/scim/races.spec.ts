@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { deriveUserId } from '../../src/identity/user-id.js';
+import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
+import { query } from '../support/database.js';
+import { Endings } from '../support/endings.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
+
+const PEOPLE = 20;
+/** Statements that wait, here for a lock. */
+const WAITING = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() AND query_start < clock_timestamp() - interval '200 ms'`;
+
+/** Requests of a directory at the same time, to two instances. */
+describe('concurrent requests of a directory', () => {
+  const endings = new Endings();
+  let here: TestService;
+  let clients: DirectoryClient[];
+  let holder: Client;
+
+  beforeAll(async () => {
+    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+    const env = { ...provider.env(), ...DIRECTORY_ENV };
+    here = endings.after(await startTestService(env), (one) => one.close());
+    const other = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
+    endings.after(other, (one) => one.close());
+    clients = [here.url, other.url].map((url) => new DirectoryClient(url));
+    holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
+    await holder.connect();
+  });
+  afterAll(() => endings.run());
+
+  const sql = (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
+    query(here.databaseUrl, text, values);
+  const member = (op: 'add' | 'remove', id: string): object => ({
+    op,
+    path: 'members',
+    value: [{ value: id }],
+  });
+  const createUser = (name: string): Promise<string> =>
+    clients[0]!.create('/Users', { userName: name, externalId: name });
+
+  it('groups of one user are all in the claims', async () => {
+    const name = randomUUID();
+    await signIn(here.url, name);
+    await sql(`UPDATE directory_names SET named_at = now() - interval '1 hour'`); // no first sign-in
+    const user = await createUser(name);
+    const groups = await Promise.all(
+      clients.map((one, i) => one.create('/Groups', { displayName: `${i} of ${name}` })),
+    );
+    await until(async () => (await sql('SELECT FROM directory_tasks')).length === 0); // that of the first group
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [deriveUserId('stub', name)]);
+    const all = clients.map((one, i) =>
+      one.patch(`/Groups/${groups[i]!}`, member('add', user)).expect(204).then(),
+    );
+    await until(async () => (await sql(WAITING)).length === 2);
+    await holder.query('ROLLBACK');
+    await Promise.all(all);
+    const [row] = await sql('SELECT claims FROM users WHERE user_id = $1', deriveUserId('stub', name));
+    expect(row).toEqual({ claims: { groups: [`0 of ${name}`, `1 of ${name}`] } });
+  });
+
+  it('members of one group are neither lost nor kept', async () => {
+    const [mine, leaving] = [await people(), await people()];
+    const group = await clients[0]!.create('/Groups', {
+      displayName: randomUUID(),
+      members: leaving.map((value) => ({ value })),
+    });
+    const path = `/Groups/${group}`;
+    await Promise.all(
+      mine.flatMap((id, i) => [
+        clients[i % 2]!.patch(path, member('add', id)).expect(204),
+        clients[(i + 1) % 2]!.patch(path, member('remove', leaving[i]!)).expect(204),
+      ]),
+    );
+    const stored = await sql('SELECT user_id FROM directory_members WHERE group_id = $1', group);
+    expect(stored.map((row) => row['user_id']).toSorted()).toEqual(mine.toSorted());
+    expect(await sql('SELECT member_count FROM directory_groups WHERE id = $1', group)).toEqual([
+      { member_count: PEOPLE },
+    ]);
+  });
+
+  it('one request to both instances is done once', async () => {
+    const [first] = await people(1);
+    const group = await clients[0]!.create('/Groups', { displayName: randomUUID() });
+    const [before] = await sql(
+      `SELECT count(*)::int AS n FROM audit_events WHERE event = 'directory_changed'`,
+    );
+    await Promise.all(clients.map((one) => one.patch(`/Groups/${group}`, member('add', first!)).expect(204)));
+    const [after] = await sql(
+      `SELECT count(*)::int AS n FROM audit_events WHERE event = 'directory_changed'`,
+    );
+    expect(after).toEqual({ n: (before!['n'] as number) + 1 });
+    const names = await Promise.all(
+      clients.map((one) =>
+        one.send('POST', '/Users', { userName: `Both.${group}` }).then(({ status }) => status),
+      ),
+    );
+    expect(names.toSorted()).toEqual([201, 409]);
+  });
+
+  function people(count = PEOPLE): Promise<string[]> {
+    return Promise.all(Array.from({ length: count }, () => createUser(randomUUID())));
+  }
+});
