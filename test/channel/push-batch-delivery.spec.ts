@@ -141,7 +141,7 @@ describe.each(['PostgreSQL', 'Redis'])('batches of events; notifications over %s
       await listener.query('LISTEN latchkey_hints');
       const statements = jest.spyOn(channel.service.app.get(Sql), 'query');
       const names = (): string[] =>
-        statements.mock.calls.map(([{ name }]) => name).filter((name) => /^push/.test(name));
+        statements.mock.calls.map(([{ name }]) => name).filter((name) => name.startsWith('push'));
       try {
         const events = (ttl: number): object[] =>
           users.flatMap(({ user_id }) => [1, 2, 3, 4, 5].map((data) => ({ user_id, event: 'n', data, ttl })));

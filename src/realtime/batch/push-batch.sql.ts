@@ -73,8 +73,8 @@ export const COUNT = `
   RETURNING c.user_id, c.last_offset`;
 
 /**
- * Stores events of a shard. Parameters: for each target user, offset, id, number of its event from 1; for each
- * event name, data as JSON, device (null: all), ttl; the time.
+ * Stores events of a shard. Parameters: for each target user, offset, id, number of its event from 1; for
+ * each event name, data as JSON, device (null: all), ttl; the time.
  */
 export const STORE = `
   INSERT INTO channel_events AS c (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
