@@ -13,6 +13,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'README.md': '`npm test` is the whole suite; the first command is that of docs/index.md',
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
   'docs/guides/native.md': 'native.spec.ts and cli-example.spec.ts run its programs',
+  'docs/guides/other-languages.md': 'other-languages.spec.ts runs its programs',
   'docs/guides/roles.md': 'settings, and calls of a service in production',
   'docs/check.md': 'check-config.spec.ts and check-provider.spec.ts run the commands',
   'docs/realtime.md': 'a call with placeholders; the quick start has one without',

@@ -5,7 +5,12 @@ import { Readiness } from '../../src/operations/readiness.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];
+const CACHED = [
+  '/.well-known/jwks.json',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/oauth2/providers',
+];
 const PUBLIC_GETS = [...CACHED, '/health/live', '/health/ready', '/oauth2/authorize', '/nothing', '/'];
 
 describe('HTTP', () => {

@@ -44,7 +44,26 @@ describe('discovery', () => {
       authorization_response_iss_parameter_supported: true,
       dpop_signing_alg_values_supported: ['ES256'],
     });
-    await request(service.url).get('/.well-known/openid-configuration').expect(404); // no ID tokens
+    const { body: openId } = await request(service.url).get('/.well-known/openid-configuration').expect(200);
+    expect(openId).toEqual({
+      ...body,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256'],
+    });
+  });
+
+  it('has what AppAuth and OpenID Connect Discovery require', async () => {
+    const { body } = await request(service.url).get('/.well-known/openid-configuration').expect(200);
+    const required = [
+      'issuer',
+      'authorization_endpoint',
+      'token_endpoint',
+      'jwks_uri',
+      'response_types_supported',
+      'subject_types_supported',
+      'id_token_signing_alg_values_supported',
+    ];
+    expect(Object.keys(body as object)).toEqual(expect.arrayContaining(required));
   });
 
   it('names no address that does not exist', async () => {
@@ -97,21 +116,19 @@ describe('discovery', () => {
     );
   });
 
-  it.each(['/oauth2/providers', '/.well-known/oauth-authorization-server'])(
-    '%s may be cached, and read by pages of the listed origins',
-    async (path) => {
-      const { headers } = await request(service.url).get(path).set('Origin', ORIGIN).expect(200);
-      expect(headers).toMatchObject({
-        'cache-control': 'public, max-age=300',
-        'content-type': 'application/json; charset=utf-8',
-        'access-control-allow-origin': ORIGIN,
-        vary: 'Origin',
-      });
-      const other = await request(service.url)
-        .get(path)
-        .set('Origin', 'https://elsewhere.example')
-        .expect(200);
-      expect(other.headers).not.toHaveProperty('access-control-allow-origin');
-    },
-  );
+  it.each([
+    '/oauth2/providers',
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+  ])('%s may be cached, and read by pages of the listed origins', async (path) => {
+    const { headers } = await request(service.url).get(path).set('Origin', ORIGIN).expect(200);
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': ORIGIN,
+      vary: 'Origin',
+    });
+    const other = await request(service.url).get(path).set('Origin', 'https://elsewhere.example').expect(200);
+    expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+  });
 });
