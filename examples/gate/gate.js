@@ -1,4 +1,4 @@
-// The gate of a dashboard that has no sign-in of its own: nginx.conf beside it asks this program about each request.
+// The gate of a dashboard without a sign-in: nginx.conf beside it asks this program about each request.
 // REDIRECT_URIS of Latchkey lists <APP_URL>/auth/callback. The settings are in README.md.
 import { createServer } from 'node:http';
 import { LatchkeyError } from '@latchkey/server';
@@ -25,7 +25,7 @@ async function check({ headers }, response) {
   if (role && !roles.includes(role)) return response.writeHead(403).end();
   const names = { User: session.userId, Username: preferred_username, Email: email };
   for (const [name, value] of Object.entries(names)) response.setHeader(`X-Latchkey-${name}`, encode(value));
-  response.setHeader('X-Latchkey-Roles', roles.map(encode).join()).writeHead(200).end();
+  return response.setHeader('X-Latchkey-Roles', roles.map(encode).join()).writeHead(200).end();
 }
 
 /** Leads a person to the sign-in, and back to the page. A script of the dashboard gets 401. */
@@ -34,16 +34,14 @@ function signIn({ headers }, response) {
     headers['x-gate-method'] === 'GET' && /^(?:navigate)?$/.test(headers['sec-fetch-mode'] ?? '');
   if (!isPage) return response.writeHead(401).end();
   const query = new URLSearchParams({ returnTo: headers['x-gate-uri'] });
-  response.writeHead(303, { Location: `/auth/sign-in?${query}`, 'Cache-Control': 'no-store' }).end();
+  return response.writeHead(303, { Location: `/auth/sign-in?${query}`, 'Cache-Control': 'no-store' }).end();
 }
 
-const server = createServer(async (request, response) => {
-  try {
-    if (request.url === '/check') return await check(request, response);
-    if (request.url === '/sign-in') return signIn(request, response);
-    await routes(request, response, () => response.writeHead(404).end());
-  } catch (error) {
+const server = createServer((request, response) => {
+  const answer = { '/check': check, '/sign-in': signIn }[request.url] ?? routes;
+  const notFound = () => response.writeHead(404).end();
+  Promise.resolve(answer(request, response, notFound)).catch((error) => {
     response.writeHead(error instanceof LatchkeyError ? error.status : 500).end(); // nginx lets nothing pass
-  }
+  });
 });
 server.listen(process.env.PORT ?? 3001, '127.0.0.1', () => console.log('gate at', server.address().port));

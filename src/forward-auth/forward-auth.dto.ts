@@ -17,7 +17,9 @@ export class ForwardAuthDto {
   @OptionalText({ matches: { pattern: /^\d{1,9}$/, as: 'a number of seconds' } })
   max_age?: string;
 
-  /** Class of the authentication, as the provider names it. Of several, separated by spaces, one is enough. */
+  /**
+   * Class of the authentication, as the provider names it. Of several, separated by spaces, one is enough.
+   */
   @OptionalText({
     max: 1024,
     // Characters of a value in a list with spaces, in quotes (RFC 6749 §3.3).

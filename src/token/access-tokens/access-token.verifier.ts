@@ -19,6 +19,13 @@ export interface VerifiedToken {
   readonly claimsVersion: number;
 }
 
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set by the guard if a proxy passes a token on. */
+    verified?: VerifiedToken;
+  }
+}
+
 type Signed = Pick<VerifiedToken, 'claims' | 'kid'>;
 
 interface Presented {

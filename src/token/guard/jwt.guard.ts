@@ -18,13 +18,6 @@ import {
 import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Set by the guard if a proxy passes a token on. */
-    verified?: VerifiedToken;
-  }
-}
-
 // RFC 6750 §2.1
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const SCHEME = /^Bearer(?: |$)/i;
