@@ -192,8 +192,25 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
          SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', now() - interval '1 hour', now() - i * interval '40 minutes'
          FROM generate_series(0, 3) i`,
     );
+    const past = `now() - interval '1 hour'`;
+    await query(
+      database.url,
+      `INSERT INTO device_confirmations (secret_hash, request_id, provider, identity, requested_at, expires_at)
+         VALUES ('\\x01', gen_random_uuid(), 'stub', '{}', now(), ${past});
+       INSERT INTO device_requests (id, device_code_hash, user_code_hash, client_id, network, poll_interval, codes_expire_at, expires_at)
+         VALUES (gen_random_uuid(), '\\x01', '\\x01', 'cli', '\\x01', 5, ${past}, ${past});
+       INSERT INTO device_session_facts VALUES (gen_random_uuid(), gen_random_uuid(), '{}', false, ${past});
+       INSERT INTO signal_accounts VALUES ('\\x01', false, ${past}, ${past});`,
+    );
     const removed = await service.app.get(Removal).run();
-    expect(removed).toMatchObject({ access_tokens: 100_000, refresh_tokens: 2 });
+    expect(removed).toMatchObject({
+      access_tokens: 100_000,
+      refresh_tokens: 2,
+      device_confirmations: 1,
+      device_requests: 1,
+      device_session_facts: 1,
+      signal_accounts: 1,
+    });
     await until(async () => {
       const [row] = await query(
         database.url,

@@ -60,6 +60,8 @@ describe('the schema', () => {
         'presence',
         'audit_events',
         'provider_checks',
+        'device_session_facts',
+        'signal_subjects',
       ]);
       expect(beside('sample_codes')).toEqual(['authorization_codes']);
       const onEveryNode = planned.filter(({ by }) => by === undefined).map(({ table }) => table);
@@ -76,7 +78,6 @@ describe('the schema', () => {
         'directory_tasks',
         'device_requests',
         'device_confirmations',
-        'device_session_facts',
         'directory_activity',
       ]);
     });

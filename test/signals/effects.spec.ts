@@ -148,10 +148,12 @@ describe('the effect of a security event', () => {
   it('of an e-mail address that two users of the provider have: none', async () => {
     const tokens = await signIn();
     const other = await transmitter.signIn(new Person(`other-${user}`), there);
+    const [one] = await sql('SELECT email, email_key FROM users WHERE user_id = $1', tokens.user_id);
     await sql(
-      'UPDATE users SET email = u.email, email_key = u.email_key FROM users u WHERE u.user_id = $1 AND users.user_id = $2',
-      tokens.user_id,
+      'UPDATE users SET email = $2, email_key = $3 WHERE user_id = $1',
       other.user_id,
+      one!['email'],
+      one!['email_key'],
     );
     await send(caep('session-revoked'), {}, { format: 'email', email: `${user}@idp.example` });
     expect([await isAlive(tokens), await isAlive(other)]).toEqual([true, true]);

@@ -370,10 +370,12 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX device_confirmations_expires_at ON device_confirmations (expires_at);
 
       CREATE TABLE device_session_facts (
-        session_id uuid PRIMARY KEY,
+        user_id uuid NOT NULL,
+        session_id uuid NOT NULL,
         facts jsonb NOT NULL,
         by_device_grant boolean NOT NULL,
-        expires_at timestamptz NOT NULL
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (user_id, session_id)
       );
       CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
 

@@ -72,7 +72,7 @@ export class DeviceRequests {
     await this.checkProof(session, call.proof);
     const request = await this.find(code, call);
     if (!approve) return this.record(request, { userId, origin });
-    const facts = await this.facts.find(caller.sessionId);
+    const facts = await this.facts.find(caller);
     checkApprover(facts, this.clock.now());
     if (UUID.test(code)) await this.checkNumber(request, number, { userId, origin });
     const verified = await this.inherit(session!, facts);

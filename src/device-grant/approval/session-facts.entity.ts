@@ -1,6 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Identity } from '../../provider/identity/identity.js';
-import { ReferenceTable } from '../../database/citus.js';
 import { Expires } from '../../database/expires.js';
 
 /** What a session that is approved by another one takes over from it (docs/device-sign-in.md#the-session). */
@@ -14,10 +13,12 @@ export type InheritedFacts = Pick<
 };
 
 /** Facts of a sign-in while the grant is on. Without them, a session cannot approve others. */
-@ReferenceTable()
 @Expires()
 @Entity('device_session_facts')
 export class SessionFacts {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
   @PrimaryColumn('uuid', { name: 'session_id' })
   sessionId!: string;
 

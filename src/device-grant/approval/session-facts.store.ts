@@ -2,38 +2,71 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Sql } from '../../database/sql.js';
+import { Events, type SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
+import { KEEP_FACTS } from './session-facts.sql.js';
 
 /** An identity of a session that another device has approved. */
 export type ApprovedIdentity = Identity & { readonly byDeviceGrant: true };
 
+type NewFacts = Omit<SessionFacts, 'expiresAt'>;
+
 /** Keeps of each sign-in what a session that it approves later takes over. */
 @Injectable()
 export class SessionFactsStore implements OnModuleInit {
+  private readonly insert: (row: NewFacts) => Promise<NewFacts>;
+
   constructor(
     private readonly checks: SignInChecks,
     private readonly dataSource: DataSource,
+    private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+    events: Events,
+  ) {
+    this.insert = sql.batched(KEEP_FACTS.name, (rows: NewFacts[]) => this.insertAll(rows));
+    events.on('audit.recorded', (recorded) => {
+      for (const { event, user_id: userId } of recorded) {
+        if (event === 'user_removed' && userId !== undefined) void this.forget(userId);
+      }
+    });
+  }
 
   onModuleInit(): void {
     this.checks.addFollower((signedIn) => this.keep(signedIn));
   }
 
-  async find(sessionId: string): Promise<SessionFacts | undefined> {
-    return (await this.dataSource.manager.findOneBy(SessionFacts, { sessionId })) ?? undefined;
+  async find({ userId, sessionId }: SessionIds): Promise<SessionFacts | undefined> {
+    const { manager } = this.dataSource;
+    return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
   }
 
   private async keep({ identity, session }: SignedIn): Promise<void> {
     const { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry } = identity;
     const { isEmailVerified, hostedDomain } = identity.proof;
     const facts = { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry };
-    await this.dataSource.manager.insert(SessionFacts, {
+    await this.insert({
+      userId: session.userId,
       sessionId: session.sessionId,
       facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
       byDeviceGrant: 'byDeviceGrant' in identity,
-      expiresAt: () => `now() + interval '${this.settings.refreshTokenTtl} s'`,
     });
+  }
+
+  private async insertAll(rows: NewFacts[]): Promise<NewFacts[]> {
+    await this.sql.query(KEEP_FACTS, [
+      rows.map(({ userId }) => userId),
+      rows.map(({ sessionId }) => sessionId),
+      rows.map(({ facts }) => JSON.stringify(facts)),
+      rows.map(({ byDeviceGrant }) => byDeviceGrant),
+      this.settings.refreshTokenTtl,
+    ]);
+    return rows;
+  }
+
+  /** Forgets a removed user. If that fails, the rows go at their expiry. */
+  private async forget(userId: string): Promise<void> {
+    await this.dataSource.manager.delete(SessionFacts, { userId }).catch(() => undefined);
   }
 }
