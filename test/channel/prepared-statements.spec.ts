@@ -2,6 +2,7 @@ import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
+import { FIND_STANDING } from '../../src/scim/effect/standing.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 
@@ -20,6 +21,8 @@ const STATEMENTS = [
   ['end of sessions', signOut.END_SESSIONS.text, 5],
   ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 4],
   ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
+  ['standing by externalId', FIND_STANDING.externalId.text, 3],
+  ['standing by userName', FIND_STANDING.userName.text, 3],
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],
 ] as const;
 
