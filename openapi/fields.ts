@@ -30,7 +30,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   user_ids: { examples: [[EXAMPLE.userId]] },
   device_id: uuid(EXAMPLE.deviceId),
   user_code: { examples: [EXAMPLE.userCode] },
-  request_id: uuid(EXAMPLE.eventId),
+  'DeviceRequestView.request_id': uuid(EXAMPLE.eventId),
   client_id: { examples: ['my-cli'] },
   number: { examples: ['42'] },
   login_hint: { examples: ['ada@example.com'] },

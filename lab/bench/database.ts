@@ -16,6 +16,9 @@ const SETTINGS = [
   'shared_buffers=256MB',
 ];
 
+/** Of a long run, whose tables grow. */
+export const WITH_MAINTENANCE = SETTINGS.filter((one) => !one.startsWith('autovacuum'));
+
 export interface Database {
   readonly url: string;
   /** As superuser. */
@@ -28,11 +31,11 @@ export interface Database {
  * Starts a PostgreSQL for this run alone, with full durability. Its files are in the project's `data/`:
  * a temporary directory may be in memory, where syncing costs nothing.
  */
-export async function startDatabase(cleanup: Cleanup): Promise<Database> {
+export async function startDatabase(cleanup: Cleanup, settings = SETTINGS): Promise<Database> {
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const starting = startTemporaryPostgres({ dataDir, settings: SETTINGS });
+  const starting = startTemporaryPostgres({ dataDir, settings });
   // Also while it starts: what it writes would come after the removal.
   cleanup.add(async () => (await starting.catch(() => undefined))?.stop());
   const server = await starting;

@@ -1,7 +1,7 @@
 import { Cleanup } from '../cleanup.js';
 import { ask, startChild } from '../child.js';
 import { refreshes, startStubProvider } from '../compare.js';
-import { startDatabase } from '../database.js';
+import { startDatabase, WITH_MAINTENANCE } from '../database.js';
 import { fill } from '../fill.js';
 import { startLatchkey } from '../latchkey-target.js';
 import type { LoadOrder } from '../load/generator.js';
@@ -15,10 +15,8 @@ const SESSIONS = 20_000;
 const CONNECTIONS = 16;
 
 async function measureScale(options: Options, cleanup: Cleanup): Promise<void> {
-  const { url, admin } = await startDatabase(cleanup);
+  const { url, admin } = await startDatabase(cleanup, WITH_MAINTENANCE);
   const known = await fill(admin, url, SESSIONS);
-  await admin.query('ALTER SYSTEM SET autovacuum = on'); // the tables of the directory are empty yet
-  await admin.query('SELECT pg_reload_conf()');
   const latchkey = await startLatchkey(url, await startStubProvider(cleanup), cleanup, DIRECTORY_ENV);
   const generator = startChild(new URL('../load/generator.js', import.meta.url).pathname, cleanup);
   const generate = (order: LoadOrder) => ask<LoadResult>(generator, order);
@@ -31,8 +29,11 @@ async function measureScale(options: Options, cleanup: Cleanup): Promise<void> {
   await refresh(2000);
   const scim = await ScimClient.open(latchkey.port);
   cleanup.add(() => scim.close());
-  const ids = await synchronise(options, scim, refresh, admin);
-  if (options.large > 0) await changeLargeGroup(ids, options.large, scim, admin);
+  const measured = async (): Promise<void> => {
+    const ids = await synchronise(options, scim, refresh, admin);
+    if (options.large > 0) await changeLargeGroup(ids, options.large, scim, admin);
+  };
+  await Promise.race([measured(), scim.failed]);
 }
 
 const cleanup = new Cleanup();

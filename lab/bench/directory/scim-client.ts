@@ -16,18 +16,21 @@ export class ScimClient {
   /** Milliseconds of each call. */
   readonly times: number[] = [];
 
-  private constructor(private readonly connections: readonly Connection[]) {}
+  private constructor(
+    private readonly connections: readonly Connection[],
+    /** Rejects at an answer that is not 2xx, which ends the run. */
+    readonly failed: Promise<never>,
+  ) {}
 
   static async open(port: number, count = CONNECTIONS): Promise<ScimClient> {
-    const fail = (error: Error): void => {
-      throw error;
-    };
-    return new ScimClient(
-      await Promise.all(Array.from({ length: count }, () => Connection.open(port, fail))),
-    );
+    let fail!: (error: Error) => void;
+    const failed = new Promise<never>((_, reject) => (fail = reject));
+    failed.catch(() => undefined);
+    const opening = Array.from({ length: count }, () => Connection.open(port, fail));
+    return new ScimClient(await Promise.all(opening), failed);
   }
 
-  /** @returns the id in the answer; '' if there is none. Any answer but 2xx ends the run. */
+  /** @returns the id in the answer; '' if there is none */
   call(method: Method, path: string, body?: object, connection = this.connections[0]!): Promise<string> {
     const text = body ? JSON.stringify(body) : '';
     const type = body

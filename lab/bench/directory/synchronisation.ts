@@ -9,6 +9,8 @@ const MEMBERS_A_REQUEST = 100;
 /** Groups that a user has. */
 const GROUPS_A_USER = 5;
 
+const WARM_UP_MS = 2000;
+
 /** Refreshes a second of other users, for a while. */
 type Refresh = (milliseconds: number) => Promise<number>;
 
@@ -29,6 +31,8 @@ export async function synchronise(
     if (begun >= users) return undefined;
     return scim.call('POST', '/Users', userOf(begun++), connection).then((id) => void ids.push(id));
   };
+  await scim.drain(nextUser, performance.now() + WARM_UP_MS);
+  scim.times.splice(0);
   const pairs: { alone: number; beside: number; requests: number }[] = [];
   for (let round = 0; round < rounds; round++) {
     const beside = async (): Promise<number> => {

@@ -9,6 +9,7 @@ import { selectClaims } from '../../provider/identity/select-claims.js';
 import { DirectoryGroup } from '../groups/directory-group.entity.js';
 import { DirectoryMember } from '../groups/directory-member.entity.js';
 import type { DirectoryUser } from '../users/directory-user.entity.js';
+import type { UserResource } from '../users/user-resource.js';
 import { DirectorySource } from './directory-source.entity.js';
 
 /** `groups` and `roles` of a user; a name is absent if the directory never sent that attribute. */
@@ -34,8 +35,12 @@ export class DirectoryRights {
     provider: string,
     users: readonly Pick<DirectoryUser, 'id' | 'resource'>[],
   ): Promise<ReadonlyMap<string, Rights>> {
+<<<<<<< HEAD
     const sources = new Set(await this.namesOf(manager, provider));
     const maps = this.mapsOf(provider);
+=======
+    const sources = new Set((await manager.findBy(DirectorySource, { provider })).map(({ claim }) => claim));
+>>>>>>> w-scale
     const rights = new Map<string, Rights>();
     const known = new Map<string, string>();
     for (let at = 0; at < users.length; at += READ_AT_A_TIME) {
@@ -43,12 +48,8 @@ export class DirectoryRights {
       const ids = slice.map(({ id }) => id);
       const groups = sources.has('groups') ? await groupsOf(manager, provider, ids, known) : undefined;
       for (const { id, resource } of slice) {
-        const sent = {
-          ...(groups && { groups: groups.get(id) ?? [] }),
-          ...(sources.has('roles') && { roles: (resource.roles ?? []).map(({ value }) => value) }),
-        };
-        const { whole, accepted: fitting } = selectClaims(sent, maps);
-        rights.set(id, { whole, fitting });
+        const sent = { groups: groups?.get(id), roles: resource.roles };
+        rights.set(id, this.rightsFrom(provider, sources, sent));
       }
     }
     return rights;
@@ -74,6 +75,20 @@ export class DirectoryRights {
       .orIgnore()
       .execute();
     return true;
+  }
+
+  /** @param sources the claims that the directory has ever sent */
+  rightsFrom(
+    provider: string,
+    sources: ReadonlySet<string>,
+    { groups, roles }: { groups: readonly string[] | undefined; roles: UserResource['roles'] | undefined },
+  ): Rights {
+    const sent = {
+      ...(sources.has('groups') && { groups: groups ?? [] }),
+      ...(sources.has('roles') && { roles: (roles ?? []).map(({ value }) => value) }),
+    };
+    const { whole, accepted: fitting } = selectClaims(sent, this.mapsOf(provider));
+    return { whole, fitting };
   }
 
   /** The settings `map_groups` and `map_roles`. */

@@ -1,5 +1,4 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import {
   SignInChecks,
   type Checked,
@@ -7,6 +6,7 @@ import {
   type SignedIn,
 } from '../../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Sql } from '../../database/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { fitClaims } from '../../identity/claim-limits.js';
@@ -16,11 +16,17 @@ import { allowFacts } from '../../provider/identity/allow.js';
 import { ClaimOwners } from '../../user/claim-owners.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
-import type { DirectoryUser } from '../users/directory-user.entity.js';
-import { DirectoryUserStore } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryEffects } from './directory-effects.js';
+<<<<<<< HEAD
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
+=======
+import { DirectoryNames } from './directory-name.store.js';
+import { FIND_STANDING, type StandingRow } from './standing.sql.js';
+
+/** Of a sign-in without `scim_claim`: no directory user has this name. */
+const UNNAMED = '';
+>>>>>>> w-scale
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
@@ -29,14 +35,18 @@ export class DirectorySignIns implements OnModuleInit {
 
   constructor(
     private readonly checks: SignInChecks,
-    private readonly users: DirectoryUserStore,
     private readonly names: DirectoryNames,
     private readonly rights: DirectoryRights,
     private readonly effects: DirectoryEffects,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
+<<<<<<< HEAD
     private readonly dataSource: DataSource,
     private readonly claimOwners: ClaimOwners,
+=======
+    private readonly sql: Sql,
+    private readonly events: Events,
+>>>>>>> w-scale
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
@@ -61,10 +71,15 @@ export class DirectorySignIns implements OnModuleInit {
     const name = ownName ?? (await this.names.find(userId))?.name;
     const user = await this.admitted(provider, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
+<<<<<<< HEAD
     const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
     const activeSince = user.activatedAt.getTime();
     const found = { ...proof, claims: whole, isInDirectory: true, activeSince };
     return { claims: fitClaims(whole).claims, proof: found };
+=======
+    const whole = laidOver(proof.claims, user.rights);
+    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };
+>>>>>>> w-scale
   }
 
   /**
@@ -90,8 +105,12 @@ export class DirectorySignIns implements OnModuleInit {
     try {
       const user = await this.admitted(provider, name);
       if (!user) return;
+<<<<<<< HEAD
       const ofDirectory = laidOver(identity.claims, await this.rightsOf(provider, user));
       const { claims } = layOver(ofDirectory, identity.admissionClaims ?? {});
+=======
+      const claims = fitClaims(laidOver(identity.claims, user.rights)).claims;
+>>>>>>> w-scale
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
@@ -106,16 +125,20 @@ export class DirectorySignIns implements OnModuleInit {
    * Returns the directory user with a name; undefined if the directory has none.
    * @throws OAuthError `access_denied` if the directory has deactivated or deleted the user
    */
-  private async admitted(provider: string, name: string | undefined): Promise<DirectoryUser | undefined> {
+  private async admitted(
+    provider: string,
+    name: string | undefined,
+  ): Promise<{ readonly id: string; readonly rights: DirectoryClaims } | undefined> {
     if (name === undefined || name === UNNAMED) return undefined;
-    const user = await this.users.findNamed(provider, this.known.get(provider)!, name);
-    if (user === null || user?.active === false) {
+    const statement = FIND_STANDING[this.known.get(provider)!.attribute];
+    const rows = await this.sql.query<StandingRow>(statement, [provider, name, name.toLowerCase()]);
+    const user = rows.find(({ id }) => id !== null) ?? rows[0];
+    if (!user) return undefined;
+    if (user.id === null || !user.active) {
       throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'deactivated' });
     }
-    return user;
-  }
-
-  private async rightsOf(provider: string, user: DirectoryUser): Promise<DirectoryClaims> {
-    return (await this.rights.of(this.dataSource.manager, provider, [user])).get(user.id)!.whole;
+    const sent = { groups: user.groups ?? undefined, roles: user.roles ?? undefined };
+    const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
+    return { id: user.id, rights: whole };
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
+import { OneAtATime } from '../../database/limits.js';
 import { DirectoryEffects, type Followup, SLICE } from '../effect/directory-effects.js';
 import type { Directory } from '../protocol/directory.guard.js';
 import { listOf, readPage, readProjection, type Projection, type Query } from '../protocol/list-query.js';
@@ -30,6 +31,8 @@ const MOST_LISTED = 100_000;
  */
 @Injectable()
 export class ScimGroups {
+  private readonly queue = new OneAtATime('too many changes of one group');
+
   constructor(
     private readonly groups: DirectoryGroupStore,
     private readonly members: DirectoryMembers,
@@ -87,38 +90,46 @@ export class ScimGroups {
 
   async remove(directory: Directory, id: string): Promise<void> {
     const { provider } = directory;
-    await this.inTransaction(directory, async (transaction) => {
-      const { manager } = transaction;
-      const group = await this.groups.lock(manager, provider, id);
-      if (!group) throw noResource();
-      const gone = await this.groups.update(manager, group, { removed: true });
-      const none = { added: [], removed: [] };
-      const followup = await this.applied(transaction, directory, 'deleted', gone, none, true);
-      return { result: undefined, followup };
-    });
+    await this.inTransaction(
+      directory,
+      async (transaction) => {
+        const { manager } = transaction;
+        const group = await this.groups.lock(manager, provider, id);
+        if (!group) throw noResource();
+        const gone = await this.groups.update(manager, group, { removed: true });
+        const none = { added: [], removed: [] };
+        const followup = await this.applied(transaction, directory, 'deleted', gone, none, true);
+        return { result: undefined, followup };
+      },
+      id,
+    );
   }
 
   /** Changes a group; what is so already is not written. */
   private async update(directory: Directory, id: string, sent: GroupChange): Promise<DirectoryGroup> {
     const { provider } = directory;
-    return this.inTransaction(directory, async (transaction) => {
-      const { manager } = transaction;
-      const before = await this.groups.lock(manager, provider, id);
-      if (!before) throw noResource();
-      const { displayName = before.displayName, externalId = before.externalId } = sent;
-      const isRenamed = displayName !== before.displayName;
-      const isOther = isRenamed || externalId !== before.externalId;
-      if (isOther) await this.groups.requireUnique(manager, provider, externalId, id);
-      const change = await this.changeMembers(transaction, directory, before, sent);
-      const isSame = !isOther && change.added.length + change.removed.length === 0;
-      if (isSame) return { result: before, followup: this.effects.nothing };
-      const renamed = isOther
-        ? await this.groups.update(manager, before, { displayName, externalId })
-        : before;
-      const after = await this.counted(transaction, renamed, change);
-      const followup = await this.applied(transaction, directory, 'changed', after, change, isRenamed);
-      return { result: after, followup };
-    });
+    return this.inTransaction(
+      directory,
+      async (transaction) => {
+        const { manager } = transaction;
+        const before = await this.groups.lock(manager, provider, id);
+        if (!before) throw noResource();
+        const { displayName = before.displayName, externalId = before.externalId } = sent;
+        const isRenamed = displayName !== before.displayName;
+        const isOther = isRenamed || externalId !== before.externalId;
+        if (isOther) await this.groups.requireUnique(manager, provider, externalId, id);
+        const change = await this.changeMembers(transaction, directory, before, sent);
+        const isSame = !isOther && change.added.length + change.removed.length === 0;
+        if (isSame) return { result: before, followup: this.effects.nothing };
+        const renamed = isOther
+          ? await this.groups.update(manager, before, { displayName, externalId })
+          : before;
+        const after = await this.counted(transaction, renamed, change);
+        const followup = await this.applied(transaction, directory, 'changed', after, change, isRenamed);
+        return { result: after, followup };
+      },
+      id,
+    );
   }
 
   /**
@@ -161,11 +172,15 @@ export class ScimGroups {
     return this.groups.update(manager, group, { memberCount });
   }
 
+  /** @param id of the group that is changed: its requests wait here, not with a connection for its lock */
   private async inTransaction<Result>(
     directory: Directory,
     work: (transaction: ChannelTransaction) => Promise<{ result: Result; followup: Followup }>,
+    id?: string,
   ): Promise<Result> {
-    const { result, followup } = await this.history.transaction(work);
+    const change = () => this.history.transaction(work);
+    // As long as it takes: few wait (Share).
+    const { result, followup } = await (id === undefined ? change() : this.queue.run(id, change, Infinity));
     await this.effects.finish(directory, followup);
     return result;
   }

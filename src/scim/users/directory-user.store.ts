@@ -131,21 +131,6 @@ export class DirectoryUserStore {
   async forgetRemoval(manager: EntityManager, provider: string, name: string): Promise<void> {
     await manager.delete(DirectoryRemoval, { provider, name });
   }
-
-  /**
-   * Finds the directory user with a name, byte for byte.
-   * @returns undefined if the directory never had one; null if it has deleted that user
-   */
-  async findNamed(
-    provider: string,
-    { attribute }: ScimSettings,
-    name: string,
-  ): Promise<DirectoryUser | null | undefined> {
-    const where = attribute === 'externalId' ? { externalId: name } : { userNameKey: name.toLowerCase() };
-    const user = await this.users.findOneBy({ provider, ...where });
-    if (user && nameOf(user, attribute) === name) return user;
-    return (await this.removals.existsBy({ provider, name })) ? null : undefined;
-  }
 }
 
 /** Returns the name by which a directory user is compared with users (`scim_attribute`). */
