@@ -3,11 +3,8 @@ import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
 import { KEEP_FACTS } from '../../src/device-grant/approval/session-facts.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
-<<<<<<< HEAD
 import * as batch from '../../src/realtime/batch/push-batch.sql.js';
-=======
 import { FIND_STANDING } from '../../src/scim/effect/standing.sql.js';
->>>>>>> w-scale
 import * as push from '../../src/realtime/push/push.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 
@@ -31,12 +28,9 @@ const STATEMENTS = [
   ['end of sessions', signOut.END_SESSIONS.text, 5],
   ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 5],
   ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
-<<<<<<< HEAD
   ['facts of sign-ins', KEEP_FACTS.text, 5],
-=======
   ['standing by externalId', FIND_STANDING.externalId.text, 3],
   ['standing by userName', FIND_STANDING.userName.text, 3],
->>>>>>> w-scale
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],
 ] as const;
 

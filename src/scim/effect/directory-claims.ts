@@ -35,12 +35,7 @@ export class DirectoryRights {
     provider: string,
     users: readonly Pick<DirectoryUser, 'id' | 'resource'>[],
   ): Promise<ReadonlyMap<string, Rights>> {
-<<<<<<< HEAD
     const sources = new Set(await this.namesOf(manager, provider));
-    const maps = this.mapsOf(provider);
-=======
-    const sources = new Set((await manager.findBy(DirectorySource, { provider })).map(({ claim }) => claim));
->>>>>>> w-scale
     const rights = new Map<string, Rights>();
     const known = new Map<string, string>();
     for (let at = 0; at < users.length; at += READ_AT_A_TIME) {

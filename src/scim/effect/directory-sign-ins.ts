@@ -18,15 +18,16 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryEffects } from './directory-effects.js';
-<<<<<<< HEAD
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
-=======
-import { DirectoryNames } from './directory-name.store.js';
 import { FIND_STANDING, type StandingRow } from './standing.sql.js';
 
-/** Of a sign-in without `scim_claim`: no directory user has this name. */
-const UNNAMED = '';
->>>>>>> w-scale
+/** An active directory user. */
+interface Standing {
+  readonly id: string;
+  readonly rights: DirectoryClaims;
+  /** Milliseconds since the epoch. */
+  readonly activeSince: number;
+}
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
@@ -40,13 +41,8 @@ export class DirectorySignIns implements OnModuleInit {
     private readonly effects: DirectoryEffects,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
-<<<<<<< HEAD
-    private readonly dataSource: DataSource,
-    private readonly claimOwners: ClaimOwners,
-=======
     private readonly sql: Sql,
-    private readonly events: Events,
->>>>>>> w-scale
+    private readonly claimOwners: ClaimOwners,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
@@ -71,15 +67,9 @@ export class DirectorySignIns implements OnModuleInit {
     const name = ownName ?? (await this.names.find(userId))?.name;
     const user = await this.admitted(provider, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
-<<<<<<< HEAD
-    const whole = laidOver(proof.claims, await this.rightsOf(provider, user));
-    const activeSince = user.activatedAt.getTime();
-    const found = { ...proof, claims: whole, isInDirectory: true, activeSince };
-    return { claims: fitClaims(whole).claims, proof: found };
-=======
     const whole = laidOver(proof.claims, user.rights);
-    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole, isInDirectory: true } };
->>>>>>> w-scale
+    const found = { ...proof, claims: whole, isInDirectory: true, activeSince: user.activeSince };
+    return { claims: fitClaims(whole).claims, proof: found };
   }
 
   /**
@@ -105,12 +95,7 @@ export class DirectorySignIns implements OnModuleInit {
     try {
       const user = await this.admitted(provider, name);
       if (!user) return;
-<<<<<<< HEAD
-      const ofDirectory = laidOver(identity.claims, await this.rightsOf(provider, user));
-      const { claims } = layOver(ofDirectory, identity.admissionClaims ?? {});
-=======
-      const claims = fitClaims(laidOver(identity.claims, user.rights)).claims;
->>>>>>> w-scale
+      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.admissionClaims ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
@@ -125,10 +110,7 @@ export class DirectorySignIns implements OnModuleInit {
    * Returns the directory user with a name; undefined if the directory has none.
    * @throws OAuthError `access_denied` if the directory has deactivated or deleted the user
    */
-  private async admitted(
-    provider: string,
-    name: string | undefined,
-  ): Promise<{ readonly id: string; readonly rights: DirectoryClaims } | undefined> {
+  private async admitted(provider: string, name: string | undefined): Promise<Standing | undefined> {
     if (name === undefined || name === UNNAMED) return undefined;
     const statement = FIND_STANDING[this.known.get(provider)!.attribute];
     const rows = await this.sql.query<StandingRow>(statement, [provider, name, name.toLowerCase()]);
@@ -139,6 +121,6 @@ export class DirectorySignIns implements OnModuleInit {
     }
     const sent = { groups: user.groups ?? undefined, roles: user.roles ?? undefined };
     const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
-    return { id: user.id, rights: whole };
+    return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
   }
 }

@@ -6,7 +6,7 @@
 const find = (attribute: string, condition: string) => ({
   name: `directory-standing-${attribute}`,
   text: `
-    SELECT one.id, one.active, one.resource -> 'roles' AS roles,
+    SELECT one.id, one.active, one.activated_at AS "activatedAt", one.resource -> 'roles' AS roles,
       (SELECT array_agg(claim) FROM directory_sources WHERE provider = $1) AS sources,
       (
         SELECT array_agg(known.display_name ORDER BY known.display_name)
@@ -15,7 +15,7 @@ const find = (attribute: string, condition: string) => ({
       ) AS groups
     FROM directory_users AS one WHERE one.provider = $1 AND ${condition}
     UNION ALL
-    SELECT NULL, false, NULL, NULL, NULL FROM directory_removals WHERE provider = $1 AND name = $2`,
+    SELECT NULL, false, NULL, NULL, NULL, NULL FROM directory_removals WHERE provider = $1 AND name = $2`,
 });
 
 /** By `scim_attribute`. A row without an id: the directory has deleted the person. */
@@ -27,6 +27,8 @@ export const FIND_STANDING = {
 export interface StandingRow {
   readonly id: string | null;
   readonly active: boolean;
+  /** Null without an id. */
+  readonly activatedAt: Date | null;
   readonly roles: readonly { readonly value: string }[] | null;
   readonly sources: readonly string[] | null;
   readonly groups: readonly string[] | null;
