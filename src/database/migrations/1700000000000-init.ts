@@ -371,10 +371,12 @@ export class Init1700000000000 implements MigrationInterface {
 
       CREATE TABLE device_session_facts (
         session_id uuid PRIMARY KEY,
+        user_id uuid NOT NULL,
         facts jsonb NOT NULL,
         by_device_grant boolean NOT NULL,
         expires_at timestamptz NOT NULL
       );
+      CREATE INDEX device_session_facts_user_id ON device_session_facts (user_id);
       CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
 
       CREATE TABLE directory_activity (

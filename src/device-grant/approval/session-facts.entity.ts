@@ -21,6 +21,10 @@ export class SessionFacts {
   @PrimaryColumn('uuid', { name: 'session_id' })
   sessionId!: string;
 
+  @Index('device_session_facts_user_id')
+  @Column('uuid', { name: 'user_id' })
+  userId!: string;
+
   @Column('jsonb')
   facts!: InheritedFacts;
 

@@ -25,12 +25,18 @@ export class SessionFactsStore implements OnModuleInit {
     return (await this.dataSource.manager.findOneBy(SessionFacts, { sessionId })) ?? undefined;
   }
 
+  /** Also of a user who is being removed. */
+  async forget(userId: string): Promise<void> {
+    await this.dataSource.manager.delete(SessionFacts, { userId });
+  }
+
   private async keep({ identity, session }: SignedIn): Promise<void> {
     const { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry } = identity;
     const { isEmailVerified, hostedDomain } = identity.proof;
     const facts = { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry };
     await this.dataSource.manager.insert(SessionFacts, {
       sessionId: session.sessionId,
+      userId: session.userId,
       facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
       byDeviceGrant: 'byDeviceGrant' in identity,
       expiresAt: () => `now() + interval '${this.settings.refreshTokenTtl} s'`,
