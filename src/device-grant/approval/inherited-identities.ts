@@ -50,7 +50,7 @@ export class InheritedIdentities {
     return { provider, identity, requestedAt: approvedAt };
   }
 
-  /** Without those of the admission service, which is asked again, and which `allow` does not read. */
+  /** Without claims of the admission service, which is asked again; `allow` does not read them. */
   private async claimsOfProvider(userId: string, stored: Claims): Promise<Claims> {
     const laidOver = await this.admissionClaims.find(userId);
     return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(laidOver, name)));
