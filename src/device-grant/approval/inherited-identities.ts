@@ -19,7 +19,8 @@ export class InheritedIdentities {
 
   /**
    * Returns the user as a session knows it, with the claims of now; the new session ends with it.
-   * @param approvedAt milliseconds since the epoch: a logout at the provider after it ends the new session, too
+   * @param approvedAt milliseconds since the epoch: a logout at the provider after it ends the new session,
+   *   too
    * @returns undefined if the session has ended
    */
   async find(key: SessionKey, approvedAt: number): Promise<Verified | undefined> {
