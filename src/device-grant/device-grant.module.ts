@@ -7,6 +7,7 @@ import { UserModule } from '../user/user.module.js';
 import { DeviceRequestsController } from './approval/device-requests.controller.js';
 import { DeviceRequests } from './approval/device-requests.service.js';
 import { HintedRequests } from './approval/hinted-requests.js';
+import { InheritedIdentities } from './approval/inherited-identities.js';
 import { SessionFactsStore } from './approval/session-facts.store.js';
 import { DeviceConfirmations } from './page/device-confirmations.js';
 import { DevicePageController } from './page/device-page.controller.js';
@@ -18,6 +19,7 @@ import { DeviceDecisions } from './requests/device-decisions.js';
 import { DeviceGrant } from './requests/device-grant.js';
 import { DeviceRequestStore } from './requests/device-request.store.js';
 import { SealedIdentities } from './requests/sealed-identities.js';
+import { UserCodes } from './requests/user-codes.js';
 
 /** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md). */
 @Module({
@@ -33,17 +35,21 @@ import { SealedIdentities } from './requests/sealed-identities.js';
     DeviceRequests,
     DeviceRequestStore,
     HintedRequests,
+    InheritedIdentities,
     SealedIdentities,
     SessionFactsStore,
+    UserCodes,
   ],
 })
 export class DeviceGrantModule implements OnModuleInit {
   constructor(
     private readonly codes: AuthorizationCodes,
     private readonly requests: DeviceRequestStore,
+    private readonly facts: SessionFactsStore,
   ) {}
 
   onModuleInit(): void {
     this.codes.onForget((userId) => this.requests.forget(userId));
+    this.codes.onForget((userId) => this.facts.forget(userId));
   }
 }

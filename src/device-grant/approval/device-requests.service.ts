@@ -1,22 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import type { Verified } from '../../auth/sign-in/sign-in-checks.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { SessionIds } from '../../events.js';
 import { UUID } from '../../http/parameters/uuid.js';
-import { RateLimits } from '../../http/rate-limit.js';
 import { browserOf } from '../../http/user-agent.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
 import { UserStore } from '../../user/user.store.js';
-import { DeviceCodes, readUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore, type Decision } from '../requests/device-request.store.js';
-import { SealedIdentities } from '../requests/sealed-identities.js';
+import { UserCodes } from '../requests/user-codes.js';
 import type { DecideDto, DeviceRequestList } from './device-requests.dto.js';
 import type { SessionFacts } from './session-facts.entity.js';
-import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+import { SessionFactsStore } from './session-facts.store.js';
 
 /** Seconds since the authentication, if the provider reports its time. */
 const MOST_AGE = 300;
@@ -34,14 +31,12 @@ interface Call {
 @Injectable()
 export class DeviceRequests {
   constructor(
-    private readonly codes: DeviceCodes,
+    private readonly userCodes: UserCodes,
     private readonly requests: DeviceRequestStore,
-    private readonly identities: SealedIdentities,
     private readonly facts: SessionFactsStore,
     private readonly sessions: SessionStore,
     private readonly users: UserStore,
     private readonly proofs: DpopProofs,
-    private readonly limits: RateLimits,
     private readonly clock: Clock,
   ) {}
 
@@ -75,8 +70,10 @@ export class DeviceRequests {
     const facts = await this.facts.find(caller);
     checkApprover(facts, this.clock.now());
     if (UUID.test(code)) await this.checkNumber(request, number, { userId, origin });
-    const verified = await this.inherit(session!, facts);
-    const approval = { ...this.identities.seal(verified, request.id), approvedBy: caller.sessionId };
+    const user = await this.users.find(userId);
+    if (!user) throw noSuchRequest();
+    const requestedAt = new Date(this.clock.now());
+    const approval = { provider: user.provider, requestedAt, approvedBy: caller.sessionId };
     await this.record(request, { userId, origin, approval });
   }
 
@@ -94,13 +91,10 @@ export class DeviceRequests {
       if (named?.hintedUserId === caller.userId) return named;
       throw noSuchRequest();
     }
-    if (await this.limits.isExceeded('user_code', ip)) await this.limits.count('user_code', ip);
-    const userCode = readUserCode(code);
-    const request =
-      userCode && (await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) }));
-    const isOfAnother = request && request.hintedUserId !== null && request.hintedUserId !== caller.userId;
-    if (request && !isOfAnother) return request;
-    await this.limits.count('user_code', ip);
+    const isForCaller = ({ hintedUserId }: DeviceRequest) =>
+      (hintedUserId ?? caller.userId) === caller.userId;
+    const request = await this.userCodes.find(code, ip, isForCaller);
+    if (request) return request;
     throw noSuchRequest();
   }
 
@@ -118,30 +112,6 @@ export class DeviceRequests {
 
   private async record({ id }: DeviceRequest, decision: Decision): Promise<void> {
     if (!(await this.requests.decide(id, decision))) throw noSuchRequest();
-  }
-
-  /** The user as the approving session knows it, with the claims of now; the new session ends with it. */
-  private async inherit({ userId, expiresAt }: Session, { facts }: SessionFacts): Promise<Verified> {
-    const user = await this.users.find(userId);
-    if (!user) throw noSuchRequest();
-    const { providerUserId, username, avatarUrl, provider } = user;
-    const claims = user.providerClaims ?? {};
-    const { isEmailVerified, hostedDomain, directoryName, ...inherited } = facts;
-    const end = Math.floor(expiresAt.getTime() / 1000);
-    const identity: ApprovedIdentity = {
-      ...inherited,
-      providerUserId,
-      username,
-      avatarUrl,
-      claims,
-      idToken: null,
-      refreshToken: null,
-      sessionExpiry: Math.min(facts.sessionExpiry ?? end, end),
-      proof: { isEmailVerified, hostedDomain, claims },
-      ...(directoryName !== undefined && { directoryName }),
-      byDeviceGrant: true,
-    };
-    return { provider, identity, requestedAt: this.clock.now() };
   }
 }
 

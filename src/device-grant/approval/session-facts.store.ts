@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
-import { Events, type SessionIds } from '../../events.js';
+import type { SessionIds } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
 import { KEEP_FACTS } from './session-facts.sql.js';
@@ -23,23 +23,25 @@ export class SessionFactsStore implements OnModuleInit {
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
-    events: Events,
   ) {
     this.insert = sql.batched(KEEP_FACTS.name, (rows: NewFacts[]) => this.insertAll(rows));
-    events.on('audit.recorded', (recorded) => {
-      for (const { event, user_id: userId } of recorded) {
-        if (event === 'user_removed' && userId !== undefined) void this.forget(userId);
-      }
-    });
   }
 
   onModuleInit(): void {
     this.checks.addFollower((signedIn) => this.keep(signedIn));
   }
 
-  async find({ userId, sessionId }: SessionIds): Promise<SessionFacts | undefined> {
+  async find({
+    userId,
+    sessionId,
+  }: Pick<SessionIds, 'userId' | 'sessionId'>): Promise<SessionFacts | undefined> {
     const { manager } = this.dataSource;
     return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
+  }
+
+  /** Also of a user who is being removed. */
+  async forget(userId: string): Promise<void> {
+    await this.dataSource.manager.delete(SessionFacts, { userId });
   }
 
   private async keep({ identity, session }: SignedIn): Promise<void> {
@@ -63,10 +65,5 @@ export class SessionFactsStore implements OnModuleInit {
       this.settings.refreshTokenTtl,
     ]);
     return rows;
-  }
-
-  /** Forgets a removed user. If that fails, the rows go at their expiry. */
-  private async forget(userId: string): Promise<void> {
-    await this.dataSource.manager.delete(SessionFacts, { userId }).catch(() => undefined);
   }
 }

@@ -3,14 +3,14 @@ import type { Origin } from '../../audit/audit-event.js';
 import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { RateLimits } from '../../http/rate-limit.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { challengeOf } from '../../provider/adapters/authorization-request.js';
 import { deviceCallback } from '../../provider/redirect-uris.js';
-import { DeviceCodes, readUserCode } from '../requests/codes.js';
+import { DeviceCodes } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore } from '../requests/device-request.store.js';
 import { SealedIdentities } from '../requests/sealed-identities.js';
+import { UserCodes } from '../requests/user-codes.js';
 import { DeviceConfirmations, type Confirmation } from './device-confirmations.js';
 
 /** `client_id` of the page, which is a stock client of this service itself. */
@@ -30,7 +30,7 @@ export class DevicePage {
     private readonly confirmations: DeviceConfirmations,
     private readonly identities: SealedIdentities,
     private readonly authorizationCodes: AuthorizationCodes,
-    private readonly limits: RateLimits,
+    private readonly userCodes: UserCodes,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -40,16 +40,8 @@ export class DevicePage {
    * @returns undefined if it is wrong, which counts
    * @throws OAuthError `slow_down` after too many wrong codes
    */
-  async findRequest(text: string, ip: string | undefined): Promise<DeviceRequest | undefined> {
-    // before the look-up: a right guess beyond the limit must not succeed
-    if (await this.limits.isExceeded('user_code', ip)) throw new OAuthError('slow_down', 'too many requests');
-    const userCode = readUserCode(text);
-    const found =
-      userCode === undefined
-        ? null
-        : await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) });
-    if (!found) await this.limits.count('user_code', ip);
-    return found ?? undefined;
+  findRequest(text: string, ip: string | undefined): Promise<DeviceRequest | undefined> {
+    return this.userCodes.find(text, ip);
   }
 
   /** @returns address of the sign-in, and the secret for the browser */

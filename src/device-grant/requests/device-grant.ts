@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
+import { SignInChecks, type Verified } from '../../auth/sign-in/sign-in-checks.js';
 import { SignInRefusals } from '../../auth/sign-in/sign-in-refusals.js';
 import { TokenIssuer } from '../../auth/sign-in/token-issuer.js';
 import { TokenGrants } from '../../auth/token-grants.js';
@@ -8,7 +8,9 @@ import type { DeviceDto, IssuedTokens } from '../../auth/token.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
-import { SessionStore } from '../../token/sessions/session.store.js';
+import { areSameClaims } from '../../identity/claims.js';
+import { UserStore } from '../../user/user.store.js';
+import { InheritedIdentities } from '../approval/inherited-identities.js';
 import { DeviceCodes } from './codes.js';
 import { DeviceTokenDto } from './device-authorization.dto.js';
 import { DeviceDecisions } from './device-decisions.js';
@@ -37,7 +39,8 @@ export class DeviceGrant implements OnModuleInit {
     private readonly decisions: DeviceDecisions,
     private readonly identities: SealedIdentities,
     private readonly proofs: DpopProofs,
-    private readonly sessions: SessionStore,
+    private readonly inherited: InheritedIdentities,
+    private readonly users: UserStore,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     private readonly tokens: TokenIssuer,
@@ -71,14 +74,17 @@ export class DeviceGrant implements OnModuleInit {
     proof: DpopProof | undefined,
     origin: Origin,
   ): Promise<IssuedTokens> {
-    const { id, provider, identity, requestedAt, userId } = request;
-    const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
-    const verified = this.identities.open(stored, id);
     const device = deviceOf(request);
+    const known = {
+      origin,
+      provider: request.provider!,
+      userId: request.userId!,
+      deviceId: request.deviceId,
+    };
     try {
-      const known = { origin, provider: provider!, userId: userId!, deviceId: request.deviceId };
-      await this.refusals.watch(known, () => this.checkApprover(request));
+      const verified = await this.refusals.watch(known, () => this.verifiedOf(request));
       const admitted = await this.checks.run(verified, origin, device);
+      await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
       return await this.tokens.issue(admitted, device, { proof, origin });
     } catch (error) {
       if (!(error instanceof OAuthError) || error.error !== 'access_denied') throw error;
@@ -87,11 +93,30 @@ export class DeviceGrant implements OnModuleInit {
     }
   }
 
-  /** A session that has ended since gives no other one its rights. */
-  private async checkApprover({ approvedBy, userId }: DeviceRequest): Promise<void> {
-    if (approvedBy === null) return;
-    if (await this.sessions.isLive({ userId: userId!, sessionId: approvedBy })) return;
+  /** @throws OAuthError `access_denied`: a session that has ended since gives no other one its rights */
+  private async verifiedOf(request: DeviceRequest): Promise<Verified> {
+    const { id, provider, identity, requestedAt, userId, approvedBy } = request;
+    if (approvedBy === null) {
+      const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
+      return this.identities.open(stored, id);
+    }
+    const verified = await this.inherited.find(
+      { userId: userId!, sessionId: approvedBy },
+      requestedAt!.getTime(),
+    );
+    if (verified) return verified;
     throw new OAuthError('access_denied', 'the session that approved the request has ended');
+  }
+
+  /** A sign-in on the page may be minutes old: it must not bring claims back that have changed since. */
+  private async checkClaims(userId: string, { identity, requestedAt }: Verified): Promise<void> {
+    const { claimsChangedAt = null, providerClaims = null } = (await this.users.find(userId)) ?? {};
+    if (claimsChangedAt === null || claimsChangedAt.getTime() <= requestedAt) return;
+    if (areSameClaims(providerClaims ?? {}, identity.claims)) return;
+    const reason = 'claims_changed';
+    throw new OAuthError('access_denied', 'the rights of the user have changed since the sign-in', {
+      reason,
+    });
   }
 }
 

@@ -32,15 +32,22 @@ export type NewDeviceRequest = Pick<
 /** What a poll finds. `expired`: also an unknown code, one of another client, and one that was used. */
 export type Polled = 'open' | 'too_soon' | 'approved' | 'denied' | 'expired';
 
+/** By a sign-in on the page. */
+type ApprovalOnPage = StoredIdentity & { readonly approvedBy: null };
+
+/** The identity is read once the tokens are issued: rights that are taken away until then must not return. */
+interface ApprovalBySession {
+  readonly provider: string;
+  readonly requestedAt: Date;
+  readonly approvedBy: string;
+}
+
 /** Who decides, and how. */
 export interface Decision {
   readonly userId: string;
   readonly origin: Origin;
   /** Absent: the person denies. */
-  readonly approval?: StoredIdentity & {
-    /** Session that approves; null: a sign-in on the page. */
-    readonly approvedBy: string | null;
-  };
+  readonly approval?: ApprovalOnPage | ApprovalBySession;
 }
 
 const isFuture = () => Raw((column) => `${column} > now()`);

@@ -9,9 +9,9 @@ type Names = Pick<Logout, 'subject' | 'session'>;
 
 /**
  * Seconds for which the names of a logout are stored: longer than a sign-in takes after the provider was
- * asked.
+ * asked. On the page for devices, it may wait ten minutes for its answer.
  */
-const REMEMBERED_S = 120;
+const REMEMBERED_S = 720;
 
 // Raw SQL: batched on the hot path of a sign-in.
 const LOGOUTS = {

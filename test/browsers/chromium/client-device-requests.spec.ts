@@ -87,6 +87,26 @@ inChromium('requests of devices', () => {
     expect(await poll(begun)).toBe(200);
   });
 
+  it('show the address as it is, whatever the device calls itself', async () => {
+    const user = await open();
+    await begin({ login_hint: user, client_id: 'cli\u202e', device_name: '\u202eserver' });
+    await page.getByRole('listitem').waitFor();
+    const isInOrder = await page.evaluate(`(() => {
+      const [{ shadowRoot }] = [...document.querySelectorAll('*')].filter((one) => one.shadowRoot);
+      const texts = shadowRoot.querySelector('li p').childNodes;
+      const facts = [...texts].find((one) => one.data?.includes('127'));
+      const place = (i) => {
+        const range = new Range();
+        range.setStart(facts, i);
+        range.setEnd(facts, i + 1);
+        return range.getBoundingClientRect().left;
+      };
+      const at = facts.data.lastIndexOf('127');
+      return place(at) < place(at + 2);
+    })()`);
+    expect(isInOrder).toBe(true);
+  });
+
   it('are denied by “no”, and by a wrong number', async () => {
     const user = await open();
     const [one, other] = [await begin({ login_hint: user }), await begin({ login_hint: user })];

@@ -46,7 +46,11 @@ export function show(kit: Kit, place: Element, options: DeviceRequestsOptions): 
   const rowOf = (request: DeviceRequest): HTMLElement => {
     const { request_id: id, client_id: program, device_name: name, address } = request;
     const when = ago(texts.language, request.created_at);
-    const facts = fill(texts.requestFacts, { program, address: address ?? '?', when });
+    const facts = filled(texts.requestFacts, {
+      program: make('bdi', {}, program),
+      address: address ?? '?',
+      when,
+    });
     const number = make('input', {
       required: true,
       inputMode: 'numeric',
@@ -62,12 +66,13 @@ export function show(kit: Kit, place: Element, options: DeviceRequestsOptions): 
       void decide(form, id, true, number.value);
     });
     no.addEventListener('click', () => void decide(form, id, false));
-    const title = make('strong', { dir: 'auto' }, fill(texts.requestQuestion, { device: name ?? program }));
+    const question = filled(texts.requestQuestion, { device: make('bdi', {}, name ?? program) });
+    const title = make('strong', { dir: 'auto' }, ...question);
     const row = make(
       'li',
       {},
       title,
-      make('p', { dir: 'auto' }, facts),
+      make('p', { dir: 'auto' }, ...facts),
       make('p', {}, texts.requestWarning),
       form,
     );
@@ -126,8 +131,9 @@ export function show(kit: Kit, place: Element, options: DeviceRequestsOptions): 
   };
 }
 
-function fill(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+/** Fills a text. What the device chose, in `bdi`, cannot change the direction of what is beside it. */
+function filled(text: string, values: Readonly<Record<string, string | HTMLElement>>) {
+  return text.split(/\{(\w+)\}/).map((part, i) => (i % 2 === 0 ? part : (values[part] ?? '')));
 }
 
 /** @param language may be the application's, and so invalid, such as `pt_BR` */
