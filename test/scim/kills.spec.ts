@@ -43,10 +43,10 @@ describe('a killed instance', () => {
   const sql = (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     query(here.databaseUrl, text, values);
   /** Lets the victim get as far as the row of a user, and kills it there. */
-  async function killAt(userId: string, begin: () => Promise<unknown>): Promise<void> {
+  async function killAt(userId: string, begin: () => PromiseLike<unknown>): Promise<void> {
     await holder.query('BEGIN');
     await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
-    void begin().catch(() => undefined);
+    begin().then(undefined, () => undefined);
     await until(async () => (await sql(WAITING)).length > 0);
     await victim.end('SIGKILL');
     await holder.query('ROLLBACK');
@@ -73,7 +73,7 @@ describe('a killed instance', () => {
       );
     const before = await state();
     const add = { op: 'add', path: 'members', value: [{ value: user }] };
-    await killAt(userId, () => new DirectoryClient(victim.url).patch(`/Groups/${group}`, add).then());
+    await killAt(userId, () => new DirectoryClient(victim.url).patch(`/Groups/${group}`, add));
     expect(await state()).toEqual(before);
     await directory.patch(`/Groups/${group}`, add).expect(204);
     const [{ events, sent }] = before as [{ events: number; sent: number }];
@@ -114,7 +114,7 @@ describe('a killed instance', () => {
       return rows.map((row) => row['user_id'] as string).toSorted();
     };
     const body = { displayName: 'large', members: ids.map((value) => ({ value })) };
-    await killAt(userIds[1500]!, () => new DirectoryClient(victim.url).send('POST', '/Groups', body).then());
+    await killAt(userIds[1500]!, () => new DirectoryClient(victim.url).send('POST', '/Groups', body));
     expect(await withGroup()).toEqual(userIds.slice(0, 1000).toSorted());
     expect(await sql('SELECT kind, after FROM directory_tasks')).toEqual([
       { kind: 'group', after: ids[999] },

@@ -36,7 +36,7 @@ export function parseOptions(args: readonly string[]): Options {
   const numbers = names.map((name) => {
     const value = Number(values[name] ?? DEFAULTS[name]);
     if (!Number.isInteger(value) || value < 0) throw new Error(`--${name} takes whole numbers`);
-    return [name, value];
+    return [name, value] as const;
   });
-  return Object.fromEntries(numbers) as unknown as Options;
+  return Object.fromEntries(numbers) as Record<keyof Options, number>;
 }

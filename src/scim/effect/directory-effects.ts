@@ -163,11 +163,11 @@ export class DirectoryEffects {
       const current = isLocked ? users : await manager.findBy(DirectoryUser, { id: In(ids) });
       const found = await this.rights.of(manager, provider, current);
       for (const user of current) {
-        const { whole = {}, fitting = {} } = found.get(user.id) ?? {};
+        const { whole = {}, fitting: fits = {} } = found.get(user.id) ?? {};
         for (const userId of byName.get(nameOf(user, settings.attribute) ?? '') ?? []) {
           rights.set(userId, whole);
           changes.set(userId, {
-            claims: (present) => laidOver(present, fitting),
+            claims: (present) => laidOver(present, fits),
             directory: { active: user.active, changedAt: user.changedAt },
             profile: hasOtherProfile ? profileOf(user) : undefined,
           });

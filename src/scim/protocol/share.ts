@@ -29,12 +29,12 @@ export class Share {
       throw new ScimError(429, 'too many requests at a time', undefined, { 'Retry-After': '1' });
     }
     return this.limit.run(async () => {
-      await this.turn();
+      await this.keepPace();
       return work();
     });
   }
 
-  private async turn(): Promise<void> {
+  private async keepPace(): Promise<void> {
     const now = performance.now();
     if (now - this.looked.at > LOOKED_AT_MS) {
       const use = performance.eventLoopUtilization();
