@@ -20,7 +20,7 @@ const USERS = 100;
 const OTHERS = 3;
 const SETTLE_MS = 1000;
 const STORED = 600;
-/** Where the socket of each user is: on the instance that pushes, or on another one. */
+/** Place of the socket of each user: on the instance that pushes, or on another one. */
 const CASES = [
   { title: 'ttl 0, nobody there', ttl: 0, elsewhere: false },
   { title: 'ttl 0, to a socket there', ttl: 0, elsewhere: true },
@@ -41,7 +41,7 @@ interface Figures {
 
 /**
  * What a notification costs the other instances: the first one gets a constant number of pushes, the others only receive. All figures
- * are CPU time less that of the same processes while they are idle.
+ * are CPU time less the idle CPU time of these processes.
  */
 export async function measureNotifications(options: Options, cleanup: Cleanup): Promise<void> {
   const database = await startDatabase(cleanup);

@@ -20,7 +20,7 @@ const BOUND = 1000;
 /** A look after the bound, which then shows how late it was. */
 const LONGEST = 10_000;
 const SERVICE_KEY = 'k'.repeat(32);
-/** Changes at a time, each with a page of its own. */
+/** Changes at a time, each with a separate page. */
 const LANES = 4;
 
 interface Lane {
@@ -86,7 +86,7 @@ describe('the word of a directory', () => {
   });
 
   async function open(browser: Browser, url: string): Promise<Lane> {
-    const page = await browser.newPage(); // with a context of its own
+    const page = await browser.newPage(); // with a separate context
     const lane: Lane = { page, onSignedOut: () => undefined };
     await page.exposeFunction('told', () => lane.onSignedOut());
     await page.goto(url);

@@ -29,7 +29,7 @@ const JAVA = {
   build: ['mvn -q package'],
   start: 'java -jar target/api-1.jar',
 };
-/** The statements of the page for Spring Security before 6.5, and those that they replace. */
+/** The statements of the page for Spring Security before 6.5, and the replaced ones. */
 const OLDER = /```java\n(var decoder = [^]*?)```/.exec(sectionsOf(PAGE).get('Java (Spring Boot)')!.text)![1]!;
 const NEWER = /      (var decoder = [^]*?\.build\(\)\);\n)/;
 

@@ -26,7 +26,7 @@ export async function makeReceiver({ admin }: Keycloak, clientId: string, public
     serviceAccountsEnabled: true,
     attributes: {
       ...client!.attributes,
-      'backchannel.logout.url': '', // Keycloak sends no event of a sign-out whose logout token failed
+      'backchannel.logout.url': '', // back-channel logout would end the session as well
       'ssf.enabled': 'true',
       'ssf.validPushUrls': `${publicUrl}/*`,
       'ssf.streamAudience': publicUrl,

@@ -14,7 +14,7 @@ export const NO_LOGOUT: Addresses = {
   signedOut: 'http://localhost/signed-out',
 };
 
-/** A service whose provider `plain` is a product with the addresses of `NO_LOGOUT`. */
+/** A service with a provider `plain`, a product with the addresses of `NO_LOGOUT`. */
 export class ServiceAtProduct {
   private constructor(
     readonly service: TestService,

@@ -37,7 +37,7 @@ export class Transmitter {
     const proxy = endings.after(await TamperingProxy.start(), (one) => one.close());
     const issuer = endings.after(await OidcIssuer.start(proxy.url), (one) => one.close());
     proxy.target = issuer.port;
-    // So that ID tokens have a `sid`; nobody signs out at the provider.
+    // So that ID tokens have a `sid`; no user signs out at the provider.
     const client = {
       backchannel_logout_uri: 'http://127.0.0.1:1',
       backchannel_logout_session_required: true,

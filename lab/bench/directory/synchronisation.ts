@@ -16,7 +16,7 @@ type Refresh = (milliseconds: number) => Promise<number>;
 
 /**
  * The first synchronisation of a directory through the interface, for a while in windows by turns: refreshes
- * of other users alone, and beside it. Then it goes on alone.
+ * of other users alone, and beside it. Then it continues alone.
  * @returns the ids of the directory users
  */
 export async function synchronise(
@@ -98,7 +98,7 @@ async function synchroniseGroups(ids: readonly string[], groups: number, scim: S
   print('  each', spread(scim.times.splice(0)));
 }
 
-/** The first ones have signed in before: those of `fill`. */
+/** The first users are those `fill` has signed in. */
 function userOf(n: number): object {
   const name = codeOf(n);
   return {
