@@ -7,7 +7,7 @@ import type { ScimClient } from './scim-client.js';
 /** Members that a request adds, as Entra and Okta do at most. */
 const MEMBERS_A_REQUEST = 100;
 /** Groups that a user has. */
-const GROUPS_A_USER = 5;
+const GROUPS_A_USER = 2;
 
 const WARM_UP_MS = 2000;
 
