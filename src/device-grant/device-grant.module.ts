@@ -1,9 +1,11 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { AuthorizationCodes } from '../auth/clients/authorization-codes.js';
+import { DeviceModule } from '../device/device.module.js';
 import { RealtimeModule } from '../realtime/realtime.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { UserModule } from '../user/user.module.js';
+import { ApprovedSessions } from './approval/approved-sessions.js';
 import { DeviceRequestsController } from './approval/device-requests.controller.js';
 import { DeviceRequests } from './approval/device-requests.service.js';
 import { HintedRequests } from './approval/hinted-requests.js';
@@ -23,9 +25,10 @@ import { UserCodes } from './requests/user-codes.js';
 
 /** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md). */
 @Module({
-  imports: [AuthModule, RealtimeModule, TokenModule, UserModule],
+  imports: [AuthModule, DeviceModule, RealtimeModule, TokenModule, UserModule],
   controllers: [DeviceAuthorizationController, DevicePageController, DeviceRequestsController],
   providers: [
+    ApprovedSessions,
     DeviceAuthorizations,
     DeviceCodes,
     DeviceConfirmations,

@@ -110,7 +110,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   'device-grant': {
     contents: 'devices without a browser (RFC 8628): their grant, its page, and approval on another device',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'token', 'realtime'],
+    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token', 'realtime'],
   },
   'sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',

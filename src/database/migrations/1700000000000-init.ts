@@ -373,10 +373,11 @@ export class Init1700000000000 implements MigrationInterface {
         user_id uuid NOT NULL,
         session_id uuid NOT NULL,
         facts jsonb NOT NULL,
-        by_device_grant boolean NOT NULL,
+        approved_by uuid,
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (user_id, session_id)
       );
+      CREATE INDEX device_session_facts_approved_by ON device_session_facts (approved_by) WHERE approved_by IS NOT NULL;
       CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
 
       CREATE TABLE directory_activity (

@@ -120,7 +120,7 @@ export class DeviceRequests {
  * @throws OAuthError if the session may not approve, or only after a new sign-in
  */
 function checkApprover(facts: SessionFacts | undefined, now: number): asserts facts is SessionFacts {
-  if (facts?.byDeviceGrant) {
+  if (facts && facts.approvedBy !== null) {
     throw new OAuthError('access_denied', 'a session that another device has approved approves no other');
   }
   const { authTime = null } = facts?.facts ?? {};

@@ -46,7 +46,7 @@ export class InheritedIdentities {
       sessionExpiry: Math.min(inherited.sessionExpiry ?? end, end),
       proof: { isEmailVerified, hostedDomain, claims },
       ...(directoryName !== undefined && { directoryName }),
-      byDeviceGrant: true,
+      approvedBy: key.sessionId,
     };
     return { provider, identity, requestedAt: approvedAt };
   }

@@ -25,9 +25,10 @@ export class SessionFacts {
   @Column('jsonb')
   facts!: InheritedFacts;
 
-  /** Whether another session approved this one, which then approves none. */
-  @Column('boolean', { name: 'by_device_grant' })
-  byDeviceGrant!: boolean;
+  /** Session that approved this one, which then approves none. */
+  @Index('device_session_facts_approved_by', { where: 'approved_by IS NOT NULL' })
+  @Column('uuid', { name: 'approved_by', nullable: true })
+  approvedBy!: string | null;
 
   @Index('device_session_facts_expires_at')
   @Column('timestamptz', { name: 'expires_at' })

@@ -4,8 +4,16 @@ import type { Statement } from '../../database/sql.js';
 export const KEEP_FACTS: Statement = {
   name: 'keep-session-facts',
   text: `
-    INSERT INTO device_session_facts (user_id, session_id, facts, by_device_grant, expires_at)
-    SELECT user_id, session_id, facts, by_device_grant, now() + make_interval(secs => $5)
-    FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[], $4::boolean[])
-      AS one (user_id, session_id, facts, by_device_grant)`,
+    INSERT INTO device_session_facts (user_id, session_id, facts, approved_by, expires_at)
+    SELECT user_id, session_id, facts, approved_by, now() + make_interval(secs => $5)
+    FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[], $4::uuid[])
+      AS one (user_id, session_id, facts, approved_by)`,
+};
+
+/** Finds the sessions that some sessions have approved. */
+export const FIND_APPROVED: Statement = {
+  name: 'approved-sessions',
+  text: `
+    SELECT user_id AS "userId", session_id AS "sessionId" FROM device_session_facts
+    WHERE user_id = ANY ($1::uuid[]) AND approved_by = ANY ($2::uuid[])`,
 };

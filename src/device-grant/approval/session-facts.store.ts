@@ -3,13 +3,13 @@ import { DataSource } from 'typeorm';
 import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
-import type { SessionIds } from '../../events.js';
+import type { SessionKey } from '../../token/sessions/session.store.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
-import { KEEP_FACTS } from './session-facts.sql.js';
+import { FIND_APPROVED, KEEP_FACTS } from './session-facts.sql.js';
 
 /** An identity of a session that another device has approved. */
-export type ApprovedIdentity = Identity & { readonly byDeviceGrant: true };
+export type ApprovedIdentity = Identity & { readonly approvedBy: string };
 
 type NewFacts = Omit<SessionFacts, 'expiresAt'>;
 
@@ -31,12 +31,15 @@ export class SessionFactsStore implements OnModuleInit {
     this.checks.addFollower((signedIn) => this.keep(signedIn));
   }
 
-  async find({
-    userId,
-    sessionId,
-  }: Pick<SessionIds, 'userId' | 'sessionId'>): Promise<SessionFacts | undefined> {
+  async find({ userId, sessionId }: SessionKey): Promise<SessionFacts | undefined> {
     const { manager } = this.dataSource;
     return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
+  }
+
+  /** Finds the sessions that some sessions have approved. */
+  findApprovedBy(approvers: readonly SessionKey[]): Promise<SessionKey[]> {
+    const columns = [approvers.map(({ userId }) => userId), approvers.map(({ sessionId }) => sessionId)];
+    return this.sql.query<SessionKey>(FIND_APPROVED, columns);
   }
 
   /** Also of a user who is being removed. */
@@ -52,7 +55,7 @@ export class SessionFactsStore implements OnModuleInit {
       userId: session.userId,
       sessionId: session.sessionId,
       facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
-      byDeviceGrant: 'byDeviceGrant' in identity,
+      approvedBy: (identity as Partial<ApprovedIdentity>).approvedBy ?? null,
     });
   }
 
@@ -61,7 +64,7 @@ export class SessionFactsStore implements OnModuleInit {
       rows.map(({ userId }) => userId),
       rows.map(({ sessionId }) => sessionId),
       rows.map(({ facts }) => JSON.stringify(facts)),
-      rows.map(({ byDeviceGrant }) => byDeviceGrant),
+      rows.map(({ approvedBy }) => approvedBy),
       this.settings.refreshTokenTtl,
     ]);
     return rows;

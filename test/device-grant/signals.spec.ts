@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { caep, push, seconds, Transmitter } from '../signals/transmitter.js';
+import { query } from '../support/database.js';
+import { Endings } from '../support/endings.js';
+import { Person } from '../support/oidc-issuer.js';
+import { startTestService } from '../support/service.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
+import { until } from '../support/waiting.js';
+
+/** A signal may come late: its time is before the approval, and after the sign-in that the approval rests on. */
+describe('a session that was approved', () => {
+  const endings = new Endings();
+  afterAll(() => endings.run());
+
+  it('ends with the one that approved it, if the provider ends that one', async () => {
+    const transmitter = await Transmitter.start(endings);
+    const env = transmitter.env({ DEVICE_GRANT: 'on', PROVIDERS_MOCK_ENABLED: 'false' });
+    const service = endings.after(await startTestService(env), (one) => one.close());
+    const subject = `user-${randomUUID()}`;
+    const approver = await transmitter.signIn(new Person(subject), service);
+    const ago = `UPDATE refresh_tokens SET created_at = now() - interval '10 minutes'`;
+    await query(service.databaseUrl, ago);
+    const begun = await request(service.url).post('/oauth2/device_authorization').send({ client_id: 'cli' });
+    const { user_code, device_code } = begun.body as { user_code: string; device_code: string };
+    await bearer(service.url, approver.access_token)
+      .post(`/me/device-requests/${user_code}`)
+      .send({ approve: true })
+      .expect(204);
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const answer = await request(service.url)
+      .post('/oauth2/token')
+      .send({ grant_type, device_code, client_id: 'cli' })
+      .expect(200);
+    const { access_token: token } = answer.body as Tokens;
+    await bearer(service.url, token).get('/me').expect(200);
+    const event = { event_timestamp: seconds() - 300 };
+    const set = transmitter.set(caep('session-revoked'), event, { sub_id: transmitter.subject(subject) });
+    await push(service, set).expect(202);
+    await bearer(service.url, approver.access_token).get('/me').expect(401);
+    await until(async () => (await bearer(service.url, token).get('/me')).status === 401);
+  });
+});
