@@ -20,7 +20,7 @@ export async function changeLargeGroup(
   scim: ScimClient,
   admin: Client,
 ): Promise<void> {
-  const members = ids.slice(0, Math.min(large, ids.length - 1)); // one more user joins and leaves
+  const members = ids.slice(0, Math.min(large, ids.length) - 1); // one more user joins and leaves
   await signInAll(admin, ids.length);
   const groups = new Map<number, string>();
   for (const count of [SMALL, members.length]) {
