@@ -17,7 +17,7 @@ export interface TokenGrant<Params extends object = object> {
   issue(params: Params, call: DpopCall, origin: Origin): Promise<IssuedTokens>;
 }
 
-/** Grants that other modules add to those of the specification, by `grant_type`. */
+/** Grants of other modules, by `grant_type`. */
 @Injectable()
 export class TokenGrants {
   private readonly grants = new Map<string, TokenGrant>();
@@ -31,7 +31,7 @@ export class TokenGrants {
     return this.grants.get(grantType)?.dto;
   }
 
-  /** @returns the grant whose parameters these are */
+  /** @returns the grant of these parameters */
   of(params: object): TokenGrant | undefined {
     return [...this.grants.values()].find(({ dto }) => params instanceof dto);
   }
