@@ -123,7 +123,7 @@ export const END_EXCESS = {
 };
 
 /**
- * Ends a slice of the sessions that a provider means (docs/providers.md#back-channel-logout), as END_SESSIONS
+ * Ends a slice of the sessions that a provider means (docs/provider-sign-out.md#back-channel-logout), as END_SESSIONS
  * does; parameters: user, the provider's session, its subjects (NULL: any), EndCause, the latest begin (NULL:
  * any).
  */

@@ -19,7 +19,9 @@ type Env = Record<string, string>;
 
 const PUBLIC_URL = 'http://localhost:3000';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const GUIDE = sectionsOf('docs/guides/access-policy.md');
+const GUIDE = new Map(
+  ['access-policy', 'session-length', 'recheck'].flatMap((page) => [...sectionsOf(`docs/guides/${page}.md`)]),
+);
 const STANDARDS = sectionsOf('docs/session-standards.md');
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 

@@ -69,7 +69,7 @@ export class LoggedOut {
 }
 
 /**
- * Names that a logout ends (docs/providers.md#back-channel-logout). With a session alone, the subject is
+ * Names that a logout ends (docs/provider-sign-out.md#back-channel-logout). With a session alone, the subject is
  * unknown.
  */
 function meant(provider: string, { subject, session }: Names): Buffer[] {
