@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { AUDIT_NAMES } from '../src/config/settings/audit-names.js';
 import { adapterKeys, providerKeys } from '../src/config/providers/provider-keys.js';
 import type { Setting } from '../src/config/settings/setting-row.js';
@@ -7,6 +8,8 @@ import { settingsTable } from '../src/config/settings/settings-table.js';
 import { contributingPage } from './modules.js';
 
 type Row = Setting<unknown>;
+
+const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
 
 /** Rows by section; a row without one belongs to the section of the row before it. */
 const SECTIONS = new Map<string, Row[]>();
@@ -49,7 +52,7 @@ function envExample(): string {
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, SAMPLE_PROVIDER].join('\n');
 }
 
-function settingsPage(): string {
+async function settingsPage(): Promise<string> {
   const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, ...rows.map(entry)]);
   const parts = [
     '# Settings',
@@ -61,7 +64,8 @@ function settingsPage(): string {
     ...PROVIDER_KEYS.map(entry),
     'Other keys are passed to the adapter. The built-in sample provider is `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where `mock` is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With `url` set, `mock` is an ordinary provider.',
   ];
-  return `${parts.join('\n\n')}\n`;
+  const options = await resolveConfig(fileURLToPath(SETTINGS_PAGE));
+  return format(parts.join('\n\n'), { ...options, parser: 'markdown' });
 }
 
 function envLines(row: Row, variable: string): string {
@@ -85,7 +89,7 @@ function entry(row: Row): string {
 /** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */
 const documents = [
   { file: new URL('../.env.example', import.meta.url), text: envExample() },
-  { file: new URL('../docs/settings.md', import.meta.url), text: settingsPage() },
+  { file: SETTINGS_PAGE, text: await settingsPage() },
   await contributingPage(),
 ];
 

@@ -87,8 +87,8 @@ describe('the guide for who may sign in', () => {
       'Which provider',
       'Idle',
       'Number of sessions',
-      'Ask the provider again',
       'Bound sessions',
+      'Ask the provider again',
     ]);
   });
 
@@ -279,7 +279,7 @@ describe('the guide for who may sign in', () => {
   });
 
   it('the settings for AAL2 of docs/session-standards.md', async () => {
-    const { env } = STANDARDS.get('')!;
+    const { env } = STANDARDS.get('Standards for sessions')!;
     const service = await start({ ...openIdProvider('corp'), ...env });
     const exchange = async (claims: object): Promise<request.Response> => {
       openId.claims = { acr: 'gold', auth_time: inSeconds(0), ...claims };
@@ -294,7 +294,9 @@ describe('the guide for who may sign in', () => {
     for (const other of [{ acr: 'silver' }, { acr: undefined }, { auth_time: inSeconds(-maxAge - 600) }])
       expect((await exchange(other)).body).toMatchObject({ error: 'invalid_grant' });
     expect(await signIn(service, 'corp')).toMatchObject({ body: { error: 'invalid_dpop_proof' } });
-    const [, options = ''] = /requireRecentAuth\((\{.*?\})\)/.exec(STANDARDS.get('')!.text)!;
+    const [, options = ''] = /requireRecentAuth\((\{.*?\})\)/.exec(
+      STANDARDS.get('Standards for sessions')!.text,
+    )!;
     const check = requireRecentAuth(
       JSON.parse(options.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"')) as object,
     );
