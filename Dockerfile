@@ -35,7 +35,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/admin/dist admin/dist
 COPY demo demo
-COPY docs/openapi.json docs/
+COPY docs/openapi.html docs/openapi.json docs/
 # The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot check a name.
 USER 1000:1000
 EXPOSE 3000

@@ -105,8 +105,6 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /sessions/ended': 'read',
   'GET /docs': 'public',
   'GET /docs/openapi.json': 'public',
-  'GET /docs/swagger-ui-bundle.js': 'public',
-  'GET /docs/swagger-ui.css': 'public',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
   'GET /metrics': 'public', // in production: read (metrics.spec.ts)
