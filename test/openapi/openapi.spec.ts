@@ -127,7 +127,10 @@ describe('the description of the interface', () => {
       expect(await page.locator('article').count()).toBe(routes.length);
       await page.getByRole('link', { name: 'POST /oauth2/token' }).click();
       expect(await page.locator('article:target').innerText()).toContain('code_verifier');
-      expect([loaded.filter((url) => !url.startsWith('data:')), complaints]).toEqual([[`${service.url}/docs`], []]);
+      expect([loaded.filter((url) => !url.startsWith('data:')), complaints]).toEqual([
+        [`${service.url}/docs`],
+        [],
+      ]);
       await expectAccessible(page, 'docs');
     });
   });
