@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text'>> = {
   user_agent: 'text',
   actor_type: 'text',
   actor_name: 'text',
-  request_id: 'text',
+  request_id: 'uuid',
 };
 
 /** Columns to insert. `at` has its default, the time under the locks of the transaction. */

@@ -207,11 +207,16 @@ export class Init1700000000000 implements MigrationInterface {
         user_agent text,
         actor_type text NOT NULL,
         actor_name text,
-        request_id text,
+        request_id uuid,
         PRIMARY KEY (user_id, at, id)
       );
       CREATE INDEX audit_events_at ON audit_events (at, id);
       CREATE INDEX audit_events_refused ON audit_events (at, id) WHERE result = 'refused';
+      CREATE INDEX audit_events_request ON audit_events (request_id, at) WHERE request_id IS NOT NULL;
+      CREATE INDEX audit_events_session ON audit_events (session_id, at) WHERE session_id IS NOT NULL;
+      CREATE INDEX audit_events_device ON audit_events (device_id, at) WHERE device_id IS NOT NULL;
+      CREATE INDEX audit_events_address ON audit_events (address, at) WHERE address IS NOT NULL;
+      CREATE INDEX audit_events_error ON audit_events (error, at) WHERE error IS NOT NULL;
 
       CREATE TABLE webhooks (
         address_hash bytea PRIMARY KEY,
