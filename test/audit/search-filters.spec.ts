@@ -126,6 +126,25 @@ describe('a filter of GET /audit', () => {
     expect(pages).toBe(Math.ceil(expected({ address: HEAVY }).length / WALK));
   });
 
+  it('that takes too long reads fewer events', async () => {
+    const options = dataSourceOptions(service.databaseUrl.split('?')[0]!, 1);
+    const extra = { ...options.extra, statement_timeout: 2000, query_timeout: 30_000 };
+    const dataSource = await new DataSource({ ...options, extra }).initialize();
+    try {
+      const [row] = await new AuditWalks(dataSource).read<{ bound: number }>(
+        { address: HEAVY },
+        undefined,
+        WALK,
+        ({ events, matches }, most) => `
+          SELECT ${most} AS bound, pg_sleep(CASE ${most} WHEN ${WALK} THEN 60 ELSE 0 END), ${matches}
+          FROM (${events} LIMIT 1) AS walked`,
+      );
+      expect(row).toMatchObject({ bound: WALK / 10 });
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
   describe.each(['without statistics', 'with statistics'])('%s', (kind) => {
     let dataSource: DataSource;
     beforeAll(async () => {
@@ -154,7 +173,9 @@ describe('a filter of GET /audit', () => {
       const plan = await new AuditWalks(dataSource).read<{ 'QUERY PLAN': string }>(
         filters,
         undefined,
-        ({ events, matches }) => `EXPLAIN SELECT ${matches} FROM (${events} LIMIT ${WALK}) AS walked`,
+        WALK,
+        ({ events, matches }, most) =>
+          `EXPLAIN SELECT *, ${matches} FROM (${events} LIMIT ${most}) AS walked`,
       );
       const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
       expect(lines).toContain(`Index Scan Backward using ${index} on audit_events`);

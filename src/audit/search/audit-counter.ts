@@ -24,8 +24,8 @@ const PERSON = `CASE WHEN user_id <> '${NO_USER}' THEN user_id::text ELSE coales
 
 interface Counted {
   readonly counts: AuditCount[];
-  /** How many events were read, and the time of the oldest. */
-  readonly read: number;
+  /** Whether all were read, and the time of the oldest that was. */
+  readonly is_all: boolean;
   readonly oldest: Date | null;
 }
 
@@ -53,28 +53,28 @@ export class AuditCounter {
     if (since !== undefined) range.since = since;
     if (by === 'error') range.result ??= 'refused'; // only refusals have an error, and an index
     const [counted] = await this.limit.run(() =>
-      this.walks.read<Counted>(range, undefined, (walk) => select(by, walk)),
+      this.walks.read<Counted>(range, undefined, WALK, (walk, most) => select(by, walk, most)),
     );
-    const { counts, read, oldest } = counted!;
-    const reached = read < WALK && since !== undefined ? since : (oldest?.toISOString() ?? until);
+    const { counts, is_all, oldest } = counted!;
+    const reached = is_all && since !== undefined ? since : (oldest?.toISOString() ?? until);
     return { counts, since: reached, until };
   }
 }
 
-function select(by: keyof typeof KEYS, { events, matches }: Walk): string {
-  const [most, order] = by === 'hour' ? [MOST_HOURS + 1, 'key'] : [MOST_KEYS, 'attempts DESC, key'];
+function select(by: keyof typeof KEYS, { events, matches }: Walk, most: number): string {
+  const [keys, order] = by === 'hour' ? [MOST_HOURS + 1, 'key'] : [MOST_KEYS, 'attempts DESC, key'];
   return `
     WITH walked AS MATERIALIZED (
       SELECT at, CASE WHEN ${matches} THEN ${KEYS[by]} END AS key, ${PERSON} AS person
-      FROM (${events} LIMIT ${WALK}) AS events
+      FROM (${events} LIMIT ${most}) AS events
     ), frequent AS (
-      SELECT key FROM walked WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT ${most}
+      SELECT key FROM walked WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT ${keys}
     ), counts AS (
       SELECT CASE WHEN key IN (SELECT key FROM frequent) THEN key ELSE 'other' END AS key,
         count(*) AS attempts, count(DISTINCT person) AS people
       FROM walked WHERE key IS NOT NULL GROUP BY 1
     )
-    SELECT count(*)::float8 AS read, min(at) AS oldest,
+    SELECT count(*) < ${most} AS is_all, min(at) AS oldest,
       (SELECT coalesce(json_agg(counts ORDER BY ${order}), '[]') FROM counts) AS counts
     FROM walked`;
 }

@@ -26,10 +26,11 @@ export class AuditSearch {
     const rows = await this.walks.read<Found>(
       query,
       parseCursor(query.cursor),
-      ({ events, matches }) => `
+      WALK,
+      ({ events, matches }, most) => `
         SELECT *, ${placeOf('at')} AS place FROM (
-          SELECT *, (${matches}) AS fits, row_number() OVER (ORDER BY at DESC, id DESC) = ${WALK} AS is_end
-          FROM (${events} LIMIT ${WALK}) AS walked
+          SELECT *, (${matches}) AS fits, row_number() OVER (ORDER BY at DESC, id DESC) = ${most} AS is_end
+          FROM (${events} LIMIT ${most}) AS walked
         ) AS numbered
         WHERE fits OR is_end ORDER BY at DESC, id DESC LIMIT ${limit + 1}`,
     );

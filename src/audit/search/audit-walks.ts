@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
 import { timeAt } from '../../database/page.js';
+import { errorCode } from '../../errors/error-facts.js';
 import { soughtAddress } from '../../http/network.js';
 import type { Place } from '../../http/parameters/cursor.js';
 import { NO_USER } from '../audit-event.js';
@@ -21,6 +22,7 @@ const INDEXED = {
 const COLUMN_TYPES = { ...INDEXED, event: 'text', provider: 'text', result: 'text' } as const;
 type Column = keyof typeof COLUMN_TYPES;
 
+const CANCELED = '57014'; // by the statement timeout
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const BEFORE = `coalesce(${timeAt('$1')}, 'infinity')`;
 const IS_BEFORE = `(at, id) < (${BEFORE}, $2::uuid)`;
@@ -45,20 +47,34 @@ export class AuditWalks {
 
   /**
    * @param after place of the last event of the page before
-   * @param select statement that contains the walk
+   * @param most events to read; a tenth of them if that takes too long, since the disk is slow
+   * @param select statement that contains the walk with this bound
    */
-  read<Row>(filters: AuditFilters, after: Place | undefined, select: (walk: Walk) => string): Promise<Row[]> {
+  async read<Row>(
+    filters: AuditFilters,
+    after: Place | undefined,
+    most: number,
+    select: (walk: Walk, most: number) => string,
+  ): Promise<Row[]> {
     const before = placeBefore(after, filters.until);
     const since = filters.since && new Date(filters.since);
     const address = filters.address && soughtAddress(filters.address, this.addresses);
     const { values, ...walk } = this.walk({ ...filters, ...(address && { address }) });
-    return this.dataSource.transaction(async (manager) => {
-      // Raw: the plan must not depend on statistics, which may be old, and the walk has a bound of its own.
-      await manager.query(
-        'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
-      );
-      return manager.query<Row[]>(select(walk), [before?.place, before?.id ?? LAST_ID, since, ...values]);
-    });
+    const run = (bound: number): Promise<Row[]> =>
+      this.dataSource.transaction(async (manager) => {
+        // Raw: the plan must not depend on statistics, which may be old, and the walk has a bound of its own.
+        await manager.query(
+          'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
+        );
+        const all = [before?.place, before?.id ?? LAST_ID, since, ...values];
+        return manager.query<Row[]>(select(walk, bound), all);
+      });
+    try {
+      return await run(most);
+    } catch (error) {
+      if (errorCode(error) !== CANCELED) throw error;
+      return run(most / 10);
+    }
   }
 
   private walk(filters: AuditFilters): Walk & { readonly values: readonly unknown[] } {
