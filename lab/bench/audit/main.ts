@@ -55,7 +55,7 @@ async function measure(cleanup: Cleanup): Promise<void> {
 
   const latchkey = await startLatchkey(url, 'http://127.0.0.1:9', cleanup, { AUDIT_RETENTION_DAYS: '3650' });
   const call = async (path: string, query: Query): Promise<{ ms: number; count: number }> => {
-    const text = new URLSearchParams(query);
+    const text = new URLSearchParams(query).toString();
     const began = performance.now();
     const answer = await fetch(`http://127.0.0.1:${latchkey.port}${path}?${text}`, {
       headers: { Authorization: `Bearer ${SERVICE_KEY}` },

@@ -28,9 +28,9 @@ const BEFORE = `coalesce(${timeAt('$1')}, 'infinity')`;
 const IS_BEFORE = `(at, id) < (${BEFORE}, $2::uuid)`;
 const SINCE = `coalesce($3::timestamptz, '-infinity')`;
 
-/** Newest events of one index, of which some match. */
+/** The newest events of one index; some of them match. */
 export interface Walk {
-  /** SELECT, newest first, to which the caller adds a LIMIT: it bounds the time, whatever matches. */
+  /** SELECT, newest first, to which the caller adds a LIMIT: it bounds the time, also if few match. */
   readonly events: string;
   /** Condition on an event that was selected. */
   readonly matches: string;
@@ -56,17 +56,17 @@ export class AuditWalks {
     most: number,
     select: (walk: Walk, most: number) => string,
   ): Promise<Row[]> {
-    const before = placeBefore(after, filters.until);
-    const since = filters.since && new Date(filters.since);
-    const address = filters.address && soughtAddress(filters.address, this.addresses);
-    const { values, ...walk } = this.walk({ ...filters, ...(address && { address }) });
+    const { since, until, address, ...others } = filters;
+    const before = placeBefore(after, until);
+    const sought = address && soughtAddress(address, this.addresses);
+    const { values, ...walk } = this.walk({ ...others, ...(sought && { address: sought }) });
     const run = (bound: number): Promise<Row[]> =>
       this.dataSource.transaction(async (manager) => {
-        // Raw: the plan must not depend on statistics, which may be old, and the walk has a bound of its own.
+        // Raw: the plan must not depend on statistics, which may be old, and the walk is bounded.
         await manager.query(
           'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
         );
-        const all = [before?.place, before?.id ?? LAST_ID, since, ...values];
+        const all = [before?.place, before?.id ?? LAST_ID, since && new Date(since), ...values];
         return manager.query<Row[]>(select(walk, bound), all);
       });
     try {

@@ -101,15 +101,17 @@ export class AuditEvents {
 /** Query of GET /audit/counts. */
 @KnownOnly()
 export class AuditCountsDto extends AuditFilters {
-  /** What is counted: each error, event, provider or hour. Events without an error, or provider, are left out. */
+  /**
+   * What is counted: each error, event, provider or hour. Events without an error, or provider, are left out.
+   */
   @RequiredText(oneOf(['error', 'event', 'provider', 'hour']))
   by!: 'error' | 'event' | 'provider' | 'hour';
 }
 
 export class AuditCount {
   /**
-   * An error, an event, a provider, or the beginning of an hour (RFC 3339). `other` stands for all beyond the 100
-   * most frequent.
+   * An error, an event, a provider, or the beginning of an hour (RFC 3339). `other` stands for all beyond the
+   * 100 most frequent.
    */
   key!: string;
 
@@ -117,7 +119,8 @@ export class AuditCount {
   attempts!: number;
 
   /**
-   * Distinct people. Someone who is not known counts by the id at the provider, else by address, else not at all.
+   * Distinct people. Someone who is not known counts by the id at the provider, else by address, else not at
+   * all.
    */
   people!: number;
 }
