@@ -1,7 +1,7 @@
 import type { AuditRow } from './audit-event.js';
 
 /** Types of the columns without `at`; one that is missing here does not compile. */
-const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text'>> = {
+const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'json'>> = {
   id: 'uuid',
   event: 'text',
   result: 'text',
@@ -16,7 +16,10 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text'>> = {
   user_agent: 'text',
   actor_type: 'text',
   actor_name: 'text',
-  request_id: 'text',
+  request_id: 'uuid',
+  new_device: 'boolean',
+  new_network: 'boolean',
+  changes: 'json',
 };
 
 /** Columns to insert. `at` has its default, the time under the locks of the transaction. */

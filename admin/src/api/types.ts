@@ -29,6 +29,7 @@ export interface AdminSession {
   readonly support_role: string;
 }
 
+export type { AuditCount, AuditCounts } from '../../../packages/server/src/calls/audit.js';
 export type { AuditEvent } from '../../../packages/server/src/calls/audit-event.js';
 
 /** A provider as `GET /oauth2/providers` lists it. */

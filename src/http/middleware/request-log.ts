@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { uuidOfNow } from '../parameters/uuid.js';
 import { routeOf } from '../server/route-table.js';
 import type { Events } from '../../events.js';
 import { LineLimit } from './line-limit.js';
@@ -29,7 +29,7 @@ export function requestLog(logger: Logger, events: Events): RequestHandler {
     // of a connection that was closed before its turn (server/unread-answers.ts)
     if (request.socket.destroyed) return;
     const received = performance.now();
-    request.id = randomUUID(); // never the client's, which could forge log lines
+    request.id = uuidOfNow(); // never the client's, which could forge log lines
     response.setHeader('X-Request-Id', request.id);
     response.once('close', () => {
       const { statusCode: status, writableFinished: answered } = response;
