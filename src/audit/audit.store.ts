@@ -14,8 +14,14 @@ const SLICE = 1000;
 /** An event may be committed so long after its time; microseconds. */
 const LATE_COMMIT = 60_000_000;
 
+/** Whether address and browser of an event are those of somebody else: an administrator, or a backend. */
+const BY_OTHERS = `(actor_type = 'service_key' OR actor_type = 'user' AND actor_name <> user_id::text)`;
+
 /** What the trail does not hold of a removed user. */
-const NOTHING = { provider_user_id: null, address: null, user_agent: null, reason: null };
+const NOTHING = { provider_user_id: null, reason: null };
+const NOWHERE = { address: null, user_agent: null };
+const unlessOthers = (column: string) => (): string => `CASE WHEN ${BY_OTHERS} THEN ${column} END`;
+const FORGOTTEN = { ...NOTHING, address: unlessOthers('address'), user_agent: unlessOthers('user_agent') };
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 export class AuditStore implements EntitySubscriberInterface {
@@ -51,7 +57,7 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 
   /**
-   * Clears what the events of a removed user hold beside ids, slice by slice.
+   * Clears what the events of a removed user hold about that user beside ids, slice by slice.
    * @param from place in microseconds, as an earlier call returned it; default: all events
    * @returns place from which later events are to be cleared
    */
@@ -72,7 +78,7 @@ export class AuditStore implements EntitySubscriberInterface {
       await manager
         .createQueryBuilder()
         .update(StoredAuditEvent)
-        .set(NOTHING)
+        .set(FORGOTTEN)
         .where(AFTER, { userId, ...last })
         .andWhere(`(at, id) <= (${timeAt(':endPlace')}, :endId::uuid)`, {
           endPlace: end.place,
@@ -129,5 +135,8 @@ export class AuditStore implements EntitySubscriberInterface {
  */
 function withoutPerson(row: AuditRow): AuditRow {
   const isCondition = row.error === 'access_denied' && /^(?:[a-z_]+|admission: [^]*)$/.test(row.reason ?? '');
-  return { ...row, ...NOTHING, reason: isCondition ? row.reason : null };
+  const { actor_type, actor_name, user_id } = row;
+  const isSelf = actor_name === null || actor_name === user_id;
+  const isByOthers = actor_type === 'service_key' || (actor_type === 'user' && !isSelf);
+  return { ...row, ...NOTHING, ...(!isByOthers && NOWHERE), reason: isCondition ? row.reason : null };
 }
