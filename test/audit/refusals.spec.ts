@@ -52,7 +52,10 @@ describe('refusals in the audit trail', () => {
 
   const stored = () => storedEvents(service.databaseUrl);
   /** A trail of its own, on the database of the service. */
-  function trailOf({ clock = service.app.get(Clock), locks = service.app.get<UserLocks>(UserLocks) } = {}) {
+  function trailOf({
+    clock = service.app.get<Clock>(Clock),
+    locks = service.app.get<UserLocks>(UserLocks),
+  } = {}) {
     const dataSource = service.app.get(DataSource);
     const events = new Events();
     let published = 0;
