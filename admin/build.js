@@ -1,4 +1,5 @@
 // Builds dist/, the static files of the administration page: scripts, styles, HTML, and the licences of the packages in the scripts.
+// Beside each file that is sent is its compressed form (src/http/static-files.ts).
 import {
   copyFileSync,
   existsSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
@@ -34,7 +36,16 @@ const { metafile } = await build({
 });
 for (const page of ['index.html', 'callback.html', 'key.svg'])
   copyFileSync(join(directory, 'src', page), join(dist, page));
+for (const name of readdirSync(dist)) compress(join(dist, name));
 writeFileSync(join(dist, 'licences.txt'), licences());
+
+/** Writes the compressed forms of a file, unless it is so small that they save no packet. */
+function compress(path) {
+  const content = readFileSync(path);
+  if (content.length < 1024) return;
+  writeFileSync(`${path}.br`, brotliCompressSync(content));
+  writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+}
 
 /** The licence of each bundled package, which MIT requires to be shipped. */
 function licences() {

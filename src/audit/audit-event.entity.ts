@@ -4,7 +4,7 @@ import type { ClaimChanges } from './claim-changes.js';
 
 /**
  * Event of the audit trail. `at` is read under the user's lock: events of one user are in the order of their
- * commits.
+ * commits. That of a refusal is when it was refused, shortly before its commit (audit.sql.ts).
  */
 @Expires({ age: { column: 'at', days: 'auditRetentionDays' } })
 @Entity('audit_events')
