@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
+import type { ClaimChanges } from './claim-changes.js';
 
 /**
  * Event of the audit trail. `at` is read under the user's lock: events of one user are in the order of their
@@ -9,6 +10,7 @@ import { Expires } from '../database/expires.js';
 @Entity('audit_events')
 @Index('audit_events_at', ['at', 'id'])
 @Index('audit_events_refused', ['at', 'id'], { where: `result = 'refused'` })
+@Index('audit_events_networks', { synchronize: false }) // TypeORM has no indexes of expressions
 export class StoredAuditEvent {
   // The properties are named like the columns, and like the members of `GET /audit`.
   @PrimaryColumn('uuid')
@@ -61,4 +63,13 @@ export class StoredAuditEvent {
 
   @Column('text', { nullable: true })
   request_id!: string | null;
+
+  @Column('boolean', { nullable: true })
+  new_device!: boolean | null;
+
+  @Column('boolean', { nullable: true })
+  new_network!: boolean | null;
+
+  @Column('jsonb', { nullable: true })
+  changes!: ClaimChanges | null;
 }

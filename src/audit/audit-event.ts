@@ -5,6 +5,7 @@ import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
 import type { AuditName } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
+import { ClaimChanges } from './claim-changes.js';
 
 /** Who caused an event. */
 export class Actor {
@@ -40,6 +41,11 @@ export interface AuditFacts {
   readonly error?: string | undefined;
   /** Any text; it is cleaned and cut. */
   readonly reason?: string | undefined;
+  /** Of a sign-in. */
+  readonly newDevice?: boolean | null | undefined;
+  readonly newNetwork?: boolean | null | undefined;
+  /** Of `claims_changed`. */
+  readonly changes?: ClaimChanges | undefined;
   readonly origin: Origin;
 }
 
@@ -84,6 +90,18 @@ export class AuditEvent {
 
   /** `X-Request-Id` of the request. */
   request_id?: string | undefined;
+
+  /** Of `sign_in` with a device: the first use of the device by the user within the retention. */
+  new_device?: boolean | undefined;
+
+  /**
+   * Of `sign_in` with an address: the first sign-in of the user from this network (IPv4 /24, IPv6 /48) within
+   * the retention.
+   */
+  new_network?: boolean | undefined;
+
+  /** Of `claims_changed`. */
+  changes?: ClaimChanges | undefined;
 }
 
 /** `user_id` in the table of an event without a known user. @public */
@@ -125,6 +143,9 @@ export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
     actor_type: type,
     actor_name: type === 'user' && name === userId ? null : name, // toRecordedEvent knows it
     request_id: origin.requestId,
+    new_device: facts.newDevice ?? null,
+    new_network: facts.newNetwork ?? null,
+    changes: facts.changes ?? null,
   };
 }
 

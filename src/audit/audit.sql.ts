@@ -1,7 +1,7 @@
 import type { AuditRow } from './audit-event.js';
 
 /** Types of the columns without `at`; one that is missing here does not compile. */
-const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text'>> = {
+const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'jsonb'>> = {
   id: 'uuid',
   event: 'text',
   result: 'text',
@@ -17,6 +17,9 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text'>> = {
   actor_type: 'text',
   actor_name: 'text',
   request_id: 'text',
+  new_device: 'boolean',
+  new_network: 'boolean',
+  changes: 'jsonb',
 };
 
 /** Columns to insert. `at` has its default, the time under the locks of the transaction. */

@@ -17,7 +17,11 @@ class CitusAuditStore extends AuditStore {
       const own = rows.filter((row) => row.user_id === userId);
       for (const some of chunks(own, LARGEST_INSERT)) {
         const insert = manager.createQueryBuilder().insert().into(StoredAuditEvent);
-        await insert.values(some).updateEntity(false).execute(); // or TypeORM would write `at` into the rows
+        // `updateEntity`: or TypeORM would write `at` into the rows. Its type takes unknown values for functions.
+        await insert
+          .values(some as never[])
+          .updateEntity(false)
+          .execute();
       }
     }
   }

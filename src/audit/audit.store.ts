@@ -15,7 +15,7 @@ const SLICE = 1000;
 const LATE_COMMIT = 60_000_000;
 
 /** What the trail does not hold of a removed user. */
-const NOTHING = { provider_user_id: null, address: null, user_agent: null, reason: null };
+const NOTHING = { provider_user_id: null, address: null, user_agent: null, reason: null, changes: null };
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 export class AuditStore implements EntitySubscriberInterface {

@@ -208,10 +208,16 @@ export class Init1700000000000 implements MigrationInterface {
         actor_type text NOT NULL,
         actor_name text,
         request_id text,
+        new_device boolean,
+        new_network boolean,
+        changes jsonb,
         PRIMARY KEY (user_id, at, id)
       );
       CREATE INDEX audit_events_at ON audit_events (at, id);
       CREATE INDEX audit_events_refused ON audit_events (at, id) WHERE result = 'refused';
+      CREATE INDEX audit_events_networks ON audit_events (user_id,
+          network(set_masklen(address::inet, CASE family(address::inet) WHEN 4 THEN 24 ELSE 48 END)))
+        WHERE event = 'sign_in' AND address IS NOT NULL;
 
       CREATE TABLE webhooks (
         address_hash bytea PRIMARY KEY,
