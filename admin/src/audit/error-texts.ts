@@ -16,7 +16,8 @@ type OfOtherCalls =
   | 'unsupported_media_type'
   | 'authorization_pending';
 /** Codes of a provider's callback that the service does not have (RFC 6749 §4.1.2.1). */
-type OfCallbacks = 'cancelled' | 'unknown' | 'invalid_scope' | 'unauthorized_client' | 'unsupported_response_type';
+type OfCallbacks =
+  'cancelled' | 'unknown' | 'invalid_scope' | 'unauthorized_client' | 'unsupported_response_type';
 
 const OUR_FAULT = 'The mistake is on our side. Another try does not help; we will tell you once it works.';
 const TRY_LATER = 'Please try again in a few minutes. We look at it if it lasts.';
@@ -25,14 +26,16 @@ const WITHOUT_PAGE: ErrorText = {
   say: 'Please press Sign in in the application, and follow the pages of your provider.',
 };
 const SETTING_AT_PROVIDER: ErrorText = {
-  means: 'The identity provider refuses the settings of this service. It concerns everyone with this provider.',
+  means:
+    'The identity provider refuses the settings of this service. It concerns everyone with this provider.',
   say: OUR_FAULT,
 };
 
 /** Errors of refused sign-ins and refreshes (docs/errors.md, docs/support.md#which-sign-ins-failed-and-why). */
 const TEXTS: Readonly<Record<string, ErrorText>> = {
   access_denied: {
-    means: 'The provider, or a rule of this service, does not let the account in. The reason is in each event.',
+    means:
+      'The provider, or a rule of this service, does not let the account in. The reason is in each event.',
     say: 'This account may not sign in here. Do you have another one, for example of your company?',
   },
   cancelled: {

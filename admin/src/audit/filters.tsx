@@ -22,7 +22,11 @@ const FIRST_USES = [
 export function Filters({ filters, setFilter }: FiltersProps): ReactNode {
   const [hasMore, setMore] = useState(false);
   const providers = useProviders();
-  const choice = (name: string, label: string, options: readonly (readonly [string, string])[]): ReactNode => (
+  const choice = (
+    name: string,
+    label: string,
+    options: readonly (readonly [string, string])[],
+  ): ReactNode => (
     <Choice
       label={label}
       options={options}

@@ -61,7 +61,8 @@ export function Find({ setFilter }: { setFilter: (name: string, value: string) =
 function NoName({ text }: { text: string }): ReactNode {
   return (
     <>
-      The trail has no names. <Link href={`/users?q=${encodeURIComponent(text)}`}>Search the users</Link> instead.
+      The trail has no names. <Link href={`/users?q=${encodeURIComponent(text)}`}>Search the users</Link>{' '}
+      instead.
     </>
   );
 }
