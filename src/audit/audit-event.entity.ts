@@ -11,6 +11,11 @@ import type { ClaimChanges } from './claim-changes.js';
 @Index('audit_events_at', ['at', 'id'])
 @Index('audit_events_refused', ['at', 'id'], { where: `result = 'refused'` })
 @Index('audit_events_networks', { synchronize: false }) // TypeORM has no indexes of expressions
+@Index('audit_events_request', ['request_id', 'at'], { where: 'request_id IS NOT NULL' })
+@Index('audit_events_session', ['session_id', 'at'], { where: 'session_id IS NOT NULL' })
+@Index('audit_events_device', ['device_id', 'at'], { where: 'device_id IS NOT NULL' })
+@Index('audit_events_address', ['address', 'at'], { where: 'address IS NOT NULL' })
+@Index('audit_events_error', ['error', 'at'], { where: 'error IS NOT NULL' })
 export class StoredAuditEvent {
   // The properties are named like the columns, and like the members of `GET /audit`.
   @PrimaryColumn('uuid')
@@ -61,7 +66,7 @@ export class StoredAuditEvent {
   @Column('text', { nullable: true })
   actor_name!: string | null;
 
-  @Column('text', { nullable: true })
+  @Column('uuid', { nullable: true })
   request_id!: string | null;
 
   @Column('boolean', { nullable: true })

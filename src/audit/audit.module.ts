@@ -9,8 +9,10 @@ import { AuditStreams } from './audit-streams.js';
 import { createAuditStore } from './audit.store.citus.js';
 import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
-import { createAuditSearch } from './search/audit-search.citus.js';
+import { AuditCounter } from './search/audit-counter.js';
 import { AuditSearch } from './search/audit-search.js';
+import { createAuditWalks } from './search/audit-walks.citus.js';
+import { AuditWalks } from './search/audit-walks.js';
 import { AuditController } from './search/audit.controller.js';
 import { SignInCounts } from './sign-in-counts.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
@@ -22,9 +24,11 @@ import { Webhooks } from './webhooks/webhooks.js';
   controllers: [AuditController],
   providers: [
     { provide: AuditStore, inject: [DataSource, Sql, Events, SETTINGS], useFactory: createAuditStore },
-    { provide: AuditSearch, inject: [DataSource, Sql], useFactory: createAuditSearch },
+    { provide: AuditWalks, inject: [DataSource, Sql, SETTINGS], useFactory: createAuditWalks },
+    AuditCounter,
     AuditFeed,
     AuditLog,
+    AuditSearch,
     AuditStreams,
     AuditTrail,
     SignInCounts,

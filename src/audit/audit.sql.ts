@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'json
   user_agent: 'text',
   actor_type: 'text',
   actor_name: 'text',
-  request_id: 'text',
+  request_id: 'uuid',
   new_device: 'boolean',
   new_network: 'boolean',
   changes: 'jsonb',

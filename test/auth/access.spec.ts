@@ -100,6 +100,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'PUT /users/:user_id/claims': 'users',
   'DELETE /users/:user_id': 'users',
   'GET /audit': 'read or support',
+  'GET /audit/counts': 'support',
   'GET /audit/stream': 'read',
   'POST /push': 'push',
   'POST /push/batch': 'push',

@@ -34,6 +34,7 @@ export interface AdminSession {
 export type AuditEvent = StoredEvent & {
   readonly [name in 'user_name' | 'actor_user_name' | 'device_name' | 'browser' | 'os']?: string;
 };
+export type { AuditCount, AuditCounts } from '../../../packages/server/src/calls/audit.js';
 
 /** A provider as `GET /oauth2/providers` lists it. */
 export interface OfferedProvider {

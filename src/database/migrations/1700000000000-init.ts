@@ -207,7 +207,7 @@ export class Init1700000000000 implements MigrationInterface {
         user_agent text,
         actor_type text NOT NULL,
         actor_name text,
-        request_id text,
+        request_id uuid,
         new_device boolean,
         new_network boolean,
         changes jsonb,
@@ -218,6 +218,11 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX audit_events_networks ON audit_events (user_id,
           network(set_masklen(address::inet, CASE family(address::inet) WHEN 4 THEN 24 ELSE 48 END)))
         WHERE event = 'sign_in' AND address IS NOT NULL;
+      CREATE INDEX audit_events_request ON audit_events (request_id, at) WHERE request_id IS NOT NULL;
+      CREATE INDEX audit_events_session ON audit_events (session_id, at) WHERE session_id IS NOT NULL;
+      CREATE INDEX audit_events_device ON audit_events (device_id, at) WHERE device_id IS NOT NULL;
+      CREATE INDEX audit_events_address ON audit_events (address, at) WHERE address IS NOT NULL;
+      CREATE INDEX audit_events_error ON audit_events (error, at) WHERE error IS NOT NULL;
 
       CREATE TABLE webhooks (
         address_hash bytea PRIMARY KEY,
