@@ -10,12 +10,14 @@ import type { ClaimChanges } from './claim-changes.js';
 @Entity('audit_events')
 @Index('audit_events_at', ['at', 'id'])
 @Index('audit_events_refused', ['at', 'id'], { where: `result = 'refused'` })
-@Index('audit_events_networks', { synchronize: false }) // TypeORM has no indexes of expressions
 @Index('audit_events_request', ['request_id', 'at'], { where: 'request_id IS NOT NULL' })
 @Index('audit_events_session', ['session_id', 'at'], { where: 'session_id IS NOT NULL' })
 @Index('audit_events_device', ['device_id', 'at'], { where: 'device_id IS NOT NULL' })
 @Index('audit_events_address', ['address', 'at'], { where: 'address IS NOT NULL' })
 @Index('audit_events_error', ['error', 'at'], { where: 'error IS NOT NULL' })
+@Index('audit_events_new_device', ['new_device', 'at'], { where: 'new_device' })
+@Index('audit_events_new_network', ['new_network', 'at'], { where: 'new_network' })
+@Index('audit_events_networks', { synchronize: false }) // TypeORM has no indexes of expressions
 export class StoredAuditEvent {
   // The properties are named like the columns, and like the members of `GET /audit`.
   @PrimaryColumn('uuid')

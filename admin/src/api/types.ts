@@ -34,7 +34,19 @@ export interface AdminSession {
 export type AuditEvent = StoredEvent & {
   readonly [name in 'user_name' | 'actor_user_name' | 'device_name' | 'browser' | 'os']?: string;
 };
-export type { AuditCount, AuditCounts } from '../../../packages/server/src/calls/audit.js';
+
+/** Events with one error, event, provider or hour. */
+export interface AuditCount {
+  readonly key: string;
+  readonly attempts: number;
+  readonly people: number;
+}
+
+export interface AuditCounts {
+  readonly counts: readonly AuditCount[];
+  /** Later than asked for if there were too many events. */
+  readonly since: string;
+}
 
 /** A provider as `GET /oauth2/providers` lists it. */
 export interface OfferedProvider {

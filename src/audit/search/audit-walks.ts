@@ -62,7 +62,9 @@ export class AuditWalks {
   }
 
   private walk(filters: AuditFilters): Walk & { readonly values: readonly unknown[] } {
-    const given = Object.keys(COLUMN_TYPES).filter((name) => filters[name as Column] !== undefined) as Column[];
+    const given = Object.keys(COLUMN_TYPES).filter(
+      (name) => filters[name as Column] !== undefined,
+    ) as Column[];
     const value = (name: Column): string => `$${given.indexOf(name) + 4}::${COLUMN_TYPES[name]}`;
     const conditions = given.map((name) => `${name} = ${value(name)}`);
     const key = given.find((name) => name in INDEXED);
