@@ -27,15 +27,16 @@ export class NamedTrail {
   }
 
   private namesOfUsers(events: readonly AuditEvent[]): Promise<Names> {
-    const ids = events.flatMap((event) => [event.user_id, actorOf(event)]);
+    const ids = events.flatMap((event) => [event.user_id, actorOf(event), endedBy(event).user]);
     return this.users.findNames([...new Set(ids.filter((id) => id !== undefined))]);
   }
 
   private async namesOfDevices(events: readonly AuditEvent[]): Promise<Names> {
     const keys = new Map<string, { userId: string; deviceId: string }>();
     for (const event of events) {
-      const { user_id: userId, device_id: deviceId } = event;
-      if (userId && deviceId) keys.set(keyOf(userId, deviceId), { userId, deviceId });
+      const { user_id: userId } = event;
+      for (const deviceId of [event.device_id, endedBy(event).device])
+        if (userId && deviceId) keys.set(keyOf(userId, deviceId), { userId, deviceId });
     }
     const devices = await this.devices.findNames([...keys.values()]);
     return new Map(devices.map(({ userId, deviceId, deviceName }) => [keyOf(userId, deviceId), deviceName!]));
@@ -49,13 +50,24 @@ function actorOf({ actor: { type, name }, user_id }: AuditEvent): string | undef
   return type === 'user' && name !== user_id && UUID.test(name ?? '') ? name : undefined;
 }
 
+/** Events whose `reason` may say who has ended the session (docs/audit.md#who-ended-a-session). */
+const ENDS: readonly string[] = ['sign_out', 'device_removed', 'refresh_refused'];
+const ENDED_BY = /^(?:ended )?by (device|user) ([\da-f-]{36})(?: |$)/;
+
+function endedBy({ event, reason = '' }: AuditEvent): { readonly device?: string; readonly user?: string } {
+  const [, kind = '', id = ''] = (ENDS.includes(event) && ENDED_BY.exec(reason)) || [];
+  return UUID.test(id) ? { [kind]: id } : {};
+}
+
 function named(event: AuditEvent, users: Names, devices: Names): NamedEvent {
   const { user_id = '', device_id = '', user_agent } = event;
+  const ended = endedBy(event);
   const { browser, os } = browserOf(user_agent ?? null);
   return {
     ...event,
     user_name: users.get(user_id),
     actor_user_name: users.get(actorOf(event) ?? ''),
+    ended_by_name: users.get(ended.user ?? '') ?? devices.get(keyOf(user_id, ended.device ?? '')),
     device_name: devices.get(keyOf(user_id, device_id)),
     browser: browser ?? undefined,
     os: os ?? undefined,

@@ -10,6 +10,9 @@ export class NamedEvent extends AuditEvent {
 
   device_name?: string | undefined;
 
+  /** Name of the device or the user whose id is in `reason`. */
+  ended_by_name?: string | undefined;
+
   /** From `user_agent`, e.g. `Chrome 156`. */
   browser?: string | undefined;
 

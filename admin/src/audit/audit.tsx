@@ -41,8 +41,9 @@ export function Audit(): ReactNode {
           </button>
         )}
       </div>
-      <Filters filters={filters} setFilter={setFilter} />
-      <Chips filters={filters} setFilter={setFilter} events={shown} />
+      <Filters filters={filters} setFilter={setFilter}>
+        <Chips filters={filters} setFilter={setFilter} events={shown} />
+      </Filters>
       <section className="card list" aria-label="Found events">
         {shown.length > 0 && <Events events={shown} isOld={pages.isOld} />}
         {pages.error && <Failure error={pages.error} retry={pages.reload} />}

@@ -16,7 +16,7 @@ export function Chips({
   const set = Object.entries(CHIPS).filter(([name]) => filters.get(name));
   if (set.length === 0) return null;
   return (
-    <ul className="chips" aria-label="Filters">
+    <ul className="chips" aria-label="Filters that are set">
       {set.map(([name, label]) => (
         <li key={name}>
           <button type="button" className="button small" onClick={() => setFilter(name, '')}>

@@ -5,8 +5,9 @@ import type { AuditEvent } from '../api/types.js';
 import { columnsOf, Table, type Column } from '../parts/table.js';
 import { programOf, When } from '../parts/text.js';
 import { ClaimChanges } from './claim-changes.js';
-import { EVENT_NAMES, reasonOf } from './event-names.js';
+import { EVENT_NAMES } from './event-names.js';
 import { EventDetails } from './event-details.js';
+import { Reason } from './reason.js';
 
 const TIME: Column<AuditEvent> = { id: 'at', title: 'Time', cell: ({ at }) => <When at={at} isExact /> };
 const USER: Column<AuditEvent> = { id: 'user', title: 'User', cell: (event) => <WhichUser event={event} /> };
@@ -46,8 +47,7 @@ export function Events({
 const WARNINGS = new Set(['session_lost', 'webhook_paused', 'webhook_event_set_aside']);
 
 function What({ event }: { event: AuditEvent }): ReactNode {
-  const { result, error, changes, new_device, new_network } = event;
-  const reason = reasonOf(event);
+  const { result, error, reason, changes, new_device, new_network } = event;
   return (
     <>
       <span
@@ -63,7 +63,7 @@ function What({ event }: { event: AuditEvent }): ReactNode {
       )}
       {(error ?? reason) && (
         <span className="second">
-          {error && <code>{error}</code>} {reason && <bdi>{reason}</bdi>}
+          {error && <code>{error}</code>} {reason && <Reason event={event} />}
         </span>
       )}
       {changes && <ClaimChanges changes={changes} />}

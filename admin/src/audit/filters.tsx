@@ -19,7 +19,7 @@ const FIRST_USES = [
 ] as const;
 
 /** The fields above the trail; the less common ones are hidden at first. */
-export function Filters({ filters, setFilter }: FiltersProps): ReactNode {
+export function Filters({ filters, setFilter, children }: FiltersProps & { children: ReactNode }): ReactNode {
   const [hasMore, setMore] = useState(false);
   const providers = useProviders();
   const choice = (
@@ -64,9 +64,12 @@ export function Filters({ filters, setFilter }: FiltersProps): ReactNode {
           ))}
         </>
       )}
-      <button type="button" className="button" aria-expanded={hasMore} onClick={() => setMore(!hasMore)}>
-        {hasMore ? 'Fewer filters' : 'More filters'}
-      </button>
+      <div className="chips">
+        {children}
+        <button type="button" className="link" aria-expanded={hasMore} onClick={() => setMore(!hasMore)}>
+          {hasMore ? 'Fewer filters' : 'More filters'}
+        </button>
+      </div>
     </div>
   );
 }

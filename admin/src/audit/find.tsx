@@ -43,7 +43,7 @@ export function Find({ setFilter }: { setFilter: (name: string, value: string) =
           type="search"
           value={text}
           onChange={({ target }) => type(target.value)}
-          placeholder="Request id, any other id, address, error"
+          placeholder="Id, address or error"
           enterKeyHint="search"
           maxLength={64}
           autoComplete="off"

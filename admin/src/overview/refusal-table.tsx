@@ -38,7 +38,9 @@ export function RefusalTable({
           title: TITLES[by],
           cell: ({ key }) => (
             <>
-              <Link href={trailOf({ ...filters, ...filterOf(by, key, filters.since) })}>{textOf(by, key, providers)}</Link>
+              <Link href={trailOf({ ...filters, ...filterOf(by, key, filters.since) })}>
+                {textOf(by, key, providers)}
+              </Link>
               {by === 'error' && <Advice error={key} />}
             </>
           ),

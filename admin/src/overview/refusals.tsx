@@ -24,15 +24,7 @@ export function Refusals(): ReactNode {
   const [filters, setFilter] = useFilters();
   const span = filters.get('span') ?? '';
   const begin = useBegin(span);
-  const by = (GROUPS.find(([value]) => value === filters.get('by'))?.[0] || 'error') as By;
-  const range = useMemo(
-    // Of other events, a refused refresh is the only one that signs somebody out.
-    () => ({ since: begin, ...(by === 'event' ? { result: 'refused' } : { event: 'sign_in_refused' }) }),
-    [begin, by],
-  );
-  const groups = useCounts({ by, ...range });
-  const total = useCounts({ by: 'event', since: begin, event: 'sign_in_refused' });
-  const counts = groups.data?.counts;
+  const by = GROUPS.find(([value]) => value === filters.get('by'))?.[0] || 'error';
   return (
     <section className="card" aria-labelledby="refused">
       <div className="head">
@@ -45,8 +37,8 @@ export function Refusals(): ReactNode {
           choose={(value) => setFilter('span', value)}
         />
       </div>
-      <div className="head">
-        <Total counts={total.data} asked={begin} />
+      <div className="head counted">
+        <Total begin={begin} />
         <Switch
           name="by"
           legend="Count by"
@@ -55,10 +47,7 @@ export function Refusals(): ReactNode {
           choose={(value) => setFilter('by', value)}
         />
       </div>
-      {groups.error && <Failure error={groups.error} retry={() => void groups.mutate()} />}
-      {!counts && !groups.error && <Loading what="the refused sign-ins" />}
-      {counts?.length === 0 && <Empty>No sign-in was refused.</Empty>}
-      {counts && counts.length > 0 && <RefusalTable by={by} counts={counts} filters={range} />}
+      <Groups key={by} by={by} begin={begin} />
       <p className="hint">
         <Link href={trailOf({ event: 'sign_in_refused', since: begin })}>
           Refused sign-ins in the audit trail
@@ -68,29 +57,43 @@ export function Refusals(): ReactNode {
   );
 }
 
-function useCounts(query: Record<string, string>) {
-  return useSWR<AuditCounts, ApiError>(`/audit/counts?${new URLSearchParams(query)}`, {
-    keepPreviousData: true,
-  });
+/** Refused sign-ins; by event all refusals, since a refused refresh, too, makes somebody sign in again. */
+function Groups({ by, begin }: { by: By; begin: string }): ReactNode {
+  const filters = useMemo(
+    () => ({ since: begin, ...(by === 'event' ? { result: 'refused' } : { event: 'sign_in_refused' }) }),
+    [begin, by],
+  );
+  const { data, error, mutate } = useCounts({ by, ...filters });
+  if (error) return <Failure error={error} retry={() => void mutate()} />;
+  if (!data) return <Loading what="the refused sign-ins" />;
+  if (data.counts.length === 0) return <Empty>No sign-in was refused.</Empty>;
+  return <RefusalTable by={by} counts={data.counts} filters={filters} />;
 }
 
 /** The answer to "how many", and how far back the counting came. */
-function Total({ counts, asked }: { counts: AuditCounts | undefined; asked: string }): ReactNode {
-  const { attempts = 0, people = 0 } = counts?.counts[0] ?? {};
-  const isShort = counts !== undefined && Date.parse(counts.since) > Date.parse(asked);
+function Total({ begin }: { begin: string }): ReactNode {
+  const { data } = useCounts({ by: 'event', since: begin, event: 'sign_in_refused' });
+  const { attempts = 0, people = 0 } = data?.counts[0] ?? {};
+  const isShort = data !== undefined && Date.parse(data.since) > Date.parse(begin);
   return (
     <p className="total" role="status">
-      {counts && (
+      {data && (
         <>
           <b>{formatNumber(attempts)}</b> {attempts === 1 ? 'attempt' : 'attempts'} of{' '}
           <b>{formatNumber(people)}</b> {people === 1 ? 'person' : 'people'}
         </>
       )}
       {isShort && (
-        <span className="hint warning">
-          There are too many events to count all: these are since <When at={counts.since} isExact />.
+        <span className="hint">
+          There are too many events to count all: these are since <When at={data.since} isExact />.
         </span>
       )}
     </p>
   );
+}
+
+function useCounts(query: Record<string, string>) {
+  return useSWR<AuditCounts, ApiError>(`/audit/counts?${new URLSearchParams(query)}`, {
+    keepPreviousData: true,
+  });
 }
