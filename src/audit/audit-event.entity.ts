@@ -77,6 +77,6 @@ export class StoredAuditEvent {
   @Column('boolean', { nullable: true })
   new_network!: boolean | null;
 
-  @Column('jsonb', { nullable: true })
+  @Column('json', { nullable: true })
   changes!: ClaimChanges | null;
 }

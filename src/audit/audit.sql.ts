@@ -1,7 +1,7 @@
 import type { AuditRow } from './audit-event.js';
 
 /** Types of the columns without `at`; one that is missing here does not compile. */
-const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'jsonb'>> = {
+const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'json'>> = {
   id: 'uuid',
   event: 'text',
   result: 'text',
@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'json
   request_id: 'uuid',
   new_device: 'boolean',
   new_network: 'boolean',
-  changes: 'jsonb',
+  changes: 'json',
 };
 
 /** Columns to insert. `at` has its default, the time under the locks of the transaction. */

@@ -31,7 +31,7 @@ export function createAuditStore(
   dataSource: DataSource,
   { distributed }: Sql,
   events: Events,
-  settings: Pick<Settings, 'auditRetentionDays'>,
+  settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
 ): AuditStore {
   return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings);
 }

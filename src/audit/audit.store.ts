@@ -21,14 +21,19 @@ const NOTHING = { provider_user_id: null, address: null, user_agent: null, reaso
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
+  readonly retentionDays: number;
+  /** Whether changes of claims are recorded with values (AUDIT_CLAIMS). */
+  readonly recordsClaims: boolean;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: Events,
-    { auditRetentionDays }: Pick<Settings, 'auditRetentionDays'>,
+    { auditRetentionDays, auditClaims }: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
   ) {
     this.isOn = auditRetentionDays > 0;
+    this.retentionDays = auditRetentionDays;
+    this.recordsClaims = auditClaims === 'full';
     dataSource.subscribers.push(this);
   }
 

@@ -56,7 +56,10 @@ describe('the store of sign-ins', () => {
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>
-    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
+    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, {
+      auditRetentionDays: 90,
+      auditClaims: 'full',
+    });
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
@@ -180,7 +183,7 @@ describe('the store of sign-ins', () => {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
     const sql = new Sql(dataSource, false, events);
-    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 0, auditClaims: 'full' });
     const store = new SignInStore(
       sql,
       dataSource,

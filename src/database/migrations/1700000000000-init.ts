@@ -210,7 +210,7 @@ export class Init1700000000000 implements MigrationInterface {
         request_id uuid,
         new_device boolean,
         new_network boolean,
-        changes jsonb,
+        changes json,
         PRIMARY KEY (user_id, at, id)
       );
       CREATE INDEX audit_events_at ON audit_events (at, id);
