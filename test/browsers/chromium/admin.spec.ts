@@ -255,7 +255,7 @@ inChromium('the administration page, on the service', () => {
     await page.getByRole('link', { name }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('event')).toBe('sign_in_refused');
     await page.getByRole('combobox', { name: 'Event' }).selectOption('Any');
-    await page.getByRole('searchbox', { name: 'User' }).fill(user);
+    await page.getByRole('searchbox', { name: 'Search' }).fill(user);
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     await rows.nth(4).waitFor({ state: 'detached' });
     expect(await rows.getByText('Signed in').count()).toBe(3);
