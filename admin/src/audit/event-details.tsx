@@ -33,8 +33,10 @@ type Name = Exclude<keyof typeof CHIPS, 'new_device' | 'new_network'>;
 function Value({ event, name }: { event: AuditEvent; name: Name }): ReactNode {
   const value = event[name]!;
   return (
-    <Link href={trailOf({ [name]: value })}>
-      <span className="visually-hidden">Events with the {CHIPS[name].toLowerCase()} </span>
+    <Link
+      href={trailOf({ [name]: value })}
+      aria-label={`Events with the ${CHIPS[name].toLowerCase()} ${value}`}
+    >
       <code>{value}</code>
     </Link>
   );

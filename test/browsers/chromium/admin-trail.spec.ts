@@ -126,7 +126,7 @@ inChromium('the audit trail of the administration page', () => {
       ['request', 'request_id'],
       ['user', 'user_id'],
     ] as const) {
-      const phone = rows().filter({ hasText: 'Phone' }).filter({ hasText: 'Signed in' });
+      const phone = rows().filter({ hasText: userName }).filter({ hasText: 'Phone' });
       const details = phone.getByRole('button', { name: 'Details' });
       if ((await details.getAttribute('aria-expanded')) !== 'true') await details.click();
       await page
