@@ -50,7 +50,7 @@ function actorOf({ actor: { type, name }, user_id }: AuditEvent): string | undef
   return type === 'user' && name !== user_id && UUID.test(name ?? '') ? name : undefined;
 }
 
-/** Events whose `reason` may say who has ended the session (docs/audit.md#who-ended-a-session). */
+/** Events whose `reason` may say who has ended the session (docs/audit.md#the-audit-trail). */
 const ENDS: readonly string[] = ['sign_out', 'device_removed', 'refresh_refused'];
 const ENDED_BY = /^(?:ended )?by (device|user) ([\da-f-]{36})(?: |$)/;
 

@@ -5,7 +5,7 @@ import { When } from '../parts/text.js';
 import { CAUSES } from './event-names.js';
 import { trailOf } from './filter-names.js';
 
-/** Events whose reason says who has ended a session, and when (docs/audit.md#who-ended-a-session). */
+/** Events whose reason says who has ended a session, and when (docs/audit.md#the-audit-trail). */
 const ENDS = new Set(['sign_out', 'device_removed', 'refresh_refused']);
 const END =
   /^(?<verb>ended|expired|lost)?(?: ?by (?<who>.+?))?(?: at (?<at>\d{4}-\d\d-\d\dT[\d:.]+Z))?(?:: (?<cause>.*))?$/;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import request from 'supertest';
 import { inChromium } from '../../support/chromium.js';
-import { bearer, beginSignIn, signIn } from '../../support/sign-in.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../../support/sign-in.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
@@ -28,6 +28,7 @@ inChromium('the audit trail of the administration page', () => {
   /** A user who is signed in on a laptop and on a phone. */
   let user: string;
   let userName: string;
+  let phone: Tokens;
   const devices = { Laptop: '', Phone: '' };
 
   beforeAll(async () => {
@@ -47,13 +48,18 @@ inChromium('the audit trail of the administration page', () => {
     for (const name of ['Laptop', 'Phone'] as const) {
       devices[name] = randomUUID();
       const device = { device_id: devices[name], device_name: name, user_agent: CHROME };
-      ({ user_id: user } = await signIn(service.url, id, device));
+      phone = await signIn(service.url, id, device);
+      user = phone.user_id;
     }
     provider.reset();
     page = await visitors.open();
   });
   afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
+  /** Id of a user at the provider. */
+  const idOf = async (userId: string): Promise<string> =>
+    ((await byKey().get(`/users/${userId}`).expect(200)).body as { provider_user_id: string })
+      .provider_user_id;
   const enter = (path: string): Promise<void> => signInAs(page, `${service.url}/admin${path}`, 'Grace');
   const byKey = () => bearer(service.url, SERVICE_KEY);
   const rows = (): Locator => page.getByRole('table', { name: 'Events' }).getByRole('row');
@@ -73,16 +79,16 @@ inChromium('the audit trail of the administration page', () => {
 
   it('shows names, browser and what is new in the rows', async () => {
     await enter(`/audit?user_id=${user}`);
-    const phone = rows().filter({ hasText: 'Phone' });
-    await phone.getByRole('link', { name: userName }).waitFor();
-    await phone.getByText('Chrome 156 on Windows 10/11').waitFor();
-    await phone.getByText('New device').waitFor();
-    expect(await phone.getByText('New network').count()).toBe(0);
+    const onPhone = rows().filter({ hasText: 'Phone' });
+    await onPhone.getByRole('link', { name: userName }).waitFor();
+    await onPhone.getByText('Chrome 156 on Windows 10/11').waitFor();
+    await onPhone.getByText('New device').waitFor();
+    expect(await onPhone.getByText('New network').count()).toBe(0);
     await rows().filter({ hasText: 'Laptop' }).getByText('New network').waitFor();
     await page.getByRole('button', { name: `Remove the filter User ${userName}` }).waitFor();
     await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByRole('combobox', { name: 'New network' }).selectOption('Only these');
-    await phone.waitFor({ state: 'detached' });
+    await onPhone.waitFor({ state: 'detached' });
     expect(filters()).toEqual({ user_id: user, new_network: 'true' });
     await expectAccessible(page, 'audit with filters');
   });
@@ -126,8 +132,8 @@ inChromium('the audit trail of the administration page', () => {
       ['request', 'request_id'],
       ['user', 'user_id'],
     ] as const) {
-      const phone = rows().filter({ hasText: userName }).filter({ hasText: 'Phone' });
-      const details = phone.getByRole('button', { name: 'Details' });
+      const onPhone = rows().filter({ hasText: userName }).filter({ hasText: 'Phone' });
+      const details = onPhone.getByRole('button', { name: 'Details' });
       if ((await details.getAttribute('aria-expanded')) !== 'true') await details.click();
       await page
         .getByRole('link', { name: new RegExp(`^Events with the ${name} `) })
@@ -154,6 +160,23 @@ inChromium('the audit trail of the administration page', () => {
       expect.stringMatching(/Removed:\s*roles\s*viewer/),
     ]);
     await expectAccessible(page, 'claims');
+  });
+
+  it('names the device that has signed another one out, and says so of the refused refresh', async () => {
+    const laptop = await signIn(service.url, await idOf(user), { device_id: devices.Laptop });
+    await bearer(service.url, phone.access_token).delete(`/devices/${devices.Laptop}`).expect(204);
+    await request(service.url).post('/oauth2/refresh').send(laptop).expect(401);
+    await until(
+      async () => (await eventsOf(`user_id=${user}&event=refresh_refused`)).length > 0,
+      'it is stored',
+    );
+    await enter(`/audit?user_id=${user}`);
+    const refused = rows().filter({ hasText: 'Refresh refused' });
+    await refused.getByText(/^Ended by device Phone, /).waitFor();
+    const signedOut = rows().filter({ hasText: 'Signed out' }).first();
+    await signedOut.getByText(/By device Phone/).waitFor();
+    await signedOut.getByRole('link', { name: 'Phone' }).click();
+    await isFilteredBy('device_id', devices.Phone);
   });
 
   it('counts who could not sign in, and leads to the events', async () => {
