@@ -3,6 +3,7 @@ import type { Request as HttpRequest } from 'express';
 import { printable } from '../errors/printable.js';
 import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
+import type { SessionIds } from '../events.js';
 import type { AuditName } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 import { ClaimChanges } from './claim-changes.js';
@@ -23,6 +24,8 @@ export interface Origin {
   readonly userAgent: string | null;
   readonly requestId: string | null;
   readonly actor: Readonly<Actor>;
+  /** Session of a user who calls. */
+  readonly session?: SessionIds | undefined;
 }
 
 /** Origin of a change that no request causes. */
@@ -175,5 +178,6 @@ export function originOf(request: HttpRequest): Origin {
     userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
     requestId: request.id,
     actor: actor ?? { type: 'user', name: session?.userId },
+    session,
   };
 }

@@ -1,8 +1,10 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SETTINGS } from '../config/settings/settings.js';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
+import { StoredAuditEvent } from './audit-event.entity.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
 import { AuditStreams } from './audit-streams.js';
@@ -15,12 +17,14 @@ import { createAuditWalks } from './search/audit-walks.citus.js';
 import { AuditWalks } from './search/audit-walks.js';
 import { AuditController } from './search/audit.controller.js';
 import { SignInCounts } from './sign-in-counts.js';
+import { EndEvents } from './end-events.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
 /** The audit trail, to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([StoredAuditEvent])],
   controllers: [AuditController],
   providers: [
     { provide: AuditStore, inject: [DataSource, Sql, Events, SETTINGS], useFactory: createAuditStore },
@@ -31,10 +35,11 @@ import { Webhooks } from './webhooks/webhooks.js';
     AuditSearch,
     AuditStreams,
     AuditTrail,
+    EndEvents,
     SignInCounts,
     Webhooks,
     WebhookStore,
   ],
-  exports: [AuditSearch, AuditStore, AuditTrail, SignInCounts],
+  exports: [AuditSearch, AuditStore, AuditTrail, EndEvents, SignInCounts],
 })
 export class AuditModule {}

@@ -27,14 +27,15 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   /** Default: the user is not known. */
   readonly userId?: string | null;
   /**
-   * Session that a refused token names; the event has its ids only if `isProven` says so: the token may be
-   * forged.
+   * Session that a refused token names; the event has its ids only if `prove` finds the session: the token
+   * may be forged.
    */
   readonly claimed?: SessionIds | undefined;
-  readonly isProven?: (() => Promise<boolean>) | undefined;
+  /** Called later, if the event is stored. @returns the reason to store, if it is another one */
+  readonly prove?: (() => Promise<{ readonly reason?: string | undefined } | undefined>) | undefined;
 }
 
-interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
+interface Waiting extends Pick<Refusal, 'claimed' | 'prove'> {
   readonly row: AuditRow;
 }
 
@@ -64,12 +65,12 @@ export class AuditTrail implements BeforeApplicationShutdown {
     events.on('state.requested', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
   }
 
-  refused({ claimed, isProven, ...refusal }: Refusal): void {
+  refused({ claimed, prove, ...refusal }: Refusal): void {
     const row = toAuditRow(randomUUID(), { userId: null, ...refusal });
     const ids = claimed && { claimed: { user_id: claimed.userId, session_id: claimed.sessionId } };
     this.events.emit('audit.recorded', [{ ...toRecordedEvent(row), ...ids }]);
     if (!this.store.isOn) return;
-    if (this.admits(refusal.event)) this.enqueue({ row, claimed, isProven });
+    if (this.admits(refusal.event)) this.enqueue({ row, claimed, prove });
     else {
       this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
       this.allLeftOut++;
@@ -132,8 +133,9 @@ export class AuditTrail implements BeforeApplicationShutdown {
   }
 }
 
-async function attributed({ row, claimed, isProven }: Waiting): Promise<AuditRow> {
-  if (!claimed || !(await isProven?.())) return row;
+async function attributed({ row, claimed, prove }: Waiting): Promise<AuditRow> {
+  const proven = claimed && (await prove?.());
+  if (!proven) return row;
   const { userId: user_id, sessionId: session_id, deviceId: device_id } = claimed;
-  return { ...row, user_id, session_id, device_id };
+  return { ...row, reason: proven.reason ?? row.reason, user_id, session_id, device_id };
 }

@@ -223,7 +223,14 @@ describe('changes and refusals in the audit trail', () => {
       ...HERE,
     };
     expect(await during(1, () => refresh(tokens.refresh_token))).toEqual([
-      { ...refused, user_id, session_id, device_id, actor: { type: 'user', name: user_id } },
+      {
+        ...refused,
+        reason: expect.stringMatching(/^ended by the user at /),
+        user_id,
+        session_id,
+        device_id,
+        actor: { type: 'user', name: user_id },
+      },
     ]);
     for (const token of [forged, 'x', `${tokens.refresh_token}${'!'.repeat(1000)}`]) {
       expect(await during(1, () => refresh(token))).toEqual([{ ...refused, actor: { type: 'user' } }]);

@@ -53,7 +53,7 @@ describe('refusals in the audit trail', () => {
     const events = new Events();
     let published = 0;
     events.on('audit.recorded', (recorded) => void (published += recorded.length));
-    const store = createAuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays });
+    const store = createAuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays, auditClaims: 'full' });
     return { trail: new AuditTrail(store, service.app.get(UserLocks), events), published: () => published };
   }
 
