@@ -63,13 +63,12 @@ function named(event: AuditEvent, users: Names, devices: Names): NamedEvent {
   const { user_id = '', device_id = '', user_agent } = event;
   const ended = endedBy(event);
   const { browser, os } = browserOf(user_agent ?? null);
-  return {
-    ...event,
+  return Object.assign(event, {
     user_name: users.get(user_id),
     actor_user_name: users.get(actorOf(event) ?? ''),
     ended_by_name: users.get(ended.user ?? '') ?? devices.get(keyOf(user_id, ended.device ?? '')),
     device_name: devices.get(keyOf(user_id, device_id)),
     browser: browser ?? undefined,
     os: os ?? undefined,
-  };
+  });
 }

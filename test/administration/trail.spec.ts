@@ -68,7 +68,7 @@ describe('the audit trail with names', () => {
     const { user_id } = await enter('Ada', { device_name: 'Laptop' });
     const { user_id: other } = await enter('Grace');
     const [{ device_id } = {}] = (await read(`/audit?user_id=${user_id}`)).events;
-    await insertEnd(user_id, 'sign_out', `by device ${device_id}`);
+    await insertEnd(user_id, 'sign_out', `by device ${String(device_id)}`);
     await insertEnd(user_id, 'refresh_refused', `ended by user ${other} at 2026-11-27T00:00:00.000Z`);
     await insertEnd(user_id, 'sign_in_refused', `by user ${other}`); // the provider's words
     const { events } = await read(`/admin/trail?user_id=${user_id}`);

@@ -31,5 +31,5 @@ export const CHIPS = {
 
 /** Returns the address of the audit trail with these filters only. */
 export function trailOf(filters: Partial<Record<Filter, string>>): string {
-  return `/audit?${new URLSearchParams(filters)}`;
+  return `/audit?${new URLSearchParams(filters).toString()}`;
 }

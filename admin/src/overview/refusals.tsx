@@ -93,7 +93,7 @@ function Total({ begin }: { begin: string }): ReactNode {
 }
 
 function useCounts(query: Record<string, string>) {
-  return useSWR<AuditCounts, ApiError>(`/audit/counts?${new URLSearchParams(query)}`, {
+  return useSWR<AuditCounts, ApiError>(`/audit/counts?${new URLSearchParams(query).toString()}`, {
     keepPreviousData: true,
   });
 }
