@@ -74,6 +74,21 @@ export class UserStore {
     return users.map(({ userId }) => userId);
   }
 
+  /** Returns the names, else the e-mail addresses, of those of some users who have one. */
+  async findNames(userIds: readonly string[]): Promise<Map<string, string>> {
+    if (userIds.length === 0) return new Map();
+    const users = await this.users.find({
+      select: { userId: true, username: true, email: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+    });
+    return new Map(
+      users.flatMap(({ userId, username, email }) => {
+        const name = username?.trim() || email;
+        return name ? [[userId, name] as const] : [];
+      }),
+    );
+  }
+
   /** Finds users of a provider whose e-mail address has the key of this one. */
   findSimilar(manager: EntityManager, provider: string, email: string, most: number) {
     return manager.find(User, {

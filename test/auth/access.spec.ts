@@ -60,6 +60,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /admin/*': 'public',
   'GET /admin/session': 'user',
   'GET /admin/overview': 'support',
+  'GET /admin/trail': 'support',
   'GET /admin/providers/:name/directory': 'support',
   'GET /admin/providers': 'support',
   'POST /admin/providers/:name/test': 'users',
@@ -161,7 +162,7 @@ describe('who may call what', () => {
         (method) => `${method.toUpperCase()} ${route!.path}`,
       ),
     );
-    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers))))\/.*/;
+    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers|trail))))\/.*/;
     return [...new Set(all.map((route) => route.replace(isPage, '$1/*')))];
   }
 

@@ -24,7 +24,11 @@ export function User({ userId }: { userId: string }): ReactNode {
   const path = `/users/${encodeURIComponent(userId)}`;
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
-  const trail = usePages<AuditEvent>(data ? `/audit?user_id=${data.user_id}&limit=20` : null, 'events', 10);
+  const trail = usePages<AuditEvent>(
+    data ? `/admin/trail?user_id=${data.user_id}&limit=20` : null,
+    'events',
+    10,
+  );
   const sessions = useRest(path, 'sessions', data?.sessions ?? []);
   const devices = useRest(path, 'devices', data?.devices ?? []);
   const { reload: reloadTrail } = trail;

@@ -37,7 +37,7 @@ inChromium('the administration page after a sign-out', () => {
     const devices = page.getByRole('region', { name: 'Devices' });
     await devices.getByText('Online').waitFor();
     await devices.getByRole('button', { name: 'Sign out' }).click();
-    const trail = page.waitForRequest(/\/audit\?user_id=/);
+    const trail = page.waitForRequest(/\/admin\/trail\?user_id=/);
     await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('One session has ended.').waitFor();
     await devices.getByText('Signed out').waitFor();

@@ -107,7 +107,7 @@ inChromium('the administration page, on the service', () => {
       .getByRole('row')
       .nth(1);
     expect(Number(await thisHour.getByRole('cell').nth(1).innerText())).toBeGreaterThan(0);
-    await page.getByText('7 days').click();
+    await page.getByRole('region', { name: 'Sign-ins' }).getByText('7 days').click();
     expect(
       await page
         .getByRole('table', { name: /per hour/ })
@@ -245,8 +245,8 @@ inChromium('the administration page, on the service', () => {
     await enter('Ada');
     await goTo(page, 'Audit');
     await button('Live').waitFor();
-    const name = randomUUID();
-    await signIn(service.url, name);
+    const name = `Visitor ${randomUUID()}`;
+    await register(name);
     await page.getByRole('link', { name }).waitFor({ timeout: 20_000 });
     await button('Details').first().click();
     await page.getByText('sign_in', { exact: true }).first().waitFor();
@@ -255,7 +255,7 @@ inChromium('the administration page, on the service', () => {
     await page.getByRole('link', { name }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('event')).toBe('sign_in_refused');
     await page.getByRole('combobox', { name: 'Event' }).selectOption('Any');
-    await page.getByRole('searchbox', { name: 'User' }).fill(user);
+    await page.getByRole('searchbox', { name: 'Search' }).fill(user);
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     await rows.nth(4).waitFor({ state: 'detached' });
     expect(await rows.getByText('Signed in').count()).toBe(3);
