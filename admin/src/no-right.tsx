@@ -67,14 +67,18 @@ export function NoRight({ session, retry }: { session: AdminSession; retry: () =
 }
 
 /** Says so if the person has the role, from a provider whose roles grant nothing. */
-function Distrusted({ session: { provider, admin_role, support_role } }: { session: AdminSession }): ReactNode {
+function Distrusted({
+  session: { provider, admin_role, support_role },
+}: {
+  session: AdminSession;
+}): ReactNode {
   const roles = useSession()?.claims.roles;
   const role = Array.isArray(roles) && [admin_role, support_role].find((one) => roles.includes(one));
   if (!role) return null;
   return (
     <p className="notice">
-      You have the role <code>{role}</code>, but <code>ADMIN_PROVIDERS</code> does not name <bdi>{provider}</bdi>
-      .
+      You have the role <code>{role}</code>, but <code>ADMIN_PROVIDERS</code> does not name{' '}
+      <bdi>{provider}</bdi>.
     </p>
   );
 }
@@ -100,5 +104,7 @@ function commandFor({ user_id, admin_role }: AdminSession): string {
 
 /** The setting of a provider's claims, as docs/settings.md spells it. */
 function variableOf(provider: string): string {
-  return /^[a-z0-9]+$/.test(provider) ? `PROVIDERS_${provider.toUpperCase()}_CLAIMS` : `providers.${provider}.claims`;
+  return /^[a-z0-9]+$/.test(provider)
+    ? `PROVIDERS_${provider.toUpperCase()}_CLAIMS`
+    : `providers.${provider}.claims`;
 }
