@@ -32,7 +32,7 @@ const MOST_USERS = 100;
 // says.
 const USERS = `
   WITH meant AS MATERIALIZED (
-    -- The sessions that a logout token means (docs/providers.md#back-channel-logout), as sign-out.sql.ts ends them.
+    -- The sessions that a logout token means (docs/provider-sign-out.md#back-channel-logout), as sign-out.sql.ts ends them.
     SELECT user_id FROM refresh_tokens WHERE signed_out_at IS NULL AND (
       provider_session = $1
       OR provider_subject = ANY ($2::bytea[]) AND ($1::bytea IS NULL OR provider_session IS NULL))
