@@ -123,5 +123,6 @@ export const CONTENTS: Readonly<Record<string, Json>> = {
   jwks: { 'application/json': { schema: object({ keys: { type: 'array', items: object(JWK) } }) } },
   endedSessions: { 'text/event-stream': { schema: { type: 'string' } } },
   auditStream: { 'text/event-stream': { schema: { type: 'string' } } },
+  exportUser: { 'application/json': { schema: { $ref: '#/components/schemas/UserExport' } } },
   document: { 'application/json': { schema: object({ openapi: { type: 'string' }, paths: {} }, {}) } },
 };

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { AUDIT_NAMES } from '../src/config/settings/audit-names.js';
 import { adapterKeys, providerKeys } from '../src/config/providers/provider-keys.js';
 import type { Setting } from '../src/config/settings/setting-row.js';
@@ -7,6 +8,8 @@ import { settingsTable } from '../src/config/settings/settings-table.js';
 import { contributingPage } from './modules.js';
 
 type Row = Setting<unknown>;
+
+const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
 
 /** Rows by section; a row without one belongs to the section of the row before it. */
 const SECTIONS = new Map<string, Row[]>();
@@ -49,8 +52,8 @@ function envExample(): string {
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, SAMPLE_PROVIDER].join('\n');
 }
 
-function settingsPage(): string {
-  const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, table('Variable', rows)]);
+async function settingsPage(): Promise<string> {
+  const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, ...rows.map(entry)]);
   const parts = [
     '# Settings',
     'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example); a value with `#` needs quotation marks). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
@@ -58,10 +61,11 @@ function settingsPage(): string {
     ...sections,
     '## Providers',
     'See [connect a provider](providers.md). Two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error.',
-    table('Key', PROVIDER_KEYS),
+    ...PROVIDER_KEYS.map(entry),
     'Other keys are passed to the adapter. The built-in sample provider is `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where `mock` is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With `url` set, `mock` is an ordinary provider.',
   ];
-  return `${parts.join('\n\n')}\n`;
+  const options = await resolveConfig(fileURLToPath(SETTINGS_PAGE));
+  return format(parts.join('\n\n'), { ...options, parser: 'markdown' });
 }
 
 function envLines(row: Row, variable: string): string {
@@ -72,33 +76,20 @@ function envLines(row: Row, variable: string): string {
   return `# ${comment}\n# ${variable}=${row.default ?? ''}\n`;
 }
 
-/** Columns are padded the way the formatter of the repository does it, so that both agree. */
-function table(head: string, rows: readonly Row[]): string {
-  const cells = [[head, 'Default', 'Meaning'], ...rows.map(cellsOf)];
-  const widths = [0, 1, 2].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[], fill = ' '): string =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
-  const [first = [], ...others] = cells.map((row) => line(row));
-  return [first, line(['', '', ''], '-'), ...others].join('\n');
-}
-
-function cellsOf(row: Row): readonly string[] {
+/** A heading for each, so that it can be linked to, and read on a narrow screen. */
+function entry(row: Row): string {
   const inProduction = row.productionDefault && `\`${row.productionDefault}\` in production`;
   const fixed = row.default && `\`${row.default}\``;
   const shown = row.defaultShown?.includes('<') ? `\`${row.defaultShown}\`` : row.defaultShown;
   const defaults = [fixed, inProduction].filter(Boolean).join(', ') || shown || 'unset';
-  const notes = [row.doc, row.secret && 'Secret.'];
-  const meaning = notes
-    .filter(Boolean)
-    .join(' ')
-    .replace(/\bdocs\/([\w-]+)\.md/g, '[$1]($1.md)'); // it lies among them
-  return [`\`${row.name}\``, defaults, meaning];
+  const meaning = row.doc.replace(/\bdocs\/((?:guides\/)?([\w-]+)\.md(?:#[\w-]+)?)/g, '[$2]($1)'); // it lies among them
+  return `#### \`${row.name}\`\n\n${meaning} _Default: ${defaults}.${row.secret ? ' Secret.' : ''}_`;
 }
 
 /** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */
 const documents = [
   { file: new URL('../.env.example', import.meta.url), text: envExample() },
-  { file: new URL('../docs/settings.md', import.meta.url), text: settingsPage() },
+  { file: SETTINGS_PAGE, text: await settingsPage() },
   await contributingPage(),
 ];
 

@@ -6,56 +6,156 @@ import { GENERATED, pageOf, ROOT } from './places.js';
 
 type Entry = readonly [text: string, file: string];
 
-/** At most 25 entries, so that a reader sees all of them. Other pages are linked from these; the reference has its own sidebar. */
+/** Every page once, so that each is found here; a test compares with the files. The reference of the interfaces has its own sidebar. */
 const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
-    'Start',
+    'First hour',
     [
       ['What Latchkey is', 'docs/index.md'],
+      ['How do I …?', 'docs/how-do-i.md'],
       ['Quick start', 'docs/quick-start.md'],
       ['How it works', 'docs/how-it-works.md'],
+      ['Glossary', 'docs/glossary.md'],
+      ['When to take something else', 'docs/alternatives.md'],
     ],
   ],
   [
-    'Your application',
+    'Front end',
     [
       ['Plain HTML and JavaScript', 'docs/guides/plain.md'],
       ['React', 'docs/guides/react.md'],
-      ['Next.js', 'docs/guides/nextjs.md'],
+      ['A React application', 'examples/react/README.md'],
       ['Vue', 'docs/guides/vue.md'],
-      ['Your own API', 'docs/guides/api.md'],
-      ['Roles and groups', 'docs/guides/roles.md'],
       ['The browser SDK', 'docs/frontend.md'],
-      ['The channel and push', 'docs/realtime.md'],
+      ['@latchkey/client', 'packages/client/README.md'],
+      ['Tokens in the browser', 'docs/browser-sessions.md'],
+      ['Phones and the command line', 'docs/guides/native.md'],
+      ['Devices without a browser', 'docs/device-sign-in.md'],
+      ['Stock OAuth clients', 'docs/stock-clients.md'],
+    ],
+  ],
+  [
+    'Pages from a server',
+    [
+      ['Next.js', 'docs/guides/nextjs.md'],
+      ['SvelteKit', 'docs/guides/sveltekit.md'],
+      ['Hono', 'docs/guides/hono.md'],
+      ['Express', 'docs/guides/express-pages.md'],
+    ],
+  ],
+  [
+    'Your API',
+    [
+      ['Node.js', 'docs/guides/api.md'],
+      ['@latchkey/server', 'packages/server/README.md'],
+      ['Other languages', 'docs/guides/other-languages.md'],
+      ['Go', 'verifiers/go/README.md'],
+      ['Java', 'verifiers/java/README.md'],
+      ['Python', 'verifiers/python/README.md'],
+      ['Test vectors for verifiers', 'verifiers/vectors/README.md'],
+      ['Forward auth', 'docs/forward-auth.md'],
+      ['A gate before applications', 'examples/gate/README.md'],
+      ['Session revocation feed', 'docs/ended-sessions.md'],
+      ['Roles and groups', 'docs/guides/roles.md'],
+      ['Sign in again where it matters', 'docs/guides/step-up.md'],
       ['Test your application', 'docs/test-your-application.md'],
+    ],
+  ],
+  [
+    'Events',
+    [
+      ['The channel and push', 'docs/realtime.md'],
+      ['Webhooks', 'docs/webhooks.md'],
     ],
   ],
   [
     'Identity providers',
     [
       ['Connect a provider', 'docs/providers.md'],
+      ['Apple', 'docs/providers/apple.md'],
+      ['Auth0', 'docs/providers/auth0.md'],
+      ['Discord', 'docs/providers/discord.md'],
+      ['Facebook', 'docs/providers/facebook.md'],
+      ['GitHub', 'docs/providers/github.md'],
+      ['GitLab', 'docs/providers/gitlab.md'],
+      ['Google', 'docs/providers/google.md'],
+      ['Keycloak', 'docs/providers/keycloak.md'],
+      ['LinkedIn', 'docs/providers/linkedin.md'],
+      ['Microsoft Entra ID', 'docs/providers/microsoft.md'],
+      ['Okta', 'docs/providers/okta.md'],
+      ['Slack', 'docs/providers/slack.md'],
       ['Several providers', 'docs/several-providers.md'],
+      ['Sign-out at the provider', 'docs/provider-sign-out.md'],
       ['Implement the contract', 'docs/provider-contract.md'],
+      ['An example of the contract', 'examples/contract-provider/README.md'],
+      ['@latchkey/check-provider', 'packages/check-provider/README.md'],
       ['Write an adapter', 'docs/provider-adapter.md'],
-      ['Stock OAuth clients', 'docs/stock-clients.md'],
+      ['An example of an adapter', 'examples/provider-adapter/README.md'],
+      ['latchkey/adapter-test', 'packages/adapter-test/README.md'],
     ],
   ],
   [
-    'Look up',
+    'Who may sign in',
     [
-      ['Endpoints', 'docs/endpoints.md'],
-      ['Errors and troubleshooting', 'docs/errors.md'],
-      ['Settings', 'docs/settings.md'],
-      ['Security model', 'docs/security-model.md'],
+      ['Who may sign in', 'docs/guides/access-policy.md'],
+      ['How long a session lasts', 'docs/guides/session-length.md'],
+      ['Ask the provider again', 'docs/guides/recheck.md'],
+      ['Directories (SCIM)', 'docs/directory.md'],
+      ['Entra ID as directory', 'docs/directory/entra.md'],
+      ['Okta as directory', 'docs/directory/okta.md'],
+      ['Requests of directories', 'docs/directory/requests.md'],
+      ['Shared Signals', 'docs/signals.md'],
+    ],
+  ],
+  [
+    'Support',
+    [
+      ['Administration page', 'docs/administration.md'],
+      ['Support handbook', 'docs/support.md'],
+      ['Audit trail', 'docs/audit.md'],
     ],
   ],
   [
     'Operation',
     [
       ['Production', 'docs/production.md'],
+      ['Check your configuration', 'docs/check.md'],
+      ['Containers', 'docs/containers.md'],
+      ['Database and Redis', 'docs/database.md'],
+      ['@latchkey/embedded-postgres', 'packages/embedded-postgres/README.md'],
       ['Scaling out', 'docs/scaling-out.md'],
-      ['Metrics, traces, alerts', 'docs/metrics.md'],
-      ['Administration page', 'docs/administration.md'],
+      ['Signing keys', 'docs/keys.md'],
+      ['Backup, secrets, upgrades, log', 'docs/maintenance.md'],
+      ['Metrics and traces', 'docs/metrics.md'],
+      ['Packages', 'docs/packages.md'],
+    ],
+  ],
+  [
+    'Reference',
+    [
+      ['Endpoints', 'docs/endpoints.md'],
+      ['Errors and troubleshooting', 'docs/errors.md'],
+      ['Settings', 'docs/settings.md'],
+      ['Specification', 'docs/specification.md'],
+      ['Security model', 'docs/security-model.md'],
+      ['Limits on input', 'docs/security.md'],
+      ['Cross-device security', 'docs/cross-device-security.md'],
+      ['Standards for sessions', 'docs/session-standards.md'],
+      ['Compatibility', 'docs/compatibility.md'],
+      ['Reliability', 'docs/reliability.md'],
+      ['Injected faults', 'lab/results/faults.md'],
+      ['Benchmark', 'docs/benchmark.md'],
+      ['How the benchmark works', 'lab/bench/README.md'],
+    ],
+  ],
+  [
+    'Project',
+    [
+      ['For developers of Latchkey', 'docs/development.md'],
+      ['Contributing', 'CONTRIBUTING.md'],
+      ['Security policy', 'SECURITY.md'],
+      ['Supply chain', 'docs/supply-chain.md'],
+      ['Changelog', 'CHANGELOG.md'],
     ],
   ],
 ];
@@ -75,18 +175,22 @@ export function sidebar(): DefaultTheme.SidebarMulti {
 
 const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): DefaultTheme.SidebarItem[] =>
   sections
-    .map(([text, entries]) => ({ text, items: entries.filter(exists).map(itemOf) }))
+    .map(([text, entries]) => ({
+      text,
+      collapsed: text !== 'First hour',
+      items: entries.filter(exists).map(itemOf),
+    }))
     .filter(({ items }) => items.length > 0);
 
 /** Links at the top of each page. */
 export function nav(): DefaultTheme.NavItemWithLink[] {
   const entries: Entry[] = [
+    ['How do I …?', 'docs/how-do-i.md'],
     ['Quick start', 'docs/quick-start.md'],
     ['React', 'docs/guides/react.md'],
     ['Providers', 'docs/providers.md'],
     ['Production', 'docs/production.md'],
     ['Errors', 'docs/errors.md'],
-    ['Specification', 'docs/specification.md'],
     ['HTTP', httpPages()[0]!.file],
     ['SDK', `${GENERATED}/client/index.md`],
   ];

@@ -1,6 +1,6 @@
 import type { Random } from '../../test/support/random.js';
 
-/** What ends sessions besides their users (docs/guides/access-policy.md#how-long-a-session-lasts). */
+/** What ends sessions besides their users (docs/guides/session-length.md#how-long-a-session-lasts). */
 export interface Limits {
   /** Seconds: `SESSION_IDLE_TTL`. */
   readonly idleTtl: number;

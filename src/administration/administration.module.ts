@@ -14,6 +14,7 @@ import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
 import { UserDirectory } from './users/user-directory.js';
+import { UserExports } from './users/user-export.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
@@ -33,7 +34,7 @@ const PAGE = [AdminPageController, AdminProvidersController, AdminSessionControl
     UserModule,
   ],
   controllers: [UsersController],
-  providers: [TestSignIns, UserDirectory, UsersService],
+  providers: [TestSignIns, UserDirectory, UserExports, UsersService],
 })
 export class AdministrationModule {
   static forRoot({ adminEnabled }: Settings): DynamicModule {

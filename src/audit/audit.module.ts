@@ -31,6 +31,6 @@ import { Webhooks } from './webhooks/webhooks.js';
     Webhooks,
     WebhookStore,
   ],
-  exports: [AuditStore, AuditTrail, SignInCounts],
+  exports: [AuditSearch, AuditStore, AuditTrail, SignInCounts],
 })
 export class AuditModule {}

@@ -83,7 +83,7 @@ export class AuthService {
 
   /**
    * Issues an access token for a refresh token (spec §4.4). A session that its idle time has ended is signed
-   * out (docs/guides/access-policy.md#idle).
+   * out (docs/guides/session-length.md#idle).
    */
   async refresh(params: RefreshDto, call: DpopCall, originOf: () => Origin): Promise<RefreshedToken> {
     try {

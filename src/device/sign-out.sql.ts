@@ -123,9 +123,9 @@ export const END_EXCESS = {
 };
 
 /**
- * Ends a slice of the sessions that a provider means (docs/providers.md#back-channel-logout), as END_SESSIONS
- * does; parameters: user, the provider's session, its subjects (NULL: any), EndCause, the latest begin (NULL:
- * any).
+ * Ends a slice of the sessions that a provider means (docs/provider-sign-out.md#back-channel-logout), as
+ * END_SESSIONS does; parameters: user, the provider's session, its subjects (NULL: any), EndCause, the latest
+ * begin (NULL: any).
  */
 export const END_SESSIONS_AT_PROVIDER = {
   name: 'sign-out-at-provider',

@@ -5,7 +5,7 @@ import { SignOutService } from '../device/sign-out.service.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 
 /**
- * Ends the sessions of a user beyond `MAX_SESSIONS` (docs/guides/access-policy.md#number-of-sessions). It
+ * Ends the sessions of a user beyond `MAX_SESSIONS` (docs/guides/session-length.md#number-of-sessions). It
  * counts after the sign-in was committed: of concurrent sign-ins, the last one finds all.
  */
 @Injectable()

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
 /**
- * User whom the provider is asked about again (docs/guides/access-policy.md#ask-the-provider-again), with the
+ * User whom the provider is asked about again (docs/guides/recheck.md), with the
  * newest refresh token of the provider. The row ends with the last session of the user.
  */
 @Expires({})

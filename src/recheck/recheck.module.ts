@@ -10,7 +10,7 @@ import { Recheck } from './recheck.js';
 import { RecheckSignIns } from './recheck-sign-ins.js';
 import { Rechecks } from './rechecks.js';
 
-/** Asks providers again while sessions are in use (docs/guides/access-policy.md#ask-the-provider-again). */
+/** Asks providers again while sessions are in use (docs/guides/recheck.md). */
 @Module({
   imports: [AuthModule, ChannelModule, DeviceModule, ProviderModule, TokenModule],
   providers: [CheckStore, ProviderTokens, Recheck, Rechecks, RecheckSignIns],

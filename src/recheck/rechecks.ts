@@ -26,7 +26,7 @@ const MOST_ENDING = 100;
 
 /**
  * Asks the providers with `recheck` about the users who are due
- * (docs/guides/access-policy.md#ask-the-provider-again).
+ * (docs/guides/recheck.md).
  */
 @Injectable()
 export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -92,6 +92,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /users/:user_id': 'support',
   'GET /users/:user_id/devices': 'support',
   'GET /users/:user_id/sessions': 'support',
+  'GET /users/:user_id/export': 'support',
   'PATCH /users/:user_id': 'users',
   'POST /users/:user_id/sign-out': 'support',
   'POST /users/sign-out': 'support',

@@ -26,7 +26,7 @@ type Names = Pick<Logout, 'subject' | 'session'>;
 const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });
 
 /**
- * What a valid logout token changes (docs/providers.md#back-channel-logout), on a database without a service;
+ * What a valid logout token changes (docs/provider-sign-out.md#back-channel-logout), on a database without a service;
  * backchannel-logout.spec.ts has the endpoint.
  */
 describe('the rows of a logout by the provider', () => {

@@ -34,7 +34,7 @@ const OTHERS = {
 
 /**
  * Two instances on one database, and a real provider that sends its logouts to one of them
- * (docs/providers.md#back-channel-logout).
+ * (docs/provider-sign-out.md#back-channel-logout).
  */
 describe('logout by the provider', () => {
   const endings = new Endings();

@@ -18,7 +18,7 @@ const NAMES = ['corp', 'off', 'without', 'query', 'script', 'refusing', 'broken'
 
 /**
  * Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0;
- * docs/providers.md#signing-out-at-the-provider).
+ * docs/provider-sign-out.md#from-your-application).
  */
 describe('POST /sign-out with provider_logout', () => {
   let proxy: TamperingProxy;

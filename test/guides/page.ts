@@ -60,11 +60,10 @@ export interface Section {
   readonly text: string;
 }
 
-/** Returns the sections of the second rank by their headings; the text before them has the heading ''. */
+/** Returns the sections of a page by their headings of the first and the second rank. */
 export function sectionsOf(page: string): Map<string, Section> {
-  const [first, ...others] = readFileSync(join(ROOT, page), 'utf8').split(/^## /m);
-  const parts = others.map((part) => [part.slice(0, part.indexOf('\n')), part] as const);
-  return new Map([['', first!] as const, ...parts].map(([heading, text]) => [heading, sectionIn(text)]));
+  const [, ...parts] = readFileSync(join(ROOT, page), 'utf8').split(/^##? (?=[A-Z])/m);
+  return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')), sectionIn(part)]));
 }
 
 function sectionIn(text: string): Section {

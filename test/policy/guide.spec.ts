@@ -19,7 +19,9 @@ type Env = Record<string, string>;
 
 const PUBLIC_URL = 'http://localhost:3000';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const GUIDE = sectionsOf('docs/guides/access-policy.md');
+const GUIDE = new Map(
+  ['access-policy', 'session-length', 'recheck'].flatMap((page) => [...sectionsOf(`docs/guides/${page}.md`)]),
+);
 const STANDARDS = sectionsOf('docs/session-standards.md');
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
@@ -85,8 +87,8 @@ describe('the guide for who may sign in', () => {
       'Which provider',
       'Idle',
       'Number of sessions',
-      'Ask the provider again',
       'Bound sessions',
+      'Ask the provider again',
     ]);
   });
 
@@ -277,7 +279,7 @@ describe('the guide for who may sign in', () => {
   });
 
   it('the settings for AAL2 of docs/session-standards.md', async () => {
-    const { env } = STANDARDS.get('')!;
+    const { env } = STANDARDS.get('Standards for sessions')!;
     const service = await start({ ...openIdProvider('corp'), ...env });
     const exchange = async (claims: object): Promise<request.Response> => {
       openId.claims = { acr: 'gold', auth_time: inSeconds(0), ...claims };
@@ -292,7 +294,9 @@ describe('the guide for who may sign in', () => {
     for (const other of [{ acr: 'silver' }, { acr: undefined }, { auth_time: inSeconds(-maxAge - 600) }])
       expect((await exchange(other)).body).toMatchObject({ error: 'invalid_grant' });
     expect(await signIn(service, 'corp')).toMatchObject({ body: { error: 'invalid_dpop_proof' } });
-    const [, options = ''] = /requireRecentAuth\((\{.*?\})\)/.exec(STANDARDS.get('')!.text)!;
+    const [, options = ''] = /requireRecentAuth\((\{.*?\})\)/.exec(
+      STANDARDS.get('Standards for sessions')!.text,
+    )!;
     const check = requireRecentAuth(
       JSON.parse(options.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"')) as object,
     );

@@ -18,7 +18,7 @@ const PUBLIC_URL = 'http://localhost:3000';
 
 type Answer = Tokens & { readonly refresh_token_expires_in: number; readonly idle_expires_in: number };
 
-/** `SESSION_IDLE_TTL` (docs/guides/access-policy.md#idle), beside an instance without it. */
+/** `SESSION_IDLE_TTL` (docs/guides/session-length.md#idle), beside an instance without it. */
 describe('idle sessions', () => {
   const endings = new Endings();
   let service: TestService;

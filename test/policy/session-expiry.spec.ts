@@ -26,7 +26,7 @@ const codeOf = (session_expiry: unknown): string => JSON.stringify({ session_exp
 
 type Answer = Tokens & { readonly refresh_token_expires_in?: number };
 
-/** `session_expiry` of a provider (docs/guides/access-policy.md#the-providers-session), and `BINDING`. */
+/** `session_expiry` of a provider (docs/guides/session-length.md#the-providers-session), and `BINDING`. */
 describe('the end of the session at the provider', () => {
   const endings = new Endings();
   let provider: StubProvider;

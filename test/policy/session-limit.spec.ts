@@ -7,7 +7,7 @@ import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/s
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** `MAX_SESSIONS` (docs/guides/access-policy.md#number-of-sessions), on instances with different values. */
+/** `MAX_SESSIONS` (docs/guides/session-length.md#number-of-sessions), on instances with different values. */
 describe('a limit of sessions', () => {
   const endings = new Endings();
   let one: TestService;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Checks the language of comments, documents and names (CONTRIBUTING.md, Habits). `npm run check` runs it, and exits with 1 for
 // - the hard constructions of a folder with more than 3 in 1,000 words,
+// - sentences of documents with more than 30 words,
 // - declared names with a word of NAMES,
 // - lines of comments and code beyond 110 columns, which Prettier does not break.
 import { execFileSync } from 'node:child_process';
@@ -10,6 +11,7 @@ import ts from 'typescript';
 import { isIn, LATER } from './comment-width.js'; // which checks the width of comments
 
 const MAX_PER_1000 = 3;
+const MAX_SENTENCE = 30;
 const FOLDERS = ['src', 'packages', 'test', 'lab', 'docs', 'demo', 'openapi', 'examples'];
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 
@@ -93,6 +95,33 @@ for (const place of [...FOLDERS, ...PAGES]) {
   if (places.length * 1000 <= MAX_PER_1000 * words) continue;
   process.exitCode = 1;
   console.error(`${place}: ${places.length} in ${words} words are hard to read:\n${places.join('\n')}`);
+}
+
+/** Sentences with more than 30 words: a sentence ends with a paragraph, a list item, or a cell of a table, too. */
+function longSentences(file) {
+  const blocks = [];
+  let begins = true;
+  proseOf(file).forEach((line, index) => {
+    const text = line.replaceAll(/\]\([^)]*\)|<[^>]*>/g, ' ').trim();
+    if (/^[|]/.test(text)) blocks.push(...text.split('|').map((cell) => ({ line: index + 1, text: cell })));
+    else if (begins || /^(?:[-*>#]|\d+\.) /.test(text)) blocks.push({ line: index + 1, text });
+    else blocks.at(-1).text += ` ${text}`;
+    begins = text === '' || text.startsWith('|') || text.startsWith('#');
+  });
+  return blocks.flatMap(({ line, text }) =>
+    text
+      .split(/[.?!:]["”’)*_]*\s/)
+      .map((sentence) => sentence.match(/[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu) ?? [])
+      .filter((words) => words.length > MAX_SENTENCE)
+      .map((words) => `  ${file}:${line}: ${words.length} words: ${words.slice(0, 8).join(' ')} …`),
+  );
+}
+
+const pages = execFileSync('git', ['ls-files', '*.md'], { encoding: 'utf8' }).split('\n').filter(Boolean);
+const long = pages.flatMap(longSentences);
+if (long.length > 0) {
+  process.exitCode = 1;
+  console.error(`sentences of more than ${MAX_SENTENCE} words:\n${long.join('\n')}`);
 }
 
 /** Places of declared names with a word of NAMES. Names of an interface (`claims_kept`) and of foreign objects are not ours. */

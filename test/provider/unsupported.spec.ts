@@ -105,7 +105,7 @@ describe('what is not supported', () => {
 
   it('is what the documents list, word for word', () => {
     const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
-    const [, section = ''] = text.split('\n### Not supported\n');
+    const [, section = ''] = text.split('\n## Not supported\n');
     const rows = section
       .split('\n\n')
       .find((block) => block.startsWith('|'))!

@@ -14,7 +14,7 @@ import { checkOf, makeDue, RefreshingProvider } from './refreshing-provider.js';
 
 const USERS = 1000;
 
-/** Many users are due at once (docs/guides/access-policy.md#ask-the-provider-again). */
+/** Many users are due at once (docs/guides/recheck.md). */
 describe('re-checks of many users', () => {
   let endings: Endings;
   let provider: RefreshingProvider;

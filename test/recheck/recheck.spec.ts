@@ -9,7 +9,7 @@ import { SocketClient } from '../support/socket-client.js';
 import { until } from '../support/waiting.js';
 import { checkOf, makeDue, RefreshingProvider } from './refreshing-provider.js';
 
-/** The setting `recheck` (docs/guides/access-policy.md#ask-the-provider-again), on two instances. */
+/** The setting `recheck` (docs/guides/recheck.md), on two instances. */
 describe('a provider with recheck', () => {
   const endings = new Endings();
   let provider: RefreshingProvider;

@@ -3,7 +3,7 @@ import { latchkey } from '../client.js';
 
 /** Milliseconds after which a request without an answer fails; of a file, until all of it has come. */
 const TIMEOUT = 20_000;
-const FILE_TIMEOUT = 300_000;
+const FILE_TIMEOUT = 600_000;
 
 /** An answer that is an error, or none. `message` is a sentence for people. */
 export class ApiError extends Error {

@@ -9,7 +9,7 @@ import type { Checked, Violation } from '../violation.js';
 const SESSION_S = 2_592_000;
 const ROUNDED_S = 1.2;
 
-/** What docs/guides/access-policy.md#idle and #number-of-sessions promise, besides the rules of all sessions. */
+/** What docs/guides/session-length.md#idle and #number-of-sessions promise, besides the rules of all sessions. */
 export function againstLimits(
   entries: readonly HistoryEntry[],
   sessions: Sessions,

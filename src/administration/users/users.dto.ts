@@ -6,6 +6,7 @@ import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
 import { SEARCH_CURSOR } from '../../user/search-cursor.js';
 import type { UserFilter } from '../../user/user-search.js';
+import type { UserClaims } from '../../identity/claims.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
@@ -187,6 +188,10 @@ export class ClaimsOfUser {
    * application.
    */
   effective!: Record<string, unknown>;
+}
+
+export function toClaimsOfUser({ application, provider, effective }: UserClaims): ClaimsOfUser {
+  return { claims: application, provider_claims: provider, effective };
 }
 
 const DIRECTORY: ReadonlyMap<string, boolean | null> = new Map([

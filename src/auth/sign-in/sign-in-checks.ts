@@ -143,7 +143,7 @@ export class SignInChecks {
 /**
  * @param now milliseconds since the epoch
  * @throws OAuthError `access_denied` if the provider's session has ended
- *   (docs/guides/access-policy.md#the-providers-session)
+ *   (docs/guides/session-length.md#the-providers-session)
  */
 export function checkExpiry({ sessionExpiry }: Identity, now: number): void {
   if (sessionExpiry === null || sessionExpiry * 1000 > now) return;

@@ -19,7 +19,7 @@ type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
 /**
  * Ends sessions on a provider's request (OpenID Connect Back-Channel Logout 1.0;
- * docs/providers.md#back-channel-logout).
+ * docs/provider-sign-out.md#back-channel-logout).
  */
 @Injectable()
 export class BackchannelLogout {

@@ -15,7 +15,7 @@ export class SignedOut {
   redirect_url!: string;
 }
 
-/** To sign out at the provider as well (docs/providers.md#signing-out-at-the-provider). */
+/** To sign out at the provider as well (docs/provider-sign-out.md#from-your-application). */
 export class ProviderLogoutDto {
   /**
    * Address to which the provider redirects the browser afterwards. Only the caller’s browser is affected, so

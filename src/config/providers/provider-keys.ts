@@ -194,7 +194,7 @@ export const providerKeys = {
   recheck: {
     parser: parsers.integer(60, 2_592_000, 'seconds'),
     defaultShown: 'never',
-    doc: '`oidc`: how often the provider is asked again while a session is in use, in seconds (docs/guides/access-policy.md#ask-the-provider-again).',
+    doc: '`oidc`: how often the provider is asked again while a session is in use, in seconds (docs/guides/recheck.md).',
   },
   recheck_grace: {
     parser: parsers.integer(60, 31_536_000, 'seconds'),

@@ -117,16 +117,16 @@ export const settingsTable = named({
   stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
   sessionIdleTtl: {
     parser: parsers.integer(300, TEN_YEARS, 'seconds'),
-    doc: 'A session ends this many seconds after its last use, at least 300 (docs/guides/access-policy.md#idle).',
+    doc: 'A session ends this many seconds after its last use, at least 300 (docs/guides/session-length.md#idle).',
   },
   maxSessions: {
     parser: parsers.integer(1, 10_000, 'sessions'),
-    doc: 'Live sessions of a user: a sign-in beyond them ends the session that was used least recently (docs/guides/access-policy.md#number-of-sessions).',
+    doc: 'Live sessions of a user: a sign-in beyond them ends the session that was used least recently (docs/guides/session-length.md#number-of-sessions).',
   },
   binding: {
     parser: parsers.oneOf('optional', 'required'),
     default: 'optional',
-    doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/access-policy.md#bound-sessions).',
+    doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/session-length.md#bound-sessions).',
   },
   deviceGrant: {
     parser: parsers.oneOf('off', 'on', 'push'),

@@ -65,7 +65,7 @@ export function memorized(name: string, memory: AdapterMemory | undefined, isReq
 
 /**
  * Returns the parameters with which the provider issues a refresh token, for the setting `recheck`
- * (docs/guides/access-policy.md#refresh-tokens-of-products).
+ * (docs/guides/recheck.md#refresh-tokens-of-products).
  * @param prompt of the client
  * @param supported `scopes_supported` of the provider; some products reject the scope `offline_access`
  */

@@ -69,8 +69,8 @@ export class LoggedOut {
 }
 
 /**
- * Names that a logout ends (docs/providers.md#back-channel-logout). With a session alone, the subject is
- * unknown.
+ * Names that a logout ends (docs/provider-sign-out.md#back-channel-logout). With a session alone, the subject
+ * is unknown.
  */
 function meant(provider: string, { subject, session }: Names): Buffer[] {
   if (session === null) return subject === null ? [] : [ofSubject(provider, subject)];

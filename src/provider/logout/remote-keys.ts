@@ -70,7 +70,7 @@ export class RemoteKeys {
     } catch (error) {
       if (error instanceof KeysUnavailable) throw unavailable(error.cause);
       // The signer may have made the key since the last fetch, so it may send this token again
-      // (docs/providers.md#back-channel-logout).
+      // (docs/provider-sign-out.md#back-channel-logout).
       if (error instanceof errors.JWKSNoMatchingKey && this.beganAt < since && this.isUsual(token))
         throw unavailable(withoutClaims(error), this.pause);
       throw error instanceof OAuthError ? error : withoutClaims(error);

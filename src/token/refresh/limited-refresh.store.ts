@@ -40,7 +40,7 @@ type Result = LimitedToken | LimitedRefusal;
 
 /**
  * Stores access tokens for sessions that may end before `REFRESH_TOKEN_TTL`, none of which outlives its
- * session (docs/guides/access-policy.md#how-long-a-session-lasts). On Citus: CitusLimitedRefreshStore.
+ * session (docs/guides/session-length.md#how-long-a-session-lasts). On Citus: CitusLimitedRefreshStore.
  */
 @Injectable()
 export class LimitedRefreshStore {

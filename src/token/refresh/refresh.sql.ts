@@ -46,7 +46,7 @@ export const REFRESH = {
 
 /**
  * Does what REFRESH does for sessions that may end before REFRESH_TOKEN_TTL
- * (docs/guides/access-policy.md#how-long-a-session-lasts), and moves their idle end. Returns every refresh.
+ * (docs/guides/session-length.md#how-long-a-session-lasts), and moves their idle end. Returns every refresh.
  * - `idle`: the session has ended, or ends with this report of the last use
  * - `end`: the token would outlive the session
  */

@@ -4,7 +4,7 @@ import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { SessionStore, type SessionKey } from './session.store.js';
 
 /**
- * ID tokens that are kept for `id_token_hint` (docs/providers.md#signing-out-at-the-provider), encrypted;
+ * ID tokens that are kept for `id_token_hint` (docs/provider-sign-out.md#from-your-application), encrypted;
  * they end with the session.
  */
 @Injectable()

@@ -4,7 +4,7 @@ type EndSettings = Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'
 
 /**
  * Whether sessions may end before `REFRESH_TOKEN_TTL`: answers with tokens then say when
- * (docs/guides/access-policy.md#how-long-a-session-lasts).
+ * (docs/guides/session-length.md#how-long-a-session-lasts).
  */
 export function mayEndEarly({ sessionIdleTtl, maxSessions, providers }: EndSettings): boolean {
   const rechecks = [...providers.values()].some(({ recheck }) => recheck !== undefined);

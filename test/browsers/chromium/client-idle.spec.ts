@@ -8,7 +8,7 @@ import { until } from '../../support/waiting.js';
 const IDLE = 300;
 const AWAY = 'You were signed out because you were away. Please sign in again.';
 
-/** Sessions that end if the user does not act (docs/guides/access-policy.md#in-the-browser). The clock is the browser's. */
+/** Sessions that end if the user does not act (docs/guides/session-length.md#in-the-browser). The clock is the browser's. */
 inChromium('a user who does nothing', () => {
   let world: BoundApp;
   let context: BrowserContext;
@@ -337,7 +337,7 @@ inChromium('a user who does nothing', () => {
   });
 });
 
-/** `MAX_SESSIONS` (docs/guides/access-policy.md#number-of-sessions). */
+/** `MAX_SESSIONS` (docs/guides/session-length.md#number-of-sessions). */
 inChromium('a session that a newer one replaces', () => {
   let world: BoundApp;
   let contexts: BrowserContext[];

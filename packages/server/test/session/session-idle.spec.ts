@@ -10,7 +10,7 @@ const IDLE = 1800;
 const MINUTE = 60_000;
 
 /**
- * Idle time (docs/guides/access-policy.md#in-server-rendered-pages). The tests set the clock of the application; the end that the
+ * Idle time (docs/guides/session-length.md#in-server-rendered-pages). The tests set the clock of the application; the end that the
  * service knows is set in its database.
  */
 describe('a session with idle time', () => {

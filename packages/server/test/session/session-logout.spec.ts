@@ -9,7 +9,7 @@ import { SERVICE_KEY } from '../support/fake-service.js';
 
 /**
  * Sign-out of pages and of an OpenID provider: each ends the other's session
- * (docs/providers.md#back-channel-logout).
+ * (docs/provider-sign-out.md#back-channel-logout).
  */
 describe('sign-out and the provider', () => {
   let provider: OpenIdStub;
