@@ -35,7 +35,7 @@ export function NoRight({ session, retry }: { session: AdminSession; retry: () =
             Run this command where <code>USERS_KEY</code> is a key of <code>SERVICE_KEYS</code> with the right{' '}
             <code>users</code>. It replaces all claims that the application has set for you.
           </p>
-          <pre tabIndex={0}>{command}</pre>
+          <pre>{command}</pre>
           <p>
             <Copy value={command} what="the command" />
           </p>

@@ -78,7 +78,7 @@ export function Devices({
         </details>
       )}
       {rest.error && <Failure error={rest.error} retry={rest.reload} />}
-      <More {...rest} />
+      <More {...rest} label={found.length === 0 ? 'Search further' : 'Load more'} />
     </section>
   );
 }
@@ -95,12 +95,12 @@ const valuesOf = (device: Device): (string | null)[] => [
 /** A time as a distance and exactly: a person on the phone may know either. */
 function LastUse({ at }: { at: string }): ReactNode {
   return (
-    <>
+    <span>
       <When at={at} />
       <span className="second">
         <When at={at} isExact />
       </span>
-    </>
+    </span>
   );
 }
 

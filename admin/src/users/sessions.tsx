@@ -83,7 +83,7 @@ export function Sessions({
         <Table label="Sessions" columns={columns} rows={found} keyOf={keyOf} details={sessionDetails} />
       )}
       {rest.error && <Failure error={rest.error} retry={rest.reload} />}
-      <More {...rest} />
+      <More {...rest} label={found.length === 0 ? 'Search further' : 'Load more'} />
     </section>
   );
 }

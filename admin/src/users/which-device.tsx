@@ -13,7 +13,7 @@ export function WhichDevice({ device }: { device: Device }): ReactNode {
     <span id={anchorOf(device.device_id)} className="anchor" tabIndex={-1}>
       <bdi className="strong">{nameOfDevice(device)}</bdi>
       <span className="second">
-        {programOf(device)} · <code>{shortId(device.device_id)}</code>
+        {programOf(device)} <code>{shortId(device.device_id)}</code>
       </span>
     </span>
   );

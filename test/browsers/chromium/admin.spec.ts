@@ -86,18 +86,6 @@ inChromium('the administration page, on the service', () => {
     return (body as { users: { user_id: string }[] }).users[0]!.user_id;
   }
 
-  it('says which role is needed, to a person without one', async () => {
-    await enter('Linus', '/admin/users');
-    await heading('You need a role for this page').waitFor();
-    await page.getByText('latchkey-admin').waitFor();
-    await page.getByText('latchkey-support').waitFor();
-    await expectAccessible(page, 'no role');
-    expect(await page.getByRole('navigation').count()).toBe(0);
-    await button('Sign in as somebody else').click();
-    await heading('Sign in').waitFor();
-    await expectAccessible(page, 'sign-in');
-  });
-
   it('shows the overview, which counts this sign-in', async () => {
     await enter('Ada');
     await heading('Overview').waitFor();
@@ -296,11 +284,14 @@ inChromium('the administration page, on the service', () => {
     const devices = page.getByRole('region', { name: 'Devices' });
     await devices.getByRole('row').nth(100).waitFor();
     expect(await devices.getByRole('row').count()).toBe(101);
-    for (let more = await button('Load more').count(); more > 0; more = await button('Load more').count()) {
-      const shown = await devices.getByRole('row').count();
-      await button('Load more').click();
-      await devices.getByRole('row').nth(shown).waitFor();
-    }
+    // The button vanishes at the end, and says "Loading …" between two pages.
+    await until(async () => {
+      if ((await devices.getByRole('row').count()) > 2001) return true;
+      await button('Load more')
+        .click({ timeout: 500 })
+        .catch(() => undefined);
+      return false;
+    }, 'all devices are loaded');
     expect(await devices.getByRole('row').count()).toBe(2001);
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
