@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 /** Rows from which a list has a search. */
 const MANY = 10;
 
-/** A search among the rows of a list that are loaded; only for a list that nobody reads as a whole. */
+/** A search among the rows of a list that are loaded; short lists have none. */
 export function Find({
   label,
   count,

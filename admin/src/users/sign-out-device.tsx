@@ -10,7 +10,7 @@ import { nameOfDevice, shortId } from './which-device.js';
 const LISTED = 5;
 
 /**
- * Signs a device out. Sessions that name no device may be in the same browser, which nobody can know for sure: the question lists
+ * Signs a device out. Sessions without a device may be in the same browser, which the service does not know: the question lists
  * them, and ends them on demand.
  */
 export function SignOutDevice({

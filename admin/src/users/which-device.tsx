@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Device, Session } from '../api/types.js';
 import { programOf } from '../parts/text.js';
 
-/** The beginning of an id, by which people tell devices with one name apart. */
+/** The beginning of an id, by which devices with one name differ. */
 export const shortId = (id: string): string => id.slice(0, 8);
 
 export const nameOfDevice = ({ device_name }: Device): string => device_name ?? 'Device without a name';
