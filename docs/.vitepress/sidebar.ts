@@ -37,6 +37,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
     'Pages from a server',
     [
+      ['Sessions', 'docs/server-sessions.md'],
       ['Next.js', 'docs/guides/nextjs.md'],
       ['SvelteKit', 'docs/guides/sveltekit.md'],
       ['Hono', 'docs/guides/hono.md'],

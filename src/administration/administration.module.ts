@@ -13,6 +13,7 @@ import { OverviewController } from './overview.controller.js';
 import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
+import { UserCreation } from './users/user-creation.js';
 import { UserDirectory } from './users/user-directory.js';
 import { UserExports } from './users/user-export.js';
 import { UsersController } from './users/users.controller.js';
@@ -34,7 +35,7 @@ const PAGE = [AdminPageController, AdminProvidersController, AdminSessionControl
     UserModule,
   ],
   controllers: [UsersController],
-  providers: [TestSignIns, UserDirectory, UserExports, UsersService],
+  providers: [TestSignIns, UserCreation, UserDirectory, UserExports, UsersService],
 })
 export class AdministrationModule {
   static forRoot({ adminEnabled }: Settings): DynamicModule {

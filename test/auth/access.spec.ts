@@ -88,6 +88,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
   'GET /users': 'support',
+  'POST /users': 'users',
   'GET /users/removed': 'users',
   'GET /users/:user_id': 'support',
   'GET /users/:user_id/devices': 'support',

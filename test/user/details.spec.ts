@@ -157,7 +157,8 @@ describe('a user, by service key', () => {
       const path = part === 'GET' ? '' : `/${part}`;
       expect((await backend().get(`/users/${randomUUID()}${path}`).expect(404)).body).toMatchObject({ error: 'not_found' }); // prettier-ignore
       await backend().get(`/users/x${path}`).expect(400);
-      if (path && part !== 'export') await backend().get(`/users/${randomUUID()}${path}?cursor=x`).expect(400);
+      if (path && part !== 'export')
+        await backend().get(`/users/${randomUUID()}${path}?cursor=x`).expect(400);
     },
   );
 

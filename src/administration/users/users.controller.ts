@@ -20,10 +20,12 @@ import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
 import { deriveUserId } from '../../identity/user-id.js';
+import { UserCreation } from './user-creation.js';
 import { UserDirectory } from './user-directory.js';
 import { UserExports } from './user-export.js';
 import {
   FoundUserDto,
+  NewUserDto,
   RemovedUsersDto,
   SetClaimsDto,
   SuspensionDto,
@@ -50,6 +52,7 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly creation: UserCreation,
     private readonly exports: UserExports,
   ) {}
 
@@ -64,6 +67,28 @@ export class UsersController {
   @Get()
   async listUsers(@Query() query: UsersDto): Promise<UserList> {
     return this.directory.search(toFilter(query), Number(query.limit ?? PAGE), query.cursor);
+  }
+
+  /**
+   * Create a user before the first sign-in
+   *
+   * Once the user signs in, name and e-mail address are the provider's, and the claims of the application
+   * stay. A user who exists is returned as they are.
+   *
+   * @returns {201} The new user.
+   * @returns {200} The user, who exists: nothing has changed.
+   * @throws OAuthError `access_denied`
+   */
+  @Requires('users')
+  @Post()
+  async createUser(
+    @Body() user: NewUserDto,
+    @RequestOrigin() origin: Origin,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<UserView> {
+    const { userId, isNew } = await this.creation.create(user, origin);
+    response.status(isNew ? 201 : 200);
+    return this.directory.find(userId);
   }
 
   /**
