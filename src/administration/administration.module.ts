@@ -15,7 +15,9 @@ import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
 import { TrailController } from './trail.controller.js';
+import { UserCreation } from './users/user-creation.js';
 import { UserDirectory } from './users/user-directory.js';
+import { UserExports } from './users/user-export.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
@@ -41,7 +43,7 @@ const PAGE = [
     UserModule,
   ],
   controllers: [UsersController],
-  providers: [NamedTrail, TestSignIns, UserDirectory, UsersService],
+  providers: [NamedTrail, TestSignIns, UserCreation, UserDirectory, UserExports, UsersService],
 })
 export class AdministrationModule {
   static forRoot({ adminEnabled }: Settings): DynamicModule {

@@ -25,6 +25,7 @@ type Right = 'users' | 'support';
 export interface AdminSession {
   readonly user_id: string;
   readonly username: string | null;
+  readonly provider: string;
   readonly right: Right | null;
   readonly admin_role: string;
   readonly support_role: string;
