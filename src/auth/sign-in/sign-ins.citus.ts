@@ -12,9 +12,11 @@ import {
 } from './sign-in.js';
 import {
   CREATE_USER,
+  DELETE_WORDS,
   FIND_REACHED_BOUND,
   INSERT_ACCESS_TOKEN,
   INSERT_SESSION,
+  INSERT_WORDS,
   LOCK_USER,
   MARK_SEEN,
   SELECT_DEVICE_FACTS,
@@ -60,14 +62,16 @@ interface LockedUser {
 
 /** Locks and writes the user. @returns why nothing was written */
 async function writeUser(run: Run, row: SignInRow): Promise<RefusalReason | null> {
-  const { user_id: userId, username, email, avatar_url, username_key, email_key } = row;
-  const profile = [username, email, avatar_url, username_key, email_key];
+  const { user_id: userId, username, email, avatar_url, email_key } = row;
+  const profile = [username, email, avatar_url, email_key];
   const [user] = await run<LockedUser>(LOCK_USER, [userId]);
   if (!user) {
     if (row.has_application_claims) return 'claims'; // they belonged to a user who has been removed since
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
-    return (await run(CREATE_USER, values)).length > 0 ? null : 'claims';
+    if ((await run(CREATE_USER, values)).length === 0) return 'claims';
+    await run(INSERT_WORDS, [userId, wordsOf(row)]);
+    return null;
   }
   if (user.suspended) return 'suspended';
   const isSame =
@@ -75,9 +79,18 @@ async function writeUser(run: Run, row: SignInRow): Promise<RefusalReason | null
   if (!isSame) return 'claims';
   const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
   const { refused } = bounds[0]!;
-  if (refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
-  if (refused === null && user.is_new) await run(MARK_SEEN, [userId]);
-  return refused;
+  if (refused !== null) return refused;
+  const updated = await run<object[]>(UPDATE_PROFILE, [userId, ...profile]);
+  if (updated[0]!.length > 0) {
+    await run(DELETE_WORDS, [userId, wordsOf(row)]);
+    await run(INSERT_WORDS, [userId, wordsOf(row)]);
+  }
+  if (user.is_new) await run(MARK_SEEN, [userId]);
+  return null;
+}
+
+function wordsOf({ word_keys: keys }: SignInRow): string[] {
+  return keys === '' ? [] : (keys as string).split('\n');
 }
 
 /** Writes device, session and access token. */
