@@ -73,7 +73,8 @@ async function writeUser(
   const profile = [username, email, avatar_url, username_key, email_key];
   const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [userId]);
   if (!user) {
-    if (row.has_application_claims) return { refused: 'claims' }; // they belonged to a user who has been removed since
+    // they belonged to a user who has been removed since
+    if (row.has_application_claims) return { refused: 'claims' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
     const isCreated = (await run(CREATE_USER, values)).length > 0;
