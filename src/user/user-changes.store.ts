@@ -78,8 +78,8 @@ export class UserChanges {
       await this.audit.write(
         manager,
         ofClaims.map(({ userId, provider, claims }) => {
-          const changes = claimDifference(source, before.get(userId)!, claims ?? {}, recordsClaims);
-          return { event: 'claims_changed', userId, provider, changes, origin };
+          const difference = claimDifference(source, before.get(userId)!, claims ?? {}, recordsClaims);
+          return { event: 'claims_changed', userId, provider, changes: difference, origin };
         }),
       );
     }

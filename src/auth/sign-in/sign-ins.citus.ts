@@ -83,7 +83,8 @@ async function writeUser(
   const profile = [username, email, avatar_url, email_key];
   const [user] = await run<LockedUser>(LOCK_USER, [userId]);
   if (!user) {
-    if (row.has_application_claims) return { refused: 'claims' }; // they belonged to a user who has been removed since
+    // they belonged to a user who has been removed since
+    if (row.has_application_claims) return { refused: 'claims' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
     const isCreated = (await run(CREATE_USER, values)).length > 0;
