@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { PluginMetadataGenerator } from '@nestjs/cli/lib/compiler/plugins/plugin-metadata-generator.js';
 import type { Type } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
-import type { Program } from 'typescript';
+import ts from 'typescript';
 
 /** Files with classes of bodies and answers, beside `*.dto.ts`. */
 const MODELS = [
@@ -26,14 +25,14 @@ type Metadata = () => Promise<{
 
 /**
  * Reads the members of those classes from the TypeScript sources, with their types and docstrings, by the plugin of
- * `@nestjs/swagger`; from then on it knows them. The plugin's other way, as a part of `nest build`, would write it all into the
+ * `@nestjs/swagger`; from then on it knows them. The plugin's other way, as a part of the build, would write it all into the
  * service, which would then load the library at each start.
  *
  * @param root of the repository
  * @param program its sources
  * @returns the classes by their names
  */
-export async function loadModels(root: string, program: Program): Promise<ReadonlyMap<string, Type>> {
+export async function loadModels(root: string, program: ts.Program): Promise<ReadonlyMap<string, Type>> {
   const here = fileURLToPath(new URL('.', import.meta.url));
   const filename = `models-${process.pid}.js`;
   const visitor = new ReadonlyVisitor({
@@ -42,13 +41,9 @@ export async function loadModels(root: string, program: Program): Promise<Readon
     dtoFileNameSuffix: ['.dto.ts', ...MODELS],
     controllerFileNameSuffix: ['.none.ts'],
   });
-  new PluginMetadataGenerator().generate({
-    visitors: [visitor],
-    outputDir: here,
-    filename,
-    tsProgramRef: program,
-    printDiagnostics: false,
-  });
+  for (const file of program.getSourceFiles())
+    if (!file.isDeclarationFile) visitor.visit(program, file);
+  writeFileSync(`${here}${filename}`, asModule(visitor));
   const { default: metadata } = (await import(`./${filename}`)) as { default: Metadata };
   rmSync(`${here}${filename}`);
   await SwaggerModule.loadPluginMetadata(metadata as never);
@@ -58,4 +53,22 @@ export async function loadModels(root: string, program: Program): Promise<Readon
     for (const name of Object.keys(classes)) models.set(name, loaded[name]!);
   }
   return models;
+}
+
+/** What the visitor has found, as a module that `SwaggerModule.loadPluginMetadata` takes. */
+function asModule(visitor: ReadonlyVisitor): string {
+  const printer = ts.createPrinter();
+  const nowhere = ts.createSourceFile('file.ts', '', ts.ScriptTarget.Latest);
+  const text = (node: ts.Node): string => printer.printNode(ts.EmitHint.Unspecified, node, nowhere);
+  const models = visitor.collect().models.map(([file, classes]) => {
+    const members = Object.entries(classes).map(([name, found]) => `${JSON.stringify(name)}: ${text(found)}`);
+    return `[${text(file)}, { ${members.join(', ')} }]`;
+  });
+  const types = Object.entries(visitor.typeImports).map(([id, path]) => `[${JSON.stringify(id)}]: ${path}`);
+  const source = `export default async () => {
+    const t = { ${types.join(', ')} };
+    return { '@nestjs/swagger': { models: [${models.join(', ')}] } };
+  };`;
+  // Imports of ES modules name the file, which those of the plugin do not.
+  return source.replaceAll(/import\("(\.[^"]*?)(?:\.js)?"\)/g, 'import("$1.js")');
 }
