@@ -3,7 +3,6 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformFile } from '@swc/core';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 /** What dist/ is made from, beside the client. */
@@ -17,7 +16,7 @@ export const SOURCES = [
 const CLIENT = 'packages/client/dist';
 
 /** @returns the files of a folder, or the file */
-export function filesOf(path) {
+function filesOf(path) {
   if (!statSync(join(root, path)).isDirectory()) return [path];
   return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -26,6 +25,7 @@ export function filesOf(path) {
 
 /** Compiles all sources. @throws with the message of the compiler */
 export async function compile(sources, out) {
+  const { transformFile } = await import('@swc/core'); // `npm start` needs it only if a source has changed
   const files = sources.flatMap(filesOf).filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
   const compiled = await Promise.all(
     files.map(async (file) => {

@@ -1,6 +1,7 @@
 // Runs first in `npm start`: prints a line at once, and compiles what has changed. Plain JavaScript without dependencies, so that it
 // can report a missing installation.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -9,7 +10,7 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 const BUILT = `${root}dist/.built`;
 const CONFIGURATION = [
   '.swcrc',
-  'nest-cli.json',
+  'build.js',
   'package-lock.json',
   'packages/client/build.js',
   'admin/build.js',
@@ -37,18 +38,13 @@ const missing = Object.keys({
 if (missing) fail(`A dependency is not installed. Run \`npm ci\`: ${missing}`);
 
 console.log('Latchkey: starting …');
-if (isChanged()) build();
+const { SOURCES, compile, copyClient } = await import('./build.js');
+if (isChanged()) await build();
 
 /** Whether a source, or a folder of sources, has changed since the last build began: by `ctime`, which cannot be set back. */
 function isChanged() {
   const built = existsSync(BUILT) ? Number(readFileSync(BUILT, 'utf8')) : -Infinity;
-  const { compilerOptions } = JSON.parse(readFileSync(`${root}nest-cli.json`, 'utf8'));
-  const sources = [
-    ...compilerOptions.builder.options.filenames,
-    'packages/client/src',
-    ...PAGE,
-    ...CONFIGURATION,
-  ];
+  const sources = [...SOURCES, 'packages/client/src', ...PAGE, ...CONFIGURATION];
   const withContents = (path) =>
     statSync(root + path).isDirectory()
       ? [
@@ -59,16 +55,23 @@ function isChanged() {
   return sources.flatMap(withContents).some((path) => statSync(root + path).ctimeMs >= built);
 }
 
-function build() {
+/** The service beside the two parts for browsers, of which the second contains the first. */
+async function build() {
   console.log('Latchkey: compiling …');
   const begun = String(Date.now());
-  for (const args of [
-    ['packages/client/build.js'],
-    ['admin/build.js'],
-    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'],
-  ]) {
-    const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-    if (status !== 0) fail('Latchkey could not be compiled. The compiler’s message is above.');
+  const script = async (...args) => {
+    const [status] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'exit');
+    if (status !== 0) throw new Error(`${args[0]} failed`);
+  };
+  try {
+    await Promise.all([
+      compile(SOURCES, 'dist'),
+      script('packages/client/build.js', '--scripts').then(() => script('admin/build.js')),
+    ]);
+    copyClient();
+  } catch (error) {
+    const [said] = error.message.split('\n\nCaused by:'); // by SWC, with a stack
+    fail(`${said}\nLatchkey could not be compiled. The compiler’s message is above.`);
   }
   writeFileSync(BUILT, begun);
 }

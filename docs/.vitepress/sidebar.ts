@@ -1,10 +1,19 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DefaultTheme } from 'vitepress';
 import { httpPages } from './http-reference.js';
 import { GENERATED, pageOf, ROOT } from './places.js';
 
 type Entry = readonly [text: string, file: string];
+
+interface Link {
+  readonly text: string;
+  readonly link: string;
+}
+
+interface Group {
+  readonly text: string;
+  readonly items: Link[];
+}
 
 /** At most 25 entries, so that a reader sees all of them. Other pages are linked from these; the reference has its own sidebar. */
 const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
@@ -63,7 +72,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
 /** Pages in the sidebar. */
 export const LISTED = SECTIONS.flatMap(([, entries]) => entries.map(([, file]) => file));
 
-export function sidebar(): DefaultTheme.SidebarMulti {
+export function sidebar(): Record<string, Group[]> {
   const http = httpPages().map(({ name, file }): Entry => [name, file]);
   const reference = [
     ['HTTP', http],
@@ -73,13 +82,13 @@ export function sidebar(): DefaultTheme.SidebarMulti {
   return { [`/${pageOf(`${GENERATED}/`)}`]: groups(reference), '/': groups(SECTIONS) };
 }
 
-const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): DefaultTheme.SidebarItem[] =>
+const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): Group[] =>
   sections
     .map(([text, entries]) => ({ text, items: entries.filter(exists).map(itemOf) }))
     .filter(({ items }) => items.length > 0);
 
 /** Links at the top of each page. */
-export function nav(): DefaultTheme.NavItemWithLink[] {
+export function nav(): Link[] {
   const entries: Entry[] = [
     ['Quick start', 'docs/quick-start.md'],
     ['React', 'docs/guides/react.md'],
@@ -109,7 +118,7 @@ function sdkPages(name: string): Entry[] {
 
 const exists = ([, file]: Entry): boolean => existsSync(join(ROOT, file));
 
-const itemOf = ([text, file]: Entry): { text: string; link: string } => ({
+const itemOf = ([text, file]: Entry): Link => ({
   text,
   link: `/${pageOf(file)
     .replace(/(^|\/)index\.md$/, '$1')

@@ -20,8 +20,8 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 const INPUTS = [
   '.swcrc',
   'admin',
+  'build.js',
   'demo',
-  'nest-cli.json',
   'ormconfig.ts',
   'package-lock.json',
   'package.json',
