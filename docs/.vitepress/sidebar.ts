@@ -16,7 +16,7 @@ interface Group {
 }
 
 /** At most 25 entries, so that a reader sees all of them. Other pages are linked from these; the reference has its own sidebar. */
-const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
+export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
     'Start',
     [
