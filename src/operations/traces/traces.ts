@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { diag, DiagLogLevel, type DiagLogger } from '@opentelemetry/api';
+import { getStringFromEnv, getStringListFromEnv } from '@opentelemetry/core';
 // Node 20: 0.223 and 2.12 are the last lines that run on it
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -39,7 +40,7 @@ export function startTraces(log: Logger): () => Promise<void> {
       .merge(detectResources({ detectors: [hostDetector, processDetector, envDetector] })),
     spanProcessors: processors(),
   });
-  const propagators = listed('OTEL_PROPAGATORS');
+  const propagators = getStringListFromEnv('OTEL_PROPAGATORS') ?? [];
   const adopts = propagators.length === 0 || propagators.includes('tracecontext');
   provider.register(adopts ? {} : { propagator: null });
   traceWith(makeTracer());
@@ -51,20 +52,15 @@ export function startTraces(log: Logger): () => Promise<void> {
 
 /** Sampler, limits and batches are read from the variables by the library itself. */
 function processors(): SpanProcessor[] {
-  const exporters = listed('OTEL_TRACES_EXPORTER');
-  const { OTEL_EXPORTER_OTLP_PROTOCOL: usual, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol } = process.env;
-  const Exporter = (protocol?.trim() || usual?.trim()) === 'http/json' ? JsonExporter : ProtobufExporter;
+  const exporters = getStringListFromEnv('OTEL_TRACES_EXPORTER') ?? [];
+  const protocol =
+    getStringFromEnv('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? getStringFromEnv('OTEL_EXPORTER_OTLP_PROTOCOL');
+  const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
   return [
     ...(exporters.includes('console') ? [new SimpleSpanProcessor(new ConsoleSpanExporter())] : []),
     ...(exporters.length === 0 || exporters.includes('otlp') ? [new BatchSpanProcessor(new Exporter())] : []),
   ];
 }
-
-const listed = (variable: string): string[] =>
-  (process.env[variable] ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 
 /** While the collector is unavailable, each batch of spans fails and is dropped: logged once a minute. */
 function warnOnce(log: Logger): DiagLogger {
