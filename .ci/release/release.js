@@ -2,7 +2,7 @@
 import { execSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-const ROOT = new URL('../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, ROOT), 'utf8');
 const write = (path, text) => writeFileSync(new URL(path, ROOT), text);
 const run = (command) => execSync(command, { cwd: ROOT, stdio: 'inherit' });
