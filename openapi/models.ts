@@ -41,8 +41,7 @@ export async function loadModels(root: string, program: ts.Program): Promise<Rea
     dtoFileNameSuffix: ['.dto.ts', ...MODELS],
     controllerFileNameSuffix: ['.none.ts'],
   });
-  for (const file of program.getSourceFiles())
-    if (!file.isDeclarationFile) visitor.visit(program, file);
+  for (const file of program.getSourceFiles()) if (!file.isDeclarationFile) visitor.visit(program, file);
   writeFileSync(`${here}${filename}`, asModule(visitor));
   const { default: metadata } = (await import(`./${filename}`)) as { default: Metadata };
   rmSync(`${here}${filename}`);

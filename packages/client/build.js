@@ -102,8 +102,8 @@ function replaceFiles(from, to) {
     mkdirSync(dirname(join(to, name)), { recursive: true });
     renameSync(join(from, name), join(to, name));
   }
-  const isKept = (name) => names.includes(name) || (scriptsOnly && name.startsWith('types'));
-  for (const name of filesIn(to)) if (!isKept(name)) rmSync(join(to, name), { force: true });
+  const isWanted = (name) => names.includes(name) || (scriptsOnly && name.startsWith('types'));
+  for (const name of filesIn(to)) if (!isWanted(name)) rmSync(join(to, name), { force: true });
 }
 
 function filesIn(folder) {
