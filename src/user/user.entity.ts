@@ -94,7 +94,7 @@ export class User {
   @Column('timestamptz', { name: 'directory_changed_at', nullable: true })
   directoryChangedAt!: Date | null;
 
-  /** Last use of a session, to the minute. */
-  @Column('timestamptz', { name: 'last_seen_at', default: () => 'now()' })
-  lastSeenAt!: Date;
+  /** Last use of a session, to the minute; null: there was no sign-in yet. */
+  @Column('timestamptz', { name: 'last_seen_at', nullable: true, default: () => 'now()' })
+  lastSeenAt!: Date | null;
 }

@@ -5,6 +5,8 @@ import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import type { UserClaims } from '../identity/claims.js';
+import { toColumns } from './claims.store.js';
 import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
@@ -36,6 +38,11 @@ const REMOVED = {
   directoryActive: null,
   directoryChangedAt: null,
 } as const;
+
+/** User who is created before the first sign-in. */
+export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'username' | 'email'> {
+  readonly claims: UserClaims;
+}
 
 /** Refuses sign-ins for a reason beside `suspended`. Both run in the transaction of a change of the user. */
 export interface Ban {
@@ -72,6 +79,41 @@ export class UserStore {
       order: { userId: 'ASC' },
     });
     return users.map(({ userId }) => userId);
+  }
+
+  /** Returns the names, else the e-mail addresses, of those of some users who have one. */
+  async findNames(userIds: readonly string[]): Promise<Map<string, string>> {
+    if (userIds.length === 0) return new Map();
+    const users = await this.users.find({
+      select: { userId: true, username: true, email: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+    });
+    return new Map(
+      users.flatMap(({ userId, username, email }) => {
+        const name = username?.trim() || email;
+        return name ? [[userId, name] as const] : [];
+      }),
+    );
+  }
+
+  /** @returns false if the user exists, or was removed and is kept out */
+  async insert(manager: EntityManager, { claims, ...user }: NewUser): Promise<boolean> {
+    const keys = { usernameKey: toKey(user.username), emailKey: toKey(user.email) };
+    const { raw } = await manager
+      .createQueryBuilder()
+      .insert()
+      .into(User)
+      .values({ ...user, ...keys, ...toColumns(claims), lastSeenAt: null })
+      .orIgnore()
+      .returning('user_id')
+      .execute();
+    return (raw as unknown[]).length > 0;
+  }
+
+  /** Returns what there is of a user; undefined: nothing. */
+  async stateOf(userId: string): Promise<'user' | 'kept out' | undefined> {
+    const user = await this.users.findOne({ select: { userId: true, removedAt: true }, where: { userId } });
+    return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
   }
 
   /** Finds users of a provider whose e-mail address has the key of this one. */
@@ -151,4 +193,8 @@ export class UserStore {
     const byId = new Map(users.map((user) => [user.userId, user]));
     return userIds.map((userId) => byId.get(userId));
   }
+}
+
+function toKey(text: string | null): string | null {
+  return text === null ? null : searchKey(text);
 }

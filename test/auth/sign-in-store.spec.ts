@@ -375,9 +375,25 @@ describe('the store of sign-ins', () => {
       expect([await sessions(), started.length]).toEqual([1, 1]);
       expect(await store.record(signInOf('ada', { claims }))).toBe(true);
       expect(await rowsOf(columns, ada.session.userId)).toEqual(written);
+      const ofApplication = { ...claims, application: { plan: 1 } }; // the version may be equal by chance
+      expect(await store.record(signInOf('ada', { claims: ofApplication }))).toBe(false);
       const ofRemoved = { ...claims, application: { roles: ['admin'] } };
       expect(await store.record(signInOf('bob', { claims: ofRemoved }))).toBe(false);
       expect(await sessions()).toBe(2);
+    });
+
+    it('is the first one of a user whom POST /users has created', async () => {
+      const store = storeOf(isDistributed);
+      const [ada, bo] = [whole('ada'), whole('bo')];
+      await store.record(ada);
+      await store.record(bo);
+      await query(database.url, `UPDATE users SET last_seen_at = NULL WHERE provider_user_id = 'ada'`);
+      await query(database.url, `UPDATE users SET last_seen_at = 'epoch' WHERE provider_user_id = 'bo'`);
+      await store.record(whole('ada'));
+      await store.record(whole('bo'));
+      const seen = `last_seen_at > now() - interval '1 hour' AS seen FROM users`;
+      expect(await rowsOf(seen, ada.session.userId)).toEqual([{ seen: true }]);
+      expect(await rowsOf(seen, bo.session.userId)).toEqual([{ seen: false }]); // by LastUseWriter
     });
 
     it('is refused, and not reported, if its proof was used before by the same user', async () => {

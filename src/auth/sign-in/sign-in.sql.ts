@@ -33,8 +33,9 @@ export const SIGN_IN: Statement = {
 
     -- 2. Lock the users who exist.
     locked_user AS MATERIALIZED (
-      SELECT user_id, claims_version, suspended_at FROM users
-      WHERE user_id IN (SELECT user_id FROM requested)
+      SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
+        last_seen_at IS NULL AS is_new
+      FROM users WHERE user_id IN (SELECT user_id FROM requested)
       ORDER BY user_id FOR NO KEY UPDATE
     ),
 
@@ -59,8 +60,9 @@ export const SIGN_IN: Statement = {
       SELECT user_id, CASE
           WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
           WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
-          WHEN (user_id, claims_version) NOT IN (SELECT user_id, claims_version FROM locked_user)
-            THEN 'claims'
+          -- The version alone may be equal by chance, if POST /users has created the user just now.
+          WHEN (user_id, claims_version, has_application_claims)
+            NOT IN (SELECT user_id, claims_version, has_application_claims FROM locked_user) THEN 'claims'
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
             WHERE t.user_id = r.user_id AND signed_out_at IS NULL
@@ -88,14 +90,15 @@ export const SIGN_IN: Statement = {
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
     ),
 
-    -- 6. The profile as the provider reports it now.
+    -- 6. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
-        username_key = a.username_key, email_key = a.email_key
+        username_key = a.username_key, email_key = a.email_key,
+        last_seen_at = coalesce(users.last_seen_at, now())
       FROM admitted AS a
       WHERE users.user_id = a.user_id
-        AND (users.username, users.email, users.avatar_url)
-          IS DISTINCT FROM (a.username, a.email, a.avatar_url)
+        AND ((users.username, users.email, users.avatar_url)
+          IS DISTINCT FROM (a.username, a.email, a.avatar_url) OR users.last_seen_at IS NULL)
     ),
 
     -- 7. The device, if one is named; what the client leaves out stays.
@@ -170,7 +173,8 @@ export const SIGN_IN: Statement = {
     --     one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
     fact AS MATERIALIZED (
       SELECT user_id,
-        CASE WHEN user_id IN (SELECT user_id FROM created_user) THEN '${FIRST_SIGN_IN}' END AS reason,
+        CASE WHEN user_id IN (SELECT user_id FROM created_user UNION SELECT user_id FROM locked_user WHERE is_new)
+          THEN '${FIRST_SIGN_IN}' END AS reason,
         CASE WHEN $3 > 0 AND device_id IS NOT NULL THEN NOT EXISTS (
           SELECT FROM devices AS d WHERE d.user_id = a.user_id AND d.device_id = a.device_id
             AND d.last_seen_at > now() - make_interval(days => $3) OFFSET 0) END AS new_device,
@@ -200,8 +204,9 @@ export const SIGN_IN: Statement = {
 
 /** Locks a user: $1 user. */
 export const LOCK_USER = `
-  SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
-  WHERE user_id = $1 FOR NO KEY UPDATE`;
+  SELECT claims_version::float8 AS version, application_claims IS NOT NULL AS has_application_claims,
+    suspended_at IS NOT NULL AS suspended, last_seen_at IS NULL AS is_new
+  FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 
 /** Creates a user unless another instance has: $1 to $8 profile, $9 to $11 claims. */
 export const CREATE_USER = `
@@ -214,6 +219,9 @@ export const CREATE_USER = `
 export const UPDATE_PROFILE = `
   UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
   WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
+
+/** Writes the first sign-in of a user whom POST /users has made: $1 user. Citus has no coalesce with now(). */
+export const MARK_SEEN = 'UPDATE users SET last_seen_at = now() WHERE user_id = $1 AND last_seen_at IS NULL';
 
 /**
  * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the

@@ -57,7 +57,7 @@ export interface SignInNews {
   readonly newNetwork: boolean | null;
 }
 
-/** Reason of the sign-in that creates the user. */
+/** Reason of the first sign-in of a user. */
 export const FIRST_SIGN_IN = 'first sign-in';
 
 /**

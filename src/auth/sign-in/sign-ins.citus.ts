@@ -19,6 +19,7 @@ import {
   INSERT_ACCESS_TOKEN,
   INSERT_SESSION,
   LOCK_USER,
+  MARK_SEEN,
   SELECT_DEVICE_FACTS,
   UPDATE_PROFILE,
   UPSERT_DEVICE,
@@ -64,6 +65,13 @@ export class CitusSignIns extends SignInStore {
   }
 }
 
+interface LockedUser {
+  readonly version: number;
+  readonly has_application_claims: boolean;
+  readonly suspended: boolean;
+  readonly is_new: boolean;
+}
+
 /** Locks and writes the user. @returns `refused`: why nothing was written */
 async function writeUser(
   run: Run,
@@ -71,7 +79,7 @@ async function writeUser(
 ): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
   const { user_id: userId, username, email, avatar_url, username_key, email_key } = row;
   const profile = [username, email, avatar_url, username_key, email_key];
-  const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [userId]);
+  const [user] = await run<LockedUser>(LOCK_USER, [userId]);
   if (!user) {
     if (row.has_application_claims) return { refused: 'claims' }; // they belonged to a user who has been removed since
     const claims = [row.provider_claims, row.claims, row.claims_version];
@@ -80,10 +88,14 @@ async function writeUser(
     return { refused: isCreated ? null : 'claims', isCreated };
   }
   if (user.suspended) return { refused: 'suspended' };
-  if (user.version !== row.claims_version) return { refused: 'claims' };
+  const isSame =
+    user.version === row.claims_version && user.has_application_claims === row.has_application_claims;
+  if (!isSame) return { refused: 'claims' };
   const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
-  if (bounds[0]!.refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
-  return bounds[0]!;
+  const { refused } = bounds[0]!;
+  if (refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
+  if (refused === null && user.is_new) await run(MARK_SEEN, [userId]);
+  return { refused, isCreated: user.is_new };
 }
 
 /** Writes device, session and access token. */

@@ -37,7 +37,7 @@ export class Init1700000000000 implements MigrationInterface {
         removed_at timestamptz,
         directory_active boolean,
         directory_changed_at timestamptz,
-        last_seen_at timestamptz NOT NULL DEFAULT now()
+        last_seen_at timestamptz DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
       CREATE INDEX users_username_key ON users (username_key, user_id) WHERE username_key IS NOT NULL;
