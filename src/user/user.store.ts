@@ -8,6 +8,8 @@ import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './claims.store.js';
 import { searchKey } from './search-key.js';
+import { replaceWords } from './user-words.store.js';
+import { UserWord } from './user-word.entity.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
 
@@ -27,7 +29,6 @@ const REMOVED = {
   username: null,
   email: null,
   avatarUrl: null,
-  usernameKey: null,
   emailKey: null,
   providerClaims: null,
   admissionClaims: null,
@@ -98,16 +99,18 @@ export class UserStore {
 
   /** @returns false if the user exists, or was removed and is kept out */
   async insert(manager: EntityManager, { claims, ...user }: NewUser): Promise<boolean> {
-    const keys = { usernameKey: toKey(user.username), emailKey: toKey(user.email) };
+    const emailKey = user.email === null ? null : searchKey(user.email);
     const { raw } = await manager
       .createQueryBuilder()
       .insert()
       .into(User)
-      .values({ ...user, ...keys, ...toColumns(claims), lastSeenAt: null })
+      .values({ ...user, emailKey, ...toColumns(claims), lastSeenAt: null })
       .orIgnore()
       .returning('user_id')
       .execute();
-    return (raw as unknown[]).length > 0;
+    if ((raw as unknown[]).length === 0) return false;
+    await replaceWords(manager, [user]);
+    return true;
   }
 
   /** Returns what there is of a user; undefined: nothing. */
@@ -154,6 +157,7 @@ export class UserStore {
     const isBanned = (await this.ban?.outlives(manager, userId)) === true;
     await manager.update(User, { userId, ...(!isBanned && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
+    await manager.delete(UserWord, { userId });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */
@@ -193,8 +197,4 @@ export class UserStore {
     const byId = new Map(users.map((user) => [user.userId, user]));
     return userIds.map((userId) => byId.get(userId));
   }
-}
-
-function toKey(text: string | null): string | null {
-  return text === null ? null : searchKey(text);
 }

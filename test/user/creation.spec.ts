@@ -140,7 +140,8 @@ describe('a user who is created before the first sign-in', () => {
   it('by twenty calls at once, is created by one', async () => {
     const calls = Array.from({ length: 20 }, (_, i) => create({ claims: { call: i } }, i));
     const answers = await Promise.all(calls);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array<number>(19).fill(200), 201]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const { claims } = await find();
     const winner = answers.findIndex(({ status }) => status === 201);
     expect(claims).toEqual({ call: winner });

@@ -59,8 +59,9 @@ export class UsersController {
   /**
    * Find users
    *
-   * Newest first. With `q`: by name, then those whose e-mail address alone begins with it. A search by
-   * `role`, `provider` or `suspended` that takes longer than a second is `invalid_request`: narrow it.
+   * Newest first. With `q`: in the order of the word that the fewest users have. A page may then be short,
+   * even empty, and not be the last one: only `next_cursor` says so. A search by `role`, `provider` or
+   * `suspended` that takes longer than a second is `invalid_request`: narrow it.
    *
    * @returns A page of users.
    */

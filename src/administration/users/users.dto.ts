@@ -26,7 +26,10 @@ export function noSuchUser(): OAuthError {
 /** Query of GET /users. Each parameter that is given restricts the result. */
 @KnownOnly()
 export class UsersDto {
-  /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
+  /**
+   * Beginnings of words of the name or of the part of the address before `@`, in any case and order; with `@`
+   * also the beginning of an address; or a whole `user_id`.
+   */
   @OptionalText({ max: 255 })
   q?: string;
 
@@ -129,7 +132,7 @@ export class UserView extends Me {
 
 /** Users, a page. */
 export class UserList {
-  /** Newest first; with `q` or `email` by name and e-mail address. */
+  /** Newest first; with `q` or `email` in the order of what is searched. */
   users!: UserView[];
 
   /** For the next page; left out on the last one. */

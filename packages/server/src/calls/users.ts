@@ -18,7 +18,7 @@ import type {
 
 /** Which users to find: all conditions have to be met. */
 export interface UserQuery {
-  /** Beginning of the e-mail address or of the name, in any case; or a whole id. */
+  /** Beginnings of words of the name or of the e-mail address, in any case and order; or a whole id. */
   readonly q?: string | undefined;
   readonly email?: string | undefined;
   readonly provider?: string | undefined;
