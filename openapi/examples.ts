@@ -90,6 +90,15 @@ export const BODIES: Readonly<Record<string, Json>> = {
     },
   },
   signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
+  createUser: {
+    'a user who moves in': {
+      provider: EXAMPLE.provider,
+      provider_user_id: EXAMPLE.providerUserId,
+      username: 'Ada Lovelace',
+      email: 'ada@example.com',
+      claims: { plan: 'pro' },
+    },
+  },
   suspendUser: { 'a user who may not sign in any more': { suspended: true } },
   setClaims: { 'an editor': { claims: { roles: ['editor'], plan: 'pro' } } },
   testProvider: {
@@ -123,5 +132,6 @@ export const CONTENTS: Readonly<Record<string, Json>> = {
   jwks: { 'application/json': { schema: object({ keys: { type: 'array', items: object(JWK) } }) } },
   endedSessions: { 'text/event-stream': { schema: { type: 'string' } } },
   auditStream: { 'text/event-stream': { schema: { type: 'string' } } },
+  exportUser: { 'application/json': { schema: { $ref: '#/components/schemas/UserExport' } } },
   document: { 'application/json': { schema: object({ openapi: { type: 'string' }, paths: {} }, {}) } },
 };

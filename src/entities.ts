@@ -26,11 +26,13 @@ import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
+import { UserWord } from './user/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
 /** All entities, for the data source and for the test that compares them with the schema. */
 export const ENTITIES = [
   User,
+  UserWord,
   VoidClaims,
   Device,
   Session,

@@ -40,6 +40,6 @@ import { Webhooks } from './webhooks/webhooks.js';
     Webhooks,
     WebhookStore,
   ],
-  exports: [AuditStore, AuditTrail, EndEvents, SignInCounts],
+  exports: [AuditSearch, AuditStore, AuditTrail, EndEvents, SignInCounts],
 })
 export class AuditModule {}

@@ -23,7 +23,8 @@ class CitusAuditStore extends AuditStore {
       const own = timed.filter((row) => row.user_id === userId);
       for (const some of chunks(own, LARGEST_INSERT)) {
         const insert = manager.createQueryBuilder().insert().into(StoredAuditEvent);
-        // `updateEntity`: or TypeORM would write `at` into the rows. Its type takes unknown values for functions.
+        // `updateEntity`: or TypeORM would write `at` into the rows. Its type takes unknown values for
+        // functions.
         await insert
           .values(some as never[])
           .updateEntity(false)

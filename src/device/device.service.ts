@@ -42,6 +42,11 @@ export class DeviceService {
     });
   }
 
+  /** Returns some devices in the order of their ids, behind one; none: there are no more. */
+  async listBehind(userId: string, deviceId?: string): Promise<DeviceView[]> {
+    return this.toViews(userId, await this.devices.findBehind(userId, deviceId));
+  }
+
   /** @throws OAuthError `not_found` */
   async rename(userId: string, deviceId: string, deviceName: string, origin: Origin): Promise<DeviceView> {
     const renamed = await this.history.transactionOf(userId, async ({ manager, append }) => {

@@ -116,6 +116,18 @@ export class ClaimsStore {
   }
 
   /**
+   * Returns the claims of a user who is created before the first sign-in. The version of any claims is not 0,
+   * so that a sign-in at the same time reads them.
+   * @throws OAuthError `invalid_request` beyond the limits
+   */
+  ofNewUser(application: Claims): UserClaims {
+    const effective = effectiveClaims({}, application);
+    if (!areWithinLimits(effective)) throw beyondLimits();
+    const version = Object.keys(application).length > 0 ? Math.floor(this.clock.now()) : 0;
+    return { ...NO_CLAIMS, version, application, effective };
+  }
+
+  /**
    * Replaces the claims of one source. If the effective claims change, the same transaction appends
    * `claims.changed` to the user's channel. Concurrent changes wait for the lock of the user's row: the last
    * one wins. A suspended user who signs in keeps the claims.
@@ -201,7 +213,7 @@ function toClaims({ claimsVersion, providerClaims, applicationClaims, claims }: 
   };
 }
 
-function toColumns({ version, provider, application, effective }: UserClaims) {
+export function toColumns({ version, provider, application, effective }: UserClaims) {
   // The type of TypeORM takes unknown values for functions that return SQL.
   const column = (claims: Claims) =>
     Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;

@@ -14,7 +14,7 @@ export class Me {
   /** Null if the provider sent none. */
   avatar_url!: string | null;
 
-  /** The first sign-in; in JSON RFC 3339, UTC, with milliseconds. */
+  /** The first sign-in, or POST /users before it; in JSON RFC 3339, UTC, with milliseconds. */
   created_at!: Date;
 
   /** Claims of the user now, by name. */

@@ -1,13 +1,18 @@
 /** Characters of a key, so that any key fits into an index: UTF-16 units. */
-const LONGEST = 255;
+export const LONGEST_KEY = 255;
 
 /**
- * Returns the key by which a name or an e-mail address is searched (`username_key`, `email_key`): without
+ * Returns the key by which a name or an e-mail address is searched (`user_words`, `email_key`): without
  * differences of case, width and composition. Upper case, since lower case depends on the place in the word
  * (Greek sigma); the Turkish letters `İ` and `ı` count as `I`, as people type them. The key of a prefix is a
  * prefix of the key, unless a combining character follows.
  */
 export function searchKey(text: string): string {
   const key = text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I');
-  return key.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, '');
+  return startOf(key, LONGEST_KEY);
+}
+
+/** Returns the begin of a text, without half a character. @param most UTF-16 units */
+export function startOf(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }

@@ -8,6 +8,7 @@ import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
+import { replaceWords } from './user-words.store.js';
 import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 
@@ -28,7 +29,7 @@ export interface UserChange {
 /** A user as a change has left them. */
 export type ChangedUser = User;
 
-const PROFILE = ['username', 'email', 'username_key', 'email_key'];
+const PROFILE = ['username', 'email', 'email_key'];
 const STATE = ['provider_claims', 'claims_version', 'directory_active', 'directory_changed_at'];
 
 /** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
@@ -77,11 +78,13 @@ export class UserChanges {
       await this.audit.write(
         manager,
         ofClaims.map(({ userId, provider, claims }) => {
-          const changes = claimDifference(source, before.get(userId)!, claims ?? {}, recordsClaims);
-          return { event: 'claims_changed', userId, provider, changes, origin };
+          const difference = claimDifference(source, before.get(userId)!, claims ?? {}, recordsClaims);
+          return { event: 'claims_changed', userId, provider, changes: difference, origin };
         }),
       );
     }
+    const renamed = results.filter(({ hasOtherProfile }) => hasOtherProfile).map(({ user }) => user);
+    if (renamed.length > 0) await replaceWords(manager, renamed);
     return results.map(({ user }) => user);
   }
 
@@ -117,7 +120,12 @@ function changed(
   user: User,
   { claims, profile, directory }: UserChange,
   now: number,
-): { readonly user: User; readonly isOther: boolean; readonly hasOtherClaims: boolean } {
+): {
+  readonly user: User;
+  readonly isOther: boolean;
+  readonly hasOtherClaims: boolean;
+  readonly hasOtherProfile: boolean;
+} {
   const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
   const provider = claims
     ? fitClaims(layOver(claims(before.provider), user.admissionClaims ?? {}).claims, before.application)
@@ -128,7 +136,7 @@ function changed(
   const after: User = Object.assign(
     {},
     user,
-    profile && { ...profile, usernameKey: toKey(profile.username), emailKey: toKey(profile.email) },
+    profile && { ...profile, emailKey: toKey(profile.email) },
     directory !== undefined && {
       directoryActive: directory?.active ?? null,
       directoryChangedAt: directory?.changedAt ?? null,
@@ -140,13 +148,13 @@ function changed(
     },
   );
   const hasOtherClaims = !isSame && !areSameClaims(effective, user.claims ?? {});
+  const hasOtherProfile = after.username !== user.username || after.email !== user.email;
   const isOther =
     !isSame ||
-    after.username !== user.username ||
-    after.email !== user.email ||
+    hasOtherProfile ||
     after.directoryActive !== user.directoryActive ||
     after.directoryChangedAt?.getTime() !== user.directoryChangedAt?.getTime();
-  return { user: after, isOther, hasOtherClaims };
+  return { user: after, isOther, hasOtherClaims, hasOtherProfile };
 }
 
 function toColumn(claims: Claims): Claims | null {

@@ -6,13 +6,20 @@ import { ConcurrencyLimit } from '../database/limits.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { errorCode } from '../errors/error-facts.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { formatSearchCursor, parseSearchCursor, type SearchPlace } from './search-cursor.js';
+import {
+  formatSearchCursor,
+  parseSearchCursor,
+  type SearchOrder,
+  type SearchPlace,
+} from './search-cursor.js';
 import { searchKey } from './search-key.js';
+import { findByWords, LAST, whereWords, type Found, type FoundPage } from './user-word-search.js';
+import { searchedWords } from './user-words.js';
 import { User } from './user.entity.js';
 
 /** What a search looks for; each member that is set restricts the result. */
 export interface UserFilter {
-  /** Prefix of the name or of the e-mail address. */
+  /** Beginnings of words of the name or of the local part of the e-mail address, or of a whole address. */
   readonly prefix?: string | undefined;
   readonly email?: string | undefined;
   /** One of the effective `roles`. */
@@ -30,16 +37,7 @@ export interface UserPage {
   readonly next: string | undefined;
 }
 
-interface Found extends SearchPlace {
-  readonly user: User;
-}
-
 type Query = SelectQueryBuilder<User>;
-
-const COLUMN = { name: 'usernameKey', email: 'emailKey' } as const;
-
-/** Above every character that a key may have. */
-const LAST = '\u{10ffff}';
 
 /** Newest users among which a role is looked for before its index is read. */
 const MOST_RECENT = 2000;
@@ -69,9 +67,9 @@ export class UserSearch {
    */
   async find(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
     try {
-      const found = await this.limit.run(() => this.findMost(filter, limit + 1, cursor));
-      const next = found.length > limit ? formatSearchCursor(found[limit - 1]!) : undefined;
-      return { users: found.slice(0, limit).map(({ user }) => user), next };
+      const { found, stopped } = await this.limit.run(() => this.findMost(filter, limit + 1, cursor));
+      const last = found.length > limit ? found[limit - 1] : stopped;
+      return { users: found.slice(0, limit).map(({ user }) => user), next: last && formatSearchCursor(last) };
     } catch (error) {
       const isWide =
         filter.role !== undefined ||
@@ -85,41 +83,44 @@ export class UserSearch {
     }
   }
 
-  private async findMost(filter: UserFilter, most: number, cursor?: string): Promise<Found[]> {
+  private async findMost(filter: UserFilter, most: number, cursor?: string): Promise<FoundPage> {
     const { email, prefix } = filter;
+    const place = (...orders: SearchOrder[]): SearchPlace | undefined =>
+      cursor === undefined ? undefined : parseSearchCursor(cursor, orders);
     if (email !== undefined) {
-      const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['email']);
       const query = this.select(filter).andWhere({ emailKey: searchKey(email) });
-      if (prefix !== undefined) query.andWhere(`(${begins('name')} OR ${begins('email')})`, range(prefix));
-      return findByKey(query, 'email', most, after);
+      if (prefix !== undefined) {
+        const words = searchedWords(prefix);
+        if (words.length > 0) whereWords(query, words, (exists) => `(${exists} OR ${BEGINS})`);
+        else query.andWhere(BEGINS);
+        query.setParameters(addressRange(prefix));
+      }
+      return { found: await findByEmail(query, most, place('email')) };
     }
-    if (prefix === undefined) {
-      const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['created']);
-      return this.findNewest(filter, most, after);
-    }
-    const after = cursor === undefined ? undefined : parseSearchCursor(cursor, ['name', 'email']);
+    if (prefix === undefined) return { found: await this.findNewest(filter, most, place('created')) };
+    const after = prefix.includes('@') ? place('name', 'email') : place('name');
     return this.findByPrefix(filter, prefix, most, after);
   }
 
-  /**
-   * Finds names first, then addresses of users with another name: so a page reads few users that are listed
-   * already.
-   */
+  /** Finds users by words; for an address, first those whose address begins so. */
   private async findByPrefix(
     filter: UserFilter,
     prefix: string,
     most: number,
     after?: SearchPlace,
-  ): Promise<Found[]> {
-    const byName = this.select(filter).andWhere(begins('name'), range(prefix));
-    const names = after?.by === 'email' ? [] : await findByKey(byName, 'name', most, after);
-    if (names.length === most) return names;
-    const byEmail = this.select(filter).andWhere(
-      `${begins('email')} AND (${begins('name')}) IS NOT TRUE`,
-      range(prefix),
-    );
-    const place = after?.by === 'email' ? after : undefined;
-    return [...names, ...(await findByKey(byEmail, 'email', most - names.length, place))];
+  ): Promise<FoundPage> {
+    const words = searchedWords(prefix);
+    const byWords = this.select(filter);
+    const found: Found[] = [];
+    if (prefix.includes('@')) {
+      byWords.andWhere(`${BEGINS} IS NOT TRUE`, addressRange(prefix));
+      const byEmail = this.select(filter).andWhere(BEGINS, addressRange(prefix));
+      if (after?.by !== 'name') found.push(...(await findByEmail(byEmail, most, after)));
+    }
+    if (words.length === 0 || found.length === most) return { found };
+    const place = after?.by === 'name' ? after : undefined;
+    const page = await findByWords(byWords, words, most - found.length, place);
+    return { found: [...found, ...page.found], stopped: page.stopped };
   }
 
   /**
@@ -155,26 +156,18 @@ export class UserSearch {
   }
 }
 
-/** Condition: the key begins with the prefix of `range`. */
-function begins(by: 'name' | 'email'): string {
-  return `user.${COLUMN[by]} >= :from AND user.${COLUMN[by]} < :to`;
+/** Condition: the address begins with that of `addressRange`. */
+const BEGINS = '(user.emailKey >= :begin AND user.emailKey < :end)';
+
+function addressRange(prefix: string): { begin: string; end: string } {
+  const begin = searchKey(prefix);
+  return { begin, end: begin + LAST };
 }
 
-function range(prefix: string): { from: string; to: string } {
-  const from = searchKey(prefix);
-  return { from, to: from + LAST };
-}
-
-async function findByKey(
-  query: Query,
-  by: 'name' | 'email',
-  most: number,
-  after?: SearchPlace,
-): Promise<Found[]> {
-  const key = COLUMN[by];
-  if (after) query.andWhere(`(user.${key}, user.userId) > (:key, :id)`, after);
-  const users = await query.orderBy(`user.${key}`).addOrderBy('user.userId').limit(most).getMany();
-  return users.map((user) => ({ user, by, key: user[key]!, id: user.userId }));
+async function findByEmail(query: Query, most: number, after?: SearchPlace): Promise<Found[]> {
+  if (after) query.andWhere('(user.emailKey, user.userId) > (:key, :id)', after);
+  const users = await query.orderBy('user.emailKey').addOrderBy('user.userId').limit(most).getMany();
+  return users.map((user) => ({ user, by: 'email', key: user.emailKey!, id: user.userId }));
 }
 
 /** Condition: a user is behind the place `key`, `id` in the list of the newest. */

@@ -8,7 +8,6 @@ import type { Claims } from '../identity/claims.js';
 @Entity('users')
 @Index('users_with_claims', ['userId', 'claimsVersion'], { where: 'claims_version <> 0' })
 @Index('users_created_at', ['createdAt', 'userId'])
-@Index('users_username_key', ['usernameKey', 'userId'], { where: 'username_key IS NOT NULL' })
 @Index('users_email_key', ['emailKey', 'userId'], { where: 'email_key IS NOT NULL' })
 @Index('users_provider', ['provider', 'createdAt', 'userId'])
 @Index('users_suspended_at', ['createdAt', 'userId'], { where: 'suspended_at IS NOT NULL' })
@@ -70,10 +69,7 @@ export class User {
   @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
   claimsChangedAt!: Date | null;
 
-  /** Name and e-mail address as `searchKey` makes them, for the search by prefix. */
-  @Column({ type: 'text', name: 'username_key', nullable: true, collation: 'C' })
-  usernameKey!: string | null;
-
+  /** E-mail address as `searchKey` makes it, for the search by prefix; that of names is by UserWord. */
   @Column({ type: 'text', name: 'email_key', nullable: true, collation: 'C' })
   emailKey!: string | null;
 
@@ -94,7 +90,7 @@ export class User {
   @Column('timestamptz', { name: 'directory_changed_at', nullable: true })
   directoryChangedAt!: Date | null;
 
-  /** Last use of a session, to the minute. */
-  @Column('timestamptz', { name: 'last_seen_at', default: () => 'now()' })
-  lastSeenAt!: Date;
+  /** Last use of a session, to the minute; null: there was no sign-in yet. */
+  @Column('timestamptz', { name: 'last_seen_at', nullable: true, default: () => 'now()' })
+  lastSeenAt!: Date | null;
 }

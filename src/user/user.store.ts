@@ -5,7 +5,11 @@ import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import type { UserClaims } from '../identity/claims.js';
+import { toColumns } from './claims.store.js';
 import { searchKey } from './search-key.js';
+import { replaceWords } from './user-words.store.js';
+import { UserWord } from './user-word.entity.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
 
@@ -25,7 +29,6 @@ const REMOVED = {
   username: null,
   email: null,
   avatarUrl: null,
-  usernameKey: null,
   emailKey: null,
   providerClaims: null,
   admissionClaims: null,
@@ -36,6 +39,11 @@ const REMOVED = {
   directoryActive: null,
   directoryChangedAt: null,
 } as const;
+
+/** User who is created before the first sign-in. */
+export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'username' | 'email'> {
+  readonly claims: UserClaims;
+}
 
 /** Refuses sign-ins for a reason beside `suspended`. Both run in the transaction of a change of the user. */
 export interface Ban {
@@ -72,6 +80,43 @@ export class UserStore {
       order: { userId: 'ASC' },
     });
     return users.map(({ userId }) => userId);
+  }
+
+  /** Returns the names, else the e-mail addresses, of those of some users who have one. */
+  async findNames(userIds: readonly string[]): Promise<Map<string, string>> {
+    if (userIds.length === 0) return new Map();
+    const users = await this.users.find({
+      select: { userId: true, username: true, email: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+    });
+    return new Map(
+      users.flatMap(({ userId, username, email }) => {
+        const name = username?.trim() || email;
+        return name ? [[userId, name] as const] : [];
+      }),
+    );
+  }
+
+  /** @returns false if the user exists, or was removed and is kept out */
+  async insert(manager: EntityManager, { claims, ...user }: NewUser): Promise<boolean> {
+    const emailKey = user.email === null ? null : searchKey(user.email);
+    const { raw } = await manager
+      .createQueryBuilder()
+      .insert()
+      .into(User)
+      .values({ ...user, emailKey, ...toColumns(claims), lastSeenAt: null })
+      .orIgnore()
+      .returning('user_id')
+      .execute();
+    if ((raw as unknown[]).length === 0) return false;
+    await replaceWords(manager, [user]);
+    return true;
+  }
+
+  /** Returns what there is of a user; undefined: nothing. */
+  async stateOf(userId: string): Promise<'user' | 'kept out' | undefined> {
+    const user = await this.users.findOne({ select: { userId: true, removedAt: true }, where: { userId } });
+    return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
   }
 
   /** Finds users of a provider whose e-mail address has the key of this one. */
@@ -112,6 +157,7 @@ export class UserStore {
     const isBanned = (await this.ban?.outlives(manager, userId)) === true;
     await manager.update(User, { userId, ...(!isBanned && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
+    await manager.delete(UserWord, { userId });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */

@@ -101,7 +101,7 @@ describe('facts in the audit trail', () => {
     const on = (device_id?: string) => signIn(service.url, user, device_id ? { device_id } : {});
     const [one, alsoOne, other, without] = [await on(laptop), await on(laptop), await on(phone), await on()];
     const reasonsDuring = async (count: number, work: () => Promise<unknown>) =>
-      new Map((await during(count, work)).map((one) => [one.session_id ?? one.event, one.reason]));
+      new Map((await during(count, work)).map((event) => [event.session_id ?? event.event, event.reason]));
     const sid = ({ access_token }: Tokens) => claimsOf(access_token)['sid'] as string;
     const others = () => as(one.access_token).post('/sign-out', { scope: 'others' }).expect(204);
     expect(await reasonsDuring(2, others)).toEqual(

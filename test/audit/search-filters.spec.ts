@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
+import { AuditSearch } from '../../src/audit/search/audit-search.js';
 import { AuditWalks } from '../../src/audit/search/audit-walks.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
@@ -11,8 +12,9 @@ import { until } from '../support/waiting.js';
 
 const KEY = 'r'.repeat(32);
 const EVENTS = 30_000;
-/** Events that one page reads at most. */
+/** Events that one page reads at most, in the order of time, and of a filter with an index. */
 const WALK = 20_000;
+const WALK_OF_FILTER = WALK / 4;
 /** Events that have the same time: the order of their ids decides. */
 const TIES = 7;
 const BEGIN = Date.parse('2026-01-01T00:00:00Z');
@@ -123,7 +125,7 @@ describe('a filter of GET /audit', () => {
   it('reads a bounded number of events of a frequent value for a page, and the cursor continues', async () => {
     const { ids, pages } = await all({ address: HEAVY, error: 'none' });
     expect(ids).toEqual([]);
-    expect(pages).toBe(Math.ceil(expected({ address: HEAVY }).length / WALK));
+    expect(pages).toBe(Math.ceil(expected({ address: HEAVY }).length / WALK_OF_FILTER));
   });
 
   it('that takes too long reads fewer events', async () => {
@@ -136,10 +138,10 @@ describe('a filter of GET /audit', () => {
         undefined,
         WALK,
         ({ events, matches }, most) => `
-          SELECT ${most} AS bound, pg_sleep(CASE ${most} WHEN ${WALK} THEN 60 ELSE 0 END), ${matches}
+          SELECT ${most} AS bound, pg_sleep(CASE ${most} WHEN ${WALK_OF_FILTER} THEN 60 ELSE 0 END), ${matches}
           FROM (${events} LIMIT 1) AS walked`,
       );
-      expect(row).toMatchObject({ bound: WALK / 10 });
+      expect(row).toMatchObject({ bound: WALK_OF_FILTER / 10 });
     } finally {
       await dataSource.destroy();
     }
@@ -152,6 +154,33 @@ describe('a filter of GET /audit', () => {
       dataSource = await new DataSource(dataSourceOptions(service.databaseUrl, 1)).initialize();
     });
     afterAll(() => dataSource.destroy());
+
+    it.each<AuditFilters>([
+      {},
+      { event: 'sign_in' },
+      { address: HEAVY },
+      { user_id: BOB },
+      { new_network: 'true' },
+    ])('a page ends when it is full: %j', async (filters) => {
+      const lines: string[] = [];
+      const explaining = new (class extends AuditWalks {
+        override async read<Row>(
+          ...[all, after, most, select]: Parameters<AuditWalks['read']>
+        ): Promise<Row[]> {
+          const plan = await super.read<{ 'QUERY PLAN': string }>(
+            all,
+            after,
+            most,
+            (walk, size) => `EXPLAIN ${select(walk, size)}`,
+          );
+          lines.push(...plan.map((line) => line['QUERY PLAN']));
+          return [];
+        }
+      })(dataSource);
+      await new AuditSearch(explaining).find(filters);
+      expect(lines.join('\n')).toContain('WindowAgg');
+      expect(lines.join('\n')).not.toMatch(/(?<!Incremental )Sort {2}/); // it would read all first
+    });
 
     it.each<[index: string, filters: AuditFilters]>([
       ['audit_events_at', {}],

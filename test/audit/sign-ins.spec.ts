@@ -71,9 +71,7 @@ describe('sign-ins in the audit trail', () => {
       { address, user_agent, auth_time: null },
     ]);
     expect(await rowsOf('address, user_agent FROM devices', userId)).toEqual([{ address, user_agent }]);
-    expect(await rowsOf('username_key, email_key FROM users', userId)).toEqual([
-      { username_key: 'ADA', email_key: null },
-    ]);
+    expect(await rowsOf('word FROM user_words', userId)).toEqual([{ word: 'ADA' }]);
     const named = await signIn({ device_id, user_agent: 'What the\u001b\r\nclient says' });
     expect(named.status).toBe(200);
     expect((await storedEvents(service.databaseUrl)).at(-1)).toMatchObject({

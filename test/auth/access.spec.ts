@@ -60,6 +60,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /admin/*': 'public',
   'GET /admin/session': 'user',
   'GET /admin/overview': 'support',
+  'GET /admin/trail': 'support',
   'GET /admin/providers/:name/directory': 'support',
   'GET /admin/providers': 'support',
   'POST /admin/providers/:name/test': 'users',
@@ -88,10 +89,12 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
   'GET /users': 'support',
+  'POST /users': 'users',
   'GET /users/removed': 'users',
   'GET /users/:user_id': 'support',
   'GET /users/:user_id/devices': 'support',
   'GET /users/:user_id/sessions': 'support',
+  'GET /users/:user_id/export': 'support',
   'PATCH /users/:user_id': 'users',
   'POST /users/:user_id/sign-out': 'support',
   'POST /users/sign-out': 'support',
@@ -161,7 +164,7 @@ describe('who may call what', () => {
         (method) => `${method.toUpperCase()} ${route!.path}`,
       ),
     );
-    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers))))\/.*/;
+    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers|trail))))\/.*/;
     return [...new Set(all.map((route) => route.replace(isPage, '$1/*')))];
   }
 

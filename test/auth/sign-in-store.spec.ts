@@ -18,6 +18,7 @@ import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { Events, type ChannelEvent, type RecordedEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
+import { wordKeys } from '../../src/user/user-words.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
 import { signInOf } from '../support/sign-in.js';
@@ -44,7 +45,7 @@ describe('the store of sign-ins', () => {
   beforeEach(async () => {
     [started, appended, batches] = [[], [], []];
     await dataSource.query(
-      'TRUNCATE users, devices, refresh_tokens, access_tokens, channels, channel_events, audit_events',
+      'TRUNCATE users, user_words, devices, refresh_tokens, access_tokens, channels, channel_events, audit_events',
     );
   });
   afterEach(() => {
@@ -106,8 +107,7 @@ describe('the store of sign-ins', () => {
   async function expectWritten(signIn: SignIn): Promise<void> {
     const { session, identity, accessToken, deviceName, userAgent, origin } = signIn;
     const { userId, sessionId, deviceId } = session;
-    const user =
-      'provider, provider_user_id, username, email, avatar_url, username_key, email_key FROM users';
+    const user = 'provider, provider_user_id, username, email, avatar_url, email_key FROM users';
     const { address } = origin;
     expect(await rowsOf(user, userId)).toEqual([
       {
@@ -116,10 +116,13 @@ describe('the store of sign-ins', () => {
         username: identity.username,
         email: identity.email,
         avatar_url: identity.avatarUrl,
-        username_key: identity.username?.toUpperCase() ?? null,
         email_key: identity.email?.toUpperCase() ?? null,
       },
     ]);
+    const words = await rowsOf('word FROM user_words', userId);
+    expect(new Set(words.map(({ word }) => word))).toEqual(
+      new Set(wordKeys(identity.username, identity.email)),
+    );
     const device = { device_id: deviceId, device_name: deviceName, user_agent: userAgent, address };
     expect(await rowsOf('device_id, device_name, user_agent, address FROM devices', userId)).toEqual(
       deviceId === null ? [] : [device],
@@ -353,6 +356,7 @@ describe('the store of sign-ins', () => {
       expect(await rowsOf('username, email, avatar_url FROM users', userId)).toEqual([
         { username: null, email: null, avatar_url: null },
       ]);
+      expect(await rowsOf('word FROM user_words', userId)).toEqual([]);
       const named = { device_name: first.deviceName, user_agent: first.userAgent };
       expect(await rowsOf('device_name, user_agent FROM devices', userId)).toEqual([named]);
       expect(appended[1]).toMatchObject({ offset: 2, data: named });
@@ -375,9 +379,25 @@ describe('the store of sign-ins', () => {
       expect([await sessions(), started.length]).toEqual([1, 1]);
       expect(await store.record(signInOf('ada', { claims }))).toBe(true);
       expect(await rowsOf(columns, ada.session.userId)).toEqual(written);
+      const ofApplication = { ...claims, application: { plan: 1 } }; // the version may be equal by chance
+      expect(await store.record(signInOf('ada', { claims: ofApplication }))).toBe(false);
       const ofRemoved = { ...claims, application: { roles: ['admin'] } };
       expect(await store.record(signInOf('bob', { claims: ofRemoved }))).toBe(false);
       expect(await sessions()).toBe(2);
+    });
+
+    it('is the first one of a user whom POST /users has created', async () => {
+      const store = storeOf(isDistributed);
+      const [ada, bo] = [whole('ada'), whole('bo')];
+      await store.record(ada);
+      await store.record(bo);
+      await query(database.url, `UPDATE users SET last_seen_at = NULL WHERE provider_user_id = 'ada'`);
+      await query(database.url, `UPDATE users SET last_seen_at = 'epoch' WHERE provider_user_id = 'bo'`);
+      await store.record(whole('ada'));
+      await store.record(whole('bo'));
+      const seen = `last_seen_at > now() - interval '1 hour' AS seen FROM users`;
+      expect(await rowsOf(seen, ada.session.userId)).toEqual([{ seen: true }]);
+      expect(await rowsOf(seen, bo.session.userId)).toEqual([{ seen: false }]); // by LastUseWriter
     });
 
     it('is refused, and not reported, if its proof was used before by the same user', async () => {

@@ -51,6 +51,7 @@ describe('the schema', () => {
       const beside = (name: string): string[] =>
         planned.flatMap(({ table, beside: other }) => (other === name ? [table] : []));
       expect(beside('users')).toEqual([
+        'user_words',
         'void_claims',
         'devices',
         'refresh_tokens',

@@ -115,8 +115,8 @@ const SPANNING = [
 
 const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
 
-/** Also a right of service keys and a path, a type of resources (RFC 7643 §4.1), and a label, so the word alone is no table. */
-const OTHER_MEANINGS = ['users', 'User', 'Device'];
+/** Also a right of service keys and a path, a type of resources (RFC 7643 §4.1), a label, and members of an answer, so the word alone is no table. */
+const OTHER_MEANINGS = ['users', 'User', 'Device', 'devices', 'audit_events'];
 
 /** All entities: table, class and module. */
 const entities = files.flatMap((file) =>

@@ -112,6 +112,32 @@ describe('the word of a directory', () => {
     expect(await sql('SELECT FROM users WHERE provider_user_id = $1', user)).toEqual([]);
   });
 
+  it('reaches a user whom the application has created', async () => {
+    const id = await create({ active: false, displayName: 'Ada of the directory' });
+    const admin = bearer(here.url, SERVICE_KEY);
+    const body = {
+      provider: 'stub',
+      provider_user_id: user,
+      username: 'Ada',
+      claims: { groups: ['of the app'] },
+    };
+    await admin.post('/users', body).expect(201);
+    expect((await exchange()).body).toMatchObject({ error: 'access_denied' });
+    const found = async () =>
+      (await admin.get(`/users/${deriveUserId('stub', user)}`).expect(200)).body as object;
+    expect(await found()).toMatchObject({ username: 'Ada', last_seen_at: null });
+    await directory.patch(`/Users/${id}`, { op: 'replace', value: { active: true, displayName: 'Ada L.' } });
+    expect(await found()).toMatchObject({
+      username: 'Ada L.',
+      directory: { active: true },
+      last_seen_at: null,
+    });
+    await directory.create('/Groups', { displayName: 'math', members: [{ value: id }] });
+    expect(await claims()).toEqual({ groups: ['math', 'of the app'] });
+    expect((await exchange()).status).toBe(200);
+    expect(await claims()).toMatchObject({ plan: 'gold', groups: ['math', 'of the app'] });
+  });
+
   it('is independent of suspended: both must permit', async () => {
     const { user_id } = await signIn(here.url, user);
     const id = await create();

@@ -28,6 +28,7 @@ import { KeyStore } from '../../src/token/keys/key.store.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
+import { UserWord } from '../../src/user/user-word.entity.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
 import { UserStore } from '../../src/user/user.store.js';
@@ -81,6 +82,7 @@ describe.each([
       StoredAuditEvent,
       StoredChannelEvent,
       User,
+      UserWord,
       VoidClaims,
     ];
     dataSource = await new DataSource({

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { searchKey } from '../../src/user/search-key.js';
+import { searchedWords, wordKeys } from '../../src/user/user-words.js';
 import { formatSearchCursor } from '../../src/user/search-cursor.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -30,11 +31,12 @@ interface Page {
 }
 
 const INSERT = `
-  INSERT INTO users (user_id, provider, provider_user_id, username, email, username_key, email_key, claims, suspended_at, created_at)
-  SELECT user_id, provider, id, username, email, username_key, email_key, claims::jsonb,
+  INSERT INTO users (user_id, provider, provider_user_id, username, email, email_key, claims, suspended_at, created_at)
+  SELECT user_id, provider, id, username, email, email_key, claims::jsonb,
     CASE WHEN suspended THEN now() END, to_timestamp(at / 1000)
-  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[], $10::float8[])
-    AS n (user_id, provider, id, username, email, username_key, email_key, claims, suspended, at)`;
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bool[], $9::float8[])
+    AS n (user_id, provider, id, username, email, email_key, claims, suspended, at)`;
+const INSERT_WORDS = 'INSERT INTO user_words (user_id, word) SELECT * FROM unnest($1::uuid[], $2::text[])';
 
 /** `GET /users` (docs/endpoints.md#for-your-backend). */
 describe('the search for users', () => {
@@ -47,7 +49,7 @@ describe('the search for users', () => {
     await service?.close();
   });
   beforeEach(async () => {
-    await query(service.databaseUrl, 'TRUNCATE users', []);
+    await query(service.databaseUrl, 'TRUNCATE users, user_words', []);
   });
 
   async function insert(rows: readonly Row[], url = service.databaseUrl): Promise<void> {
@@ -58,13 +60,16 @@ describe('the search for users', () => {
       rows.map(({ id }) => id),
       rows.map(({ username }) => username),
       rows.map(({ email }) => email),
-      rows.map(({ username }) => keyOf(username)),
       rows.map(({ email }) => keyOf(email)),
       rows.map(({ roles }) => (roles.length > 0 ? JSON.stringify({ roles }) : null)),
       rows.map(({ suspended }) => suspended),
       rows.map(({ at }) => at),
     ];
     await query(url, INSERT, columns);
+    const words = rows.flatMap(({ provider, id, username, email }) =>
+      wordKeys(username, email).map((word) => [deriveUserId(provider, id), word] as const),
+    );
+    await query(url, INSERT_WORDS, [words.map(([userId]) => userId), words.map(([, word]) => word)]);
   }
 
   const row = (id: string, rest: Partial<Row> = {}): Row => ({
@@ -114,12 +119,24 @@ describe('the search for users', () => {
       ['100%_', '100%_sure'],
       ["o'brien \\", "O'Brien \\"],
       ['X3@EXAMPLE.com', '田中 花子'],
+      ['x3@', '田中 花子'],
+      // words: in any order, from their beginning
+      ['love', 'Ada Lovelace'],
+      ['lovelace  ada', 'Ada Lovelace'],
+      ['花子', '田中 花子'],
+      ['brien', "O'Brien \\"],
+      ['OBrien', "O'Brien \\"],
+      ['O’Brien', "O'Brien \\"],
+      ['ada x0', 'Ada Lovelace'], // of the name, and of the address
+      ['sure.100', '100%_sure'],
     ];
     for (const [q, name] of found) expect([q, await find({ q })]).toEqual([q, [name]]);
-    for (const q of ['Lovelace', 'a%', '_', '100%_sure!', 'x\u{10ffff}'] as const) {
+    for (const q of ['velace', 'ada lovelacex', '_', '%', "'", 'example.com', '@example.com', 'x3@example.org', 'x\u{10ffff}y'] as const) {
       expect([q, await find({ q })]).toEqual([q, []]);
     }
     expect(await find({ q: 'x' })).toEqual(names); // by the address
+    expect(await find({ q: 'ada', email: 'X0@example.com' })).toEqual(['Ada Lovelace']);
+    expect(await find({ q: 'bob', email: 'X0@example.com' })).toEqual([]);
     expect(await find({ q: '' })).toHaveLength(names.length);
   }); // prettier-ignore
 
@@ -174,32 +191,45 @@ describe('the search for users', () => {
     const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
     const newest = (fits: (one: User) => boolean): User[] =>
       all.filter(fits).toSorted((a, b) => b.at - a.at || compare(b.userId, a.userId));
-    const begins = (text: string | null, q: string): boolean =>
-      text !== null && searchKey(text).startsWith(searchKey(q));
-    const byKey = (key: 'username' | 'email', fits: (one: User) => boolean): User[] =>
-      all
-        .filter(fits)
-        .toSorted((a, b) => compare(searchKey(a[key]!), searchKey(b[key]!)) || compare(a.userId, b.userId));
-    const byPrefix = (q: string, fits = (_one: User): boolean => true): User[] => [
-      ...byKey('username', (one) => begins(one.username, q) && fits(one)),
-      ...byKey('email', (one) => begins(one.email, q) && !begins(one.username, q) && fits(one)),
-    ];
+    const byKey = (keyOf: (one: User) => string, fits: (one: User) => boolean): User[] =>
+      all.filter(fits).toSorted((a, b) => compare(keyOf(a), keyOf(b)) || compare(a.userId, b.userId));
+    const byEmail = (fits: (one: User) => boolean): User[] => byKey(({ email }) => searchKey(email!), fits);
+    const keysOf = (one: User, word: string): string[] =>
+      wordKeys(one.username, one.email)
+        .filter((key) => key.startsWith(word))
+        .toSorted(compare);
+    /** In the order of the word that the fewest users have. */
+    const byWords = (q: string, fits = (_one: User): boolean => true): User[] => {
+      const words = searchedWords(q);
+      const count = (word: string): number => all.flatMap((one) => keysOf(one, word)).length;
+      const [rarest] = words.toSorted((a, b) => count(a) - count(b));
+      const hasAll = (one: User): boolean => words.every((word) => keysOf(one, word).length > 0);
+      return byKey(
+        (one) => keysOf(one, rarest!)[0]!,
+        (one) => hasAll(one) && fits(one),
+      );
+    };
+    const beginsAt = (one: User): boolean => searchKey(one.email ?? '').startsWith('ANN1@');
     const searches: [Record<string, string>, User[]][] = [
       [{}, newest(() => true)],
-      [{ q: 'ann' }, byPrefix('ann')],
-      [{ q: 'ANN 1' }, byPrefix('ann 1')],
-      [{ q: 'mail' }, byPrefix('mail')],
-      [{ q: 'zoë', suspended: 'true' }, byPrefix('zoë', ({ suspended }) => suspended)],
-      [{ q: 'bo', provider: 'github' }, byPrefix('bo', ({ provider }) => provider === 'github')],
+      [{ q: 'ann' }, byWords('ann')],
+      [{ q: 'a' }, byWords('a')],
+      [{ q: 'ANN 1' }, byWords('ann 1')],
+      [{ q: '12 ann' }, byWords('ann 12')],
+      [{ q: 'ann bob' }, byWords('ann bob')],
+      [{ q: 'ann1@' }, [...byEmail(beginsAt), ...byWords('ann1', (one) => !beginsAt(one))]],
+      [{ q: 'mail' }, byWords('mail')],
+      [{ q: 'zoë', suspended: 'true' }, byWords('zoë', ({ suspended }) => suspended)],
+      [{ q: 'bo', provider: 'github' }, byWords('bo', ({ provider }) => provider === 'github')],
       [{ role: 'member' }, newest(({ roles }) => roles.includes('member'))],
       [{ role: 'rare', suspended: 'false' }, newest((one) => one.roles.includes('rare') && !one.suspended)],
       [{ role: 'nobody' }, []],
       [{ provider: 'corp', suspended: 'true' }, newest((one) => one.provider === 'corp' && one.suspended)],
       [{ provider: 'github' }, newest(({ provider }) => provider === 'github')],
       [{ suspended: 'true' }, newest(({ suspended }) => suspended)],
-      [{ email: 'ANN1@example.com' }, byKey('email', ({ email }) => email === 'ann1@example.com')],
+      [{ email: 'ANN1@example.com' }, byEmail(({ email }) => email === 'ann1@example.com')],
       [{ email: 'ann1@example.com', q: 'bob' }, []],
-      [{ email: 'ann1@example.com', q: 'ann' }, byKey('email', ({ email }) => email === 'ann1@example.com')],
+      [{ email: 'ann1@example.com', q: 'ann' }, byEmail(({ email }) => email === 'ann1@example.com')],
     ];
     for (const [parameters, wanted] of searches) {
       const ids = wanted.map(({ id }) => id);

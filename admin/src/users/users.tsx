@@ -134,7 +134,7 @@ function FoundUsers({ users, isFiltered }: { users: Pages<User>; isFiltered: boo
       {!users.isLoading && !users.error && users.rows.length === 0 && !users.hasMore && (
         <Empty>
           {isFiltered
-            ? 'No user fits. The search compares the beginning of names and e-mail addresses.'
+            ? 'No user fits. The search compares the beginnings of words of names and addresses.'
             : 'No user has signed in yet.'}
         </Empty>
       )}

@@ -28,7 +28,7 @@ export type {
   UserDetail,
   UsersPage,
 } from './calls/user.js';
-export type { UserQuery, Users, UserToSignOut } from './calls/users.js';
+export type { NewUser, UserQuery, Users, UserToSignOut } from './calls/users.js';
 export type { AuditStreamEvent } from './feed/audit-stream.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';

@@ -70,6 +70,25 @@ describe('users and audit', () => {
     });
   });
 
+  it('creates a user before the first sign-in', async () => {
+    const identity = { provider: 'stub', providerUserId: 'moves-in' };
+    const created = await verifier.users.create({
+      ...identity,
+      email: 'm@example.com',
+      claims: { plan: 'pro' },
+    });
+    expect(created).toMatchObject({ email: 'm@example.com', claims: { plan: 'pro' }, last_seen_at: null });
+    expect(await verifier.users.create({ ...identity, claims: { plan: 'free' } })).toEqual(created);
+    expect((await signedIn('moves-in')).user_id).toBe(created.user_id);
+    await expect(verifier.users.create({ ...identity, provider: 'nobody' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    await expect(support.users.create(identity)).rejects.toMatchObject({ code: 'service_key_refused' });
+    await expect(verifier.users.create({ ...identity, mail: 'm@example.com' } as never)).rejects.toThrow(
+      TypeError,
+    );
+  });
+
   it('returns a user with devices and sessions, and ends one session, one device and all', async () => {
     const devices = [randomUUID(), randomUUID(), randomUUID()];
     for (const device of devices) await signedIn('ada', device);

@@ -1,4 +1,17 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import type { DeviceList } from '../../device/devices.dto.js';
@@ -6,14 +19,17 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
 import { Requires } from '../../token/guard/access.js';
 import type { SessionList } from '../../token/sessions/sessions.dto.js';
-import type { UserClaims } from '../../identity/claims.js';
 import { deriveUserId } from '../../identity/user-id.js';
+import { UserCreation } from './user-creation.js';
 import { UserDirectory } from './user-directory.js';
+import { UserExports } from './user-export.js';
 import {
   FoundUserDto,
+  NewUserDto,
   RemovedUsersDto,
   SetClaimsDto,
   SuspensionDto,
+  toClaimsOfUser,
   toFilter,
   userIdPipe,
   UsersDto,
@@ -36,19 +52,44 @@ export class UsersController {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly creation: UserCreation,
+    private readonly exports: UserExports,
   ) {}
 
   /**
    * Find users
    *
-   * Newest first. With `q`: by name, then those whose e-mail address alone begins with it. A search by
-   * `role`, `provider` or `suspended` that takes longer than a second is `invalid_request`: narrow it.
+   * Newest first. With `q`: in the order of the word that the fewest users have. A page may then be short,
+   * even empty, and not be the last one: only `next_cursor` says so. A search by `role`, `provider` or
+   * `suspended` that takes longer than a second is `invalid_request`: narrow it.
    *
    * @returns A page of users.
    */
   @Get()
   async listUsers(@Query() query: UsersDto): Promise<UserList> {
     return this.directory.search(toFilter(query), Number(query.limit ?? PAGE), query.cursor);
+  }
+
+  /**
+   * Create a user before the first sign-in
+   *
+   * Once the user signs in, name and e-mail address are the provider's, and the claims of the application
+   * stay. A user who exists is returned as they are.
+   *
+   * @returns {201} The new user.
+   * @returns {200} The user, who exists: nothing has changed.
+   * @throws OAuthError `access_denied`
+   */
+  @Requires('users')
+  @Post()
+  async createUser(
+    @Body() user: NewUserDto,
+    @RequestOrigin() origin: Origin,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<UserView> {
+    const { userId, isNew } = await this.creation.create(user, origin);
+    response.status(isNew ? 201 : 200);
+    return this.directory.find(userId);
   }
 
   /**
@@ -106,6 +147,22 @@ export class UsersController {
     @Query() { cursor }: CursorDto,
   ): Promise<SessionList> {
     return this.directory.findSessions(userId, cursor);
+  }
+
+  /**
+   * What is stored of a user, as one file
+   *
+   * User, claims by source, devices, live sessions, and the newest 10,000 audit events. The parts are read
+   * one after the other: what changes meanwhile may be in one part and not in another. A file that breaks off
+   * is no JSON; repeat the call.
+   *
+   * @returns The file `user-<user_id>.json`.
+   * @throws OAuthError `not_found`, `slow_down`
+   */
+  @Get(':user_id/export')
+  async exportUser(@Param('user_id', userIdPipe) userId: string): Promise<StreamableFile> {
+    const disposition = `attachment; filename="user-${userId}.json"`;
+    return new StreamableFile(await this.exports.begin(userId), { type: 'application/json', disposition });
   }
 
   /**
@@ -204,7 +261,7 @@ export class UsersController {
   @Requires('users')
   @Get(':user_id/claims')
   async claims(@Param('user_id', userIdPipe) userId: string): Promise<ClaimsOfUser> {
-    return toAnswer(await this.users.claims(userId));
+    return toClaimsOfUser(await this.users.claims(userId));
   }
 
   /**
@@ -223,10 +280,6 @@ export class UsersController {
     @Body() { claims }: SetClaimsDto,
     @RequestOrigin() origin: Origin,
   ): Promise<ClaimsOfUser> {
-    return toAnswer(await this.users.setClaims(userId, claims, origin));
+    return toClaimsOfUser(await this.users.setClaims(userId, claims, origin));
   }
-}
-
-function toAnswer({ application, provider, effective }: UserClaims): ClaimsOfUser {
-  return { claims: application, provider_claims: provider, effective };
 }

@@ -1,11 +1,19 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DeviceView } from '../../device/devices.dto.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
-import { AnyObject, KnownOnly, OptionalText, RequiredBoolean } from '../../http/parameters/parameter.js';
+import {
+  AnyObject,
+  KnownOnly,
+  OptionalAnyObject,
+  OptionalText,
+  RequiredBoolean,
+  RequiredText,
+} from '../../http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../http/parameters/uuid.js';
 import { Me } from '../../user/me.dto.js';
 import { SEARCH_CURSOR } from '../../user/search-cursor.js';
 import type { UserFilter } from '../../user/user-search.js';
+import type { UserClaims } from '../../identity/claims.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { SessionView } from '../../token/sessions/sessions.dto.js';
 
@@ -18,7 +26,10 @@ export function noSuchUser(): OAuthError {
 /** Query of GET /users. Each parameter that is given restricts the result. */
 @KnownOnly()
 export class UsersDto {
-  /** Prefix of the e-mail address or the name, in any case, or a whole `user_id`. */
+  /**
+   * Beginnings of words of the name or of the part of the address before `@`, in any case and order; with `@`
+   * also the beginning of an address; or a whole `user_id`.
+   */
   @OptionalText({ max: 255 })
   q?: string;
 
@@ -53,6 +64,29 @@ export class UsersDto {
   cursor?: string;
 }
 
+/** Body of POST /users: who the user is at the provider. */
+export class NewUserDto {
+  /** Name of a configured provider. */
+  @RequiredText({ max: 63 })
+  provider!: string;
+
+  /** Id of the user at the provider, byte for byte as the provider will send it. */
+  @RequiredText({ max: 255, mayBeBlank: true })
+  provider_user_id!: string;
+
+  /** Until the first sign-in, which replaces it. */
+  @OptionalText({ max: 255 })
+  username?: string;
+
+  /** Until the first sign-in, which replaces it. */
+  @OptionalText({ max: 255 })
+  email?: string;
+
+  /** Claims of the application, as PUT /users/:user_id/claims takes them. */
+  @OptionalAnyObject()
+  claims?: Record<string, unknown>;
+}
+
 /** Body of PATCH /users/:user_id. */
 export class SuspensionDto {
   /** `true` ends all sessions, and the user cannot sign in until it is `false`. */
@@ -83,8 +117,11 @@ export class UserView extends Me {
   /** Null: the directory of the provider does not know the user, or the provider has none. */
   directory!: DirectoryState | null;
 
-  /** The last use of a session, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
-  last_seen_at!: Date;
+  /**
+   * The last use of a session, to the minute; null before the first sign-in. In JSON RFC 3339, UTC, with
+   * milliseconds.
+   */
+  last_seen_at!: Date | null;
 
   /** Whether the user has an open socket on some instance; advisory. */
   online!: boolean;
@@ -95,7 +132,7 @@ export class UserView extends Me {
 
 /** Users, a page. */
 export class UserList {
-  /** Newest first; with `q` or `email` by name and e-mail address. */
+  /** Newest first; with `q` or `email` in the order of what is searched. */
   users!: UserView[];
 
   /** For the next page; left out on the last one. */
@@ -187,6 +224,10 @@ export class ClaimsOfUser {
    * application.
    */
   effective!: Record<string, unknown>;
+}
+
+export function toClaimsOfUser({ application, provider, effective }: UserClaims): ClaimsOfUser {
+  return { claims: application, provider_claims: provider, effective };
 }
 
 const DIRECTORY: ReadonlyMap<string, boolean | null> = new Map([

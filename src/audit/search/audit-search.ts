@@ -6,7 +6,7 @@ import { toAuditEvent } from '../audit-event.js';
 import { AuditWalks } from './audit-walks.js';
 import type { AuditDto, AuditEvents } from './audit.dto.js';
 
-/** Events that one page reads at most, whether they match or not: some 50 ms. */
+/** Events that one page reads at most, whether they match or not: some 50 ms; a quarter of them by an index. */
 const WALK = 20_000;
 
 type Found = StoredAuditEvent & Place & { readonly is_end: boolean; readonly fits: boolean };
@@ -27,12 +27,12 @@ export class AuditSearch {
       query,
       parseCursor(query.cursor),
       WALK,
-      ({ events, matches }, most) => `
+      ({ events, matches, order }, most) => `
         SELECT *, ${placeOf('at')} AS place FROM (
-          SELECT *, (${matches}) AS fits, row_number() OVER (ORDER BY at DESC, id DESC) = ${most} AS is_end
+          SELECT *, (${matches}) AS fits, row_number() OVER (ORDER BY ${order}) = ${most} AS is_end
           FROM (${events} LIMIT ${most}) AS walked
         ) AS numbered
-        WHERE fits OR is_end ORDER BY at DESC, id DESC LIMIT ${limit + 1}`,
+        WHERE fits OR is_end ORDER BY ${order} LIMIT ${limit + 1}`,
     );
     const fitting = rows.filter(({ fits }) => fits);
     const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ is_end }) => is_end);

@@ -33,17 +33,18 @@ export const SIGN_IN: Statement = {
 
     -- 2. Lock the users who exist.
     locked_user AS MATERIALIZED (
-      SELECT user_id, claims_version, suspended_at FROM users
-      WHERE user_id IN (SELECT user_id FROM requested)
+      SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
+        last_seen_at IS NULL AS is_new
+      FROM users WHERE user_id IN (SELECT user_id FROM requested)
       ORDER BY user_id FOR NO KEY UPDATE
     ),
 
     -- 3. Create the others. (Claims of the application belonged to a user who has been removed since.)
     created_user AS (
-      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key,
-        email_key, provider_claims, claims, claims_version)
-      SELECT user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
-        provider_claims, claims, claims_version
+      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
+        provider_claims, claims, claims_version)
+      SELECT user_id, provider, provider_user_id, username, email, avatar_url, email_key, provider_claims,
+        claims, claims_version
       FROM requested
       WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND NOT has_application_claims
       ORDER BY user_id
@@ -59,8 +60,9 @@ export const SIGN_IN: Statement = {
       SELECT user_id, CASE
           WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
           WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
-          WHEN (user_id, claims_version) NOT IN (SELECT user_id, claims_version FROM locked_user)
-            THEN 'claims'
+          -- The version alone may be equal by chance, if POST /users has created the user just now.
+          WHEN (user_id, claims_version, has_application_claims)
+            NOT IN (SELECT user_id, claims_version, has_application_claims FROM locked_user) THEN 'claims'
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
             WHERE t.user_id = r.user_id AND signed_out_at IS NULL
@@ -88,17 +90,31 @@ export const SIGN_IN: Statement = {
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
     ),
 
-    -- 6. The profile as the provider reports it now.
+    -- 6. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
-        username_key = a.username_key, email_key = a.email_key
+        email_key = a.email_key, last_seen_at = coalesce(users.last_seen_at, now())
       FROM admitted AS a
       WHERE users.user_id = a.user_id
-        AND (users.username, users.email, users.avatar_url)
-          IS DISTINCT FROM (a.username, a.email, a.avatar_url)
+        AND ((users.username, users.email, users.avatar_url)
+          IS DISTINCT FROM (a.username, a.email, a.avatar_url) OR users.last_seen_at IS NULL)
+      RETURNING users.user_id
     ),
 
-    -- 7. The device, if one is named; what the client leaves out stays.
+    -- 7. The words by which the search finds users with another profile.
+    word AS (
+      SELECT user_id, word FROM admitted, unnest(string_to_array(word_keys, E'\\n')) AS word
+      WHERE user_id IN (SELECT user_id FROM created_user UNION ALL SELECT user_id FROM updated_user)
+    ),
+    former_word AS (
+      DELETE FROM user_words AS w USING updated_user AS u
+      WHERE w.user_id = u.user_id AND (w.user_id, w.word) NOT IN (SELECT user_id, word FROM word)
+    ),
+    new_word AS (
+      INSERT INTO user_words (user_id, word) SELECT user_id, word FROM word ON CONFLICT DO NOTHING
+    ),
+
+    -- 8. The device, if one is named; what the client leaves out stays.
     --    \`facts\`: docs/realtime.md#what-the-service-sends
     device AS (
       INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
@@ -116,14 +132,14 @@ export const SIGN_IN: Statement = {
       )::text AS facts
     ),
 
-    -- 8. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
+    -- 9. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM device ORDER BY user_id
       ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
       RETURNING user_id, last_offset
     ),
 
-    -- 9. The event for the user's other devices.
+    -- 10. The event for the user's other devices.
     device_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
       SELECT user_id, last_offset, gen_random_uuid(), 'device.signed_in', facts, NULL, now(),
@@ -132,7 +148,7 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, id, event_offset, data, sent_at
     ),
 
-    -- 10. Trim the history now and then: with more users at once, fewer events of each.
+    -- 11. Trim the history now and then: with more users at once, fewer events of each.
     trimmed AS (
       DELETE FROM channel_events AS e
       USING (
@@ -144,7 +160,7 @@ export const SIGN_IN: Statement = {
         (SELECT min(event_offset) + c.most FROM channel_events AS oldest WHERE oldest.user_id = c.user_id))
     ),
 
-    -- 11. The session.
+    -- 12. The session.
     session AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
         provider_subject, provider_session, id_token, auth_time, address, user_agent, idle_ends_at,
@@ -157,20 +173,21 @@ export const SIGN_IN: Statement = {
       FROM admitted
     ),
 
-    -- 12. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
-    --    step 8: else two statements with equal proofs could wait for each other's counter and token.
+    -- 13. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
+    --    step 9: else two statements with equal proofs could wait for each other's counter and token.
     access_token AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
-      FROM admitted, (SELECT count(*) FROM counter) AS step_8
+      FROM admitted, (SELECT count(*) FROM counter) AS step_9
       ORDER BY user_id, jti
     ),
 
-    -- 13. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
+    -- 14. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
     --     one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
     fact AS MATERIALIZED (
       SELECT user_id,
-        CASE WHEN user_id IN (SELECT user_id FROM created_user) THEN '${FIRST_SIGN_IN}' END AS reason,
+        CASE WHEN user_id IN (SELECT user_id FROM created_user UNION SELECT user_id FROM locked_user WHERE is_new)
+          THEN '${FIRST_SIGN_IN}' END AS reason,
         CASE WHEN $3 > 0 AND device_id IS NOT NULL THEN NOT EXISTS (
           SELECT FROM devices AS d WHERE d.user_id = a.user_id AND d.device_id = a.device_id
             AND d.last_seen_at > now() - make_interval(days => $3) OFFSET 0) END AS new_device,
@@ -180,7 +197,7 @@ export const SIGN_IN: Statement = {
       FROM admitted AS a
     ),
 
-    -- 14. The event of the audit trail, with the id of the session.
+    -- 15. The event of the audit trail, with the id of the session.
     audit_event AS (
       INSERT INTO audit_events (user_id, id, event, result, reason, session_id, device_id, provider,
         provider_user_id, address, user_agent, actor_type, request_id, new_device, new_network)
@@ -200,20 +217,30 @@ export const SIGN_IN: Statement = {
 
 /** Locks a user: $1 user. */
 export const LOCK_USER = `
-  SELECT claims_version::float8 AS version, suspended_at IS NOT NULL AS suspended FROM users
-  WHERE user_id = $1 FOR NO KEY UPDATE`;
+  SELECT claims_version::float8 AS version, application_claims IS NOT NULL AS has_application_claims,
+    suspended_at IS NOT NULL AS suspended, last_seen_at IS NULL AS is_new
+  FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 
-/** Creates a user unless another instance has: $1 to $8 profile, $9 to $11 claims. */
+/** Creates a user unless another instance has: $1 to $7 profile, $8 to $10 claims. */
 export const CREATE_USER = `
-  INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, username_key, email_key,
+  INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
     provider_claims, claims, claims_version)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   ON CONFLICT DO NOTHING RETURNING user_id`;
 
-/** Updates the profile of a user: $1 user, $2 to $6 profile. */
+/** Updates the profile of a user: $1 user, $2 to $5 profile. */
 export const UPDATE_PROFILE = `
-  UPDATE users SET username = $2, email = $3, avatar_url = $4, username_key = $5, email_key = $6
-  WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)`;
+  UPDATE users SET username = $2, email = $3, avatar_url = $4, email_key = $5
+  WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)
+  RETURNING user_id`;
+
+/** Replace the words of a user: $1 user, $2 words, an array. */
+export const DELETE_WORDS = 'DELETE FROM user_words WHERE user_id = $1 AND word <> ALL ($2::text[])';
+export const INSERT_WORDS = `
+  INSERT INTO user_words (user_id, word) SELECT $1::uuid, unnest($2::text[]) ON CONFLICT DO NOTHING`;
+
+/** Writes the first sign-in of a user whom POST /users has made: $1 user. Citus has no coalesce with now(). */
+export const MARK_SEEN = 'UPDATE users SET last_seen_at = now() WHERE user_id = $1 AND last_seen_at IS NULL';
 
 /**
  * Selects why a sign-in is refused: the bound of the user that is reached. $1 user, $2 device. After the

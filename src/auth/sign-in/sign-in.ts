@@ -4,6 +4,7 @@ import { toJson, type UserClaims } from '../../identity/claims.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import { searchKey } from '../../user/search-key.js';
+import { wordKeys } from '../../user/user-words.js';
 
 export interface SignIn {
   readonly session: SessionIds;
@@ -57,7 +58,7 @@ export interface SignInNews {
   readonly newNetwork: boolean | null;
 }
 
-/** Reason of the sign-in that creates the user. */
+/** Reason of the first sign-in of a user. */
 export const FIRST_SIGN_IN = 'first sign-in';
 
 /**
@@ -72,7 +73,7 @@ const COLUMNS = {
   username: ['text', ({ identity }) => identity.username],
   email: ['text', ({ identity }) => identity.email],
   avatar_url: ['text', ({ identity }) => identity.avatarUrl],
-  username_key: ['text', ({ identity }) => toKey(identity.username)],
+  word_keys: ['text', ({ identity }) => wordKeys(identity.username, identity.email).join('\n')],
   email_key: ['text', ({ identity }) => toKey(identity.email)],
   provider_claims: ['jsonb', ({ claims }) => toJson(claims.provider)],
   claims: ['jsonb', ({ claims }) => toJson(claims.effective)],

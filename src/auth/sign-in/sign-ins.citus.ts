@@ -14,11 +14,14 @@ import {
 } from './sign-in.js';
 import {
   CREATE_USER,
+  DELETE_WORDS,
   FIND_NEWS,
   FIND_REACHED_BOUND,
   INSERT_ACCESS_TOKEN,
   INSERT_SESSION,
+  INSERT_WORDS,
   LOCK_USER,
+  MARK_SEEN,
   SELECT_DEVICE_FACTS,
   UPDATE_PROFILE,
   UPSERT_DEVICE,
@@ -64,26 +67,48 @@ export class CitusSignIns extends SignInStore {
   }
 }
 
+interface LockedUser {
+  readonly version: number;
+  readonly has_application_claims: boolean;
+  readonly suspended: boolean;
+  readonly is_new: boolean;
+}
+
 /** Locks and writes the user. @returns `refused`: why nothing was written */
 async function writeUser(
   run: Run,
   row: SignInRow,
 ): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
-  const { user_id: userId, username, email, avatar_url, username_key, email_key } = row;
-  const profile = [username, email, avatar_url, username_key, email_key];
-  const [user] = await run<{ version: number; suspended: boolean }>(LOCK_USER, [userId]);
+  const { user_id: userId, username, email, avatar_url, email_key } = row;
+  const profile = [username, email, avatar_url, email_key];
+  const [user] = await run<LockedUser>(LOCK_USER, [userId]);
   if (!user) {
-    if (row.has_application_claims) return { refused: 'claims' }; // they belonged to a user who has been removed since
+    // they belonged to a user who has been removed since
+    if (row.has_application_claims) return { refused: 'claims' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
     const isCreated = (await run(CREATE_USER, values)).length > 0;
+    if (isCreated) await run(INSERT_WORDS, [userId, wordsOf(row)]);
     return { refused: isCreated ? null : 'claims', isCreated };
   }
   if (user.suspended) return { refused: 'suspended' };
-  if (user.version !== row.claims_version) return { refused: 'claims' };
+  const isSame =
+    user.version === row.claims_version && user.has_application_claims === row.has_application_claims;
+  if (!isSame) return { refused: 'claims' };
   const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
-  if (bounds[0]!.refused === null) await run(UPDATE_PROFILE, [userId, ...profile]);
-  return bounds[0]!;
+  const { refused } = bounds[0]!;
+  if (refused !== null) return { refused };
+  const updated = await run<object[]>(UPDATE_PROFILE, [userId, ...profile]);
+  if (updated[0]!.length > 0) {
+    await run(DELETE_WORDS, [userId, wordsOf(row)]);
+    await run(INSERT_WORDS, [userId, wordsOf(row)]);
+  }
+  if (user.is_new) await run(MARK_SEEN, [userId]);
+  return { refused: null, isCreated: user.is_new };
+}
+
+function wordsOf({ word_keys: keys }: SignInRow): string[] {
+  return keys === '' ? [] : (keys as string).split('\n');
 }
 
 /** Writes device, session and access token. */

@@ -10,8 +10,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  *   session.sql.ts).
  * - Pages of `refresh_tokens` have free room, so that a new idle end or last use writes no index (HOT).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
- * - Each order of the search for users is that of an index (user-search.ts). Keys of names and e-mail
- *   addresses (search-key.ts) are compared byte by byte: hence the collation.
+ * - Each order of the search for users is that of an index (user-search.ts). Words of names, and
+ *   keys of e-mail addresses (search-key.ts), are compared byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {
@@ -31,16 +31,14 @@ export class Init1700000000000 implements MigrationInterface {
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
         claims_changed_at timestamptz,
-        username_key text COLLATE "C",
         email_key text COLLATE "C",
         suspended_at timestamptz,
         removed_at timestamptz,
         directory_active boolean,
         directory_changed_at timestamptz,
-        last_seen_at timestamptz NOT NULL DEFAULT now()
+        last_seen_at timestamptz DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
-      CREATE INDEX users_username_key ON users (username_key, user_id) WHERE username_key IS NOT NULL;
       CREATE INDEX users_email_key ON users (email_key, user_id) WHERE email_key IS NOT NULL;
       CREATE INDEX users_provider ON users (provider, created_at, user_id);
       CREATE INDEX users_suspended_at ON users (created_at, user_id) WHERE suspended_at IS NOT NULL;
@@ -51,6 +49,13 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
       CREATE INDEX users_removed_at ON users (removed_at, user_id) WHERE removed_at IS NOT NULL;
       CREATE INDEX users_claims_changed_at ON users (claims_changed_at, user_id) WHERE claims_changed_at IS NOT NULL;
+
+      CREATE TABLE user_words (
+        user_id uuid NOT NULL,
+        word text COLLATE "C" NOT NULL,
+        PRIMARY KEY (word, user_id)
+      );
+      CREATE INDEX user_words_user_id ON user_words (user_id);
 
       CREATE TABLE void_claims (
         user_id uuid PRIMARY KEY,
@@ -423,7 +428,7 @@ export class Init1700000000000 implements MigrationInterface {
     await runner.query(`
       DROP TABLE signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
         directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
-        authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, users;
+        authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, user_words, users;
     `);
   }
 }

@@ -27,19 +27,22 @@ export class Repeats<Line> {
       return false;
     }
     this.kinds.set(key, { common: isOwn ? common : undefined, count: 0 });
-    this.timer ??= setInterval(() => this.endSecond(), SECOND_MS).unref();
+    this.awaitEnd();
     return true;
   }
 
+  private awaitEnd(): void {
+    this.timer ??= setTimeout(() => this.endSecond(), SECOND_MS).unref();
+  }
+
   private endSecond(): void {
+    this.timer = undefined;
     for (const [kind, one] of this.kinds) {
       const { common, count } = one;
       one.count = 0;
       if (count > 0) this.report(common, count);
       else this.kinds.delete(kind);
     }
-    if (this.kinds.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    if (this.kinds.size > 0) this.awaitEnd();
   }
 }

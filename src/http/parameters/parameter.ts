@@ -136,6 +136,11 @@ export function AnyObject(): PropertyDecorator {
   return exactRuleOf(ANY_OBJECT, isObject, 'a JSON object');
 }
 
+/** Allows a JSON object, with any members, or nothing. */
+export function OptionalAnyObject(): PropertyDecorator {
+  return applyDecorators(IsOptional(), AnyObject());
+}
+
 /** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
   return exactRuleOf(ANY_JSON, () => true, 'any JSON');

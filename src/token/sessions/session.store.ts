@@ -120,16 +120,25 @@ const COUNT_LIVE = {
     ) AS live`,
 };
 
-/** Raw: `selectPage` compares places with the cursor. */
-const PAGE = `
-  SELECT session_id, device_id, created_at, last_used_at, least(expires_at, idle_ends_at) AS expires_at,
+const COLUMNS = `
+  session_id, device_id, created_at, last_used_at, least(expires_at, idle_ends_at) AS expires_at,
     idle_ends_at AS idle_expires_at,
     CASE WHEN idle_ends_at < expires_at THEN 'idle' ELSE coalesce(ends_because, 'lifetime') END AS ends_because,
-    auth_time, address, user_agent, jkt IS NOT NULL AS bound, cursor
+    auth_time, address, user_agent, jkt IS NOT NULL AS bound`;
+
+/** Raw: `selectPage` compares places with the cursor. */
+const PAGE = `
+  SELECT ${COLUMNS}, cursor
   FROM (${selectPage('refresh_tokens', 'last_used_at', 'session_id', LIVING)}) AS page
   ORDER BY last_used_at DESC, session_id`;
 
-type SessionRow = Omit<SessionView, 'provider' | 'online' | 'browser' | 'os'>;
+/** Raw: the same columns. A use moves none of these rows, so a reader of all of them misses none. */
+const BY_IDS = `
+  SELECT ${COLUMNS} FROM refresh_tokens
+  WHERE user_id = $1 AND ${LIVING} AND ($2::uuid IS NULL OR session_id > $2::uuid)
+  ORDER BY session_id LIMIT 100`;
+
+export type SessionRow = Omit<SessionView, 'provider' | 'online' | 'browser' | 'os'>;
 
 /** Sessions, for other modules. On Citus, CitusSessionStore is in its place. */
 @Injectable()
@@ -149,6 +158,11 @@ export class SessionStore {
   ): Promise<{ readonly page: SessionRow[]; readonly next: { next_cursor?: string } }> {
     const { manager } = this.dataSource;
     return readPage(manager, PAGE, (row: SessionRow) => row, userId, parseCursor(cursor));
+  }
+
+  /** Returns some live sessions of a user in the order of their ids, behind one; none: there are no more. */
+  findBehind(userId: string, sessionId?: string): Promise<SessionRow[]> {
+    return this.dataSource.manager.query<SessionRow[]>(BY_IDS, [userId, sessionId]);
   }
 
   /** Counts the live sessions of each user. @param most limit of each count */

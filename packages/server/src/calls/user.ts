@@ -17,8 +17,8 @@ export interface User {
   /** What the directory of the provider says; null: nothing. */
   readonly directory: { readonly active: boolean; readonly changed_at: string } | null;
   readonly created_at: string;
-  /** The last use of a session, to the minute. */
-  readonly last_seen_at: string;
+  /** The last use of a session, to the minute; null before the first sign-in. */
+  readonly last_seen_at: string | null;
   /** Whether a device is connected to the channel; up to a minute late. */
   readonly online: boolean;
   readonly live_sessions: number;

@@ -18,7 +18,7 @@ import type {
 
 /** Which users to find: all conditions have to be met. */
 export interface UserQuery {
-  /** Beginning of the e-mail address or of the name, in any case; or a whole id. */
+  /** Beginnings of words of the name or of the e-mail address, in any case and order; or a whole id. */
   readonly q?: string | undefined;
   readonly email?: string | undefined;
   readonly provider?: string | undefined;
@@ -34,6 +34,8 @@ export interface UserQuery {
   readonly cursor?: string | undefined;
 }
 
+const NEW_USER = { provider: true, providerUserId: true, username: true, email: true, claims: true } as const;
+
 const QUERY = {
   q: true,
   email: true,
@@ -45,6 +47,19 @@ const QUERY = {
   limit: true,
   cursor: true,
 } as const;
+
+/** A user who has not signed in yet: who they are at the provider, and what is known of them. */
+export interface NewUser {
+  /** Name of a configured provider. */
+  readonly provider: string;
+  /** The provider's id, exactly as it will send it. */
+  readonly providerUserId: string;
+  /** The first sign-in replaces both. */
+  readonly username?: string | undefined;
+  readonly email?: string | undefined;
+  /** Claims of the application, as `setClaims()` takes them. */
+  readonly claims?: ClaimValues | undefined;
+}
 
 /** A user by the service's id (`claims.sub`), by the provider's id, or by an e-mail address that only one user has. */
 export type UserToSignOut =
@@ -71,6 +86,19 @@ export class Users {
     const { providerUserId, ...others } = query;
     const conditions = { ...others, provider_user_id: providerUserId };
     return pagesOf(this.calls, '/users', 'support', conditions, ({ users }: UsersPage) => users);
+  }
+
+  /**
+   * Creates a user before the first sign-in. A user who exists is returned unchanged, with other claims, too. Needs the right `users`.
+   * @throws LatchkeyError `invalid_request` for an unknown provider and unusable claims; `access_denied` for a removed user who is kept out
+   *
+   * @example
+   * const { user_id } = await latchkey.users.create({ provider: 'google', providerUserId, claims: { plan: 'pro' } });
+   */
+  async create(user: NewUser): Promise<User> {
+    checkNames('users.create()', user, NEW_USER);
+    const { providerUserId: provider_user_id, ...others } = user;
+    return this.call('POST', '/users', 'users', { ...others, provider_user_id });
   }
 
   /**

@@ -1,0 +1,42 @@
+import { searchedWords, wordKeys } from './user-words.js';
+
+describe('words of users', () => {
+  it.each<[name: string | null, email: string | null, keys: string[]]>([
+    ['Maria  Fernanda Lopez', null, ['MARIA FERNANDA LOPEZ', 'FERNANDA LOPEZ MARIA', 'LOPEZ MARIA FERNANDA']],
+    ['Ada Lovelace', 'ada.lovelace@example.com', ['ADA LOVELACE', 'LOVELACE ADA']],
+    ['Ada', 'countess+news@example.com', ['ADA COUNTESS NEWS', 'COUNTESS NEWS ADA', 'NEWS ADA COUNTESS']],
+    ['Ada', 'ada92@example.com', ['ADA92']],
+    ["Seán O'Brien", null, ['SEÁN OBRIEN BRIEN', 'OBRIEN BRIEN SEÁN', 'BRIEN SEÁN OBRIEN']],
+    ['Jean-Luc', null, ['JEAN LUC', 'LUC JEAN']],
+    ['İsmail Işık', null, ['ISMAIL IŞIK', 'IŞIK ISMAIL']],
+    ['田中 花子', null, ['田中 花子', '花子 田中']],
+    ['Anna anna', null, ['ANNA']],
+    ['☆ ☆☆', null, ['☆☆']],
+    [' ', null, []],
+    [null, '@example.com', []],
+    [null, 'no address', ['NO ADDRESS', 'ADDRESS NO']],
+    [null, null, []],
+  ])('%j, %j', (name, email, keys) => {
+    expect(wordKeys(name, email)).toEqual(keys);
+  });
+
+  it('are few, and of a length that an index can have', () => {
+    const name = Array.from({ length: 128 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join(' ');
+    const keys = wordKeys(name.slice(0, 255), 'x'.repeat(255));
+    expect(keys).toHaveLength(12);
+    expect(wordKeys('𝔸'.repeat(255).normalize('NFC'), null)[0]!.length).toBeLessThanOrEqual(255);
+    for (const key of wordKeys('😀'.repeat(255), null)) expect(key.isWellFormed()).toBe(true);
+  });
+
+  it.each([
+    ['maria lo', ['MARIA', 'LO']],
+    ['lo ma maria', ['MARIA', 'LO']], // another word begins with MA
+    ["o'brien", ['OBRIEN']],
+    ['jean-luc', ['JEAN', 'LUC']],
+    ['maria.lo@ex', ['MARIA', 'LO', 'EX']],
+    ["'", []],
+    ['a b c d e f g h i j', ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H']],
+  ])('that are searched: %j', (text, words) => {
+    expect(searchedWords(text)).toEqual(words);
+  });
+});

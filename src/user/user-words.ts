@@ -1,0 +1,46 @@
+import { LONGEST_KEY, searchKey, startOf } from './search-key.js';
+
+/** Words by which a user is found: those of the name come first. */
+const MOST_WORDS = 12;
+/** Words of a search that count: the longest ones. */
+const MOST_SEARCHED = 8;
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const APOSTROPHES = /['’ʼ]/g;
+
+/**
+ * Returns the keys of a user's words (`user_words`): each begins with another word, and the rest follows, so
+ * that users with one word are in the order of their other words. A word with which another one begins has no
+ * key: its prefixes are found by the longer one.
+ */
+export function wordKeys(username: string | null, email: string | null): string[] {
+  const local = email?.replace(/@[^@]*$/, '') ?? '';
+  const all = [username ?? '', local].flatMap((text) => [...wordsIn(text), ...partsIn(text)]);
+  const words = longest(all).slice(0, MOST_WORDS);
+  const keys = words.map((_, i) => startOf([...words.slice(i), ...words.slice(0, i)].join(' '), LONGEST_KEY));
+  return [...new Set(keys)];
+}
+
+/** Returns the words of a search: a user is found if each is the beginning of a word of the user. */
+export function searchedWords(text: string): string[] {
+  return longest(wordsIn(text))
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MOST_SEARCHED);
+}
+
+/** Apostrophes are no end of a word: `O'Brien` is found by `obrien`. Text without letters is one word. */
+function wordsIn(text: string): string[] {
+  const key = searchKey(text).replaceAll(APOSTROPHES, '');
+  return key.match(WORD) ?? key.split(/\s+/).filter((word) => word !== '');
+}
+
+/** Returns what is behind an apostrophe, too: `O'Brien` is found by `brien`. */
+function partsIn(text: string): string[] {
+  return text.search(APOSTROPHES) < 0 ? [] : (searchKey(text).match(WORD) ?? []);
+}
+
+/** Leaves out words with which another one begins. */
+function longest(words: readonly string[]): string[] {
+  const each = [...new Set(words)];
+  return each.filter((word) => !each.some((other) => other !== word && other.startsWith(word)));
+}
