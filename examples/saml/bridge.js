@@ -22,7 +22,7 @@ const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const SIGN_IN_MS = 600_000;
 
 /** Values that are taken once, within a time. Beyond 10,000 the oldest goes. In memory, so there is one process. */
-class Kept {
+class Once {
   #entries = new Map();
   constructor(ms) {
     this.ms = ms;
@@ -37,8 +37,8 @@ class Kept {
     return entry && Date.now() < entry.until ? entry.value : undefined;
   }
 }
-const asked = new Kept(SIGN_IN_MS); // what Latchkey asked for, by the id of the request to the identity provider
-const codes = new Kept(60_000);
+const requests = new Once(SIGN_IN_MS); // what Latchkey asked for, by the id of the request to the identity provider
+const codes = new Once(60_000);
 
 const hash = (text) => createHash('sha256').update(text).digest();
 const isSame = (a, b) => timingSafeEqual(hash(a), hash(b));
@@ -100,13 +100,13 @@ app.get('/oauth2/authorize', async (request, response) => {
     code_challenge === undefined || (isText(code_challenge) && code_challenge_method === 'S256');
   if (client_id !== CLIENT_ID || !isAllowed || !isText(state) || !isBound) return refusePage(response, 400);
   const id = `_${randomBytes(20).toString('hex')}`;
-  asked.put(id, { redirect_uri, state, code_challenge, at: new Date().toISOString() });
+  requests.put(id, { redirect_uri, state, code_challenge, at: new Date().toISOString() });
   return response.redirect(302, await samlOf(id).getAuthorizeUrlAsync(id, undefined, {}));
 });
 
 app.post('/acs', form, async (request, response) => {
   const { SAMLResponse, RelayState: id } = request.body ?? {};
-  const sought = isText(id) && isText(SAMLResponse) ? asked.take(id) : undefined;
+  const sought = isText(id) && isText(SAMLResponse) ? requests.take(id) : undefined;
   if (!sought) return refusePage(response, 400); // unsolicited, replayed or too late
   const { redirect_uri, state, code_challenge, at } = sought;
   let identity;

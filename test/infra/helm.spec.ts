@@ -11,32 +11,38 @@ import { typeErrors } from '../support/manifest-types.js';
 const CHART = new URL('../../deploy/helm/', import.meta.url).pathname;
 const VALUES = readdirSync(`${CHART}ci`);
 
-/** @param given values files and options */
 function helm(
   command: readonly string[],
-  ...given: readonly string[]
+  ...options: readonly string[]
 ): { status: number | null; said: string } {
-  const { status, stdout, stderr } = spawnSync('helm', [...command, ...given], {
+  const { status, stdout, stderr } = spawnSync('helm', [...command, ...options], {
     cwd: CHART,
     encoding: 'utf8',
   });
   return { status, said: stdout + stderr };
 }
 
-// A helm that Go has compiled takes Kubernetes 1.20 unless told otherwise.
+// Without a version, Helm from `go install` takes Kubernetes 1.20.
 const TEMPLATE = ['template', 'latchkey', '.', '--kube-version', '1.30.0', '--values'];
 
-function rendered(values: string): {
-  manifests: Record<string, unknown>[];
-  of<Kind>(kind: string): Kind | undefined;
-} {
+interface Kinds {
+  ConfigMap: ConfigMap;
+  Deployment: Deployment;
+  HorizontalPodAutoscaler: object;
+  Ingress: Ingress;
+}
+interface Rendered {
+  readonly manifests: Record<string, unknown>[];
+  /** The one of a kind, if there is one. */
+  readonly of: <Kind extends keyof Kinds>(kind: Kind) => Kinds[Kind] | undefined;
+}
+
+function rendered(values: string): Rendered {
   const { status, said } = helm(TEMPLATE, `ci/${values}`);
   if (status !== 0) throw new Error(said);
   const manifests = manifestsOf(said);
-  return {
-    manifests,
-    of: <Kind>(kind: string) => manifests.find((manifest) => manifest['kind'] === kind) as Kind | undefined,
-  };
+  const of = (kind: string): unknown => manifests.find((manifest) => manifest['kind'] === kind);
+  return { manifests, of: of as Rendered['of'] };
 }
 
 needs({ helm: isInstalled('helm') }).describe('the Helm chart', () => {
@@ -56,9 +62,9 @@ needs({ helm: isInstalled('helm') }).describe('the Helm chart', () => {
 
     it('renders settings that are accepted in production', () => {
       const { of } = rendered(values);
-      const [container] = of<Deployment>('Deployment')!.spec!.template.spec!.containers;
+      const [container] = of('Deployment')!.spec!.template.spec!.containers;
       const own = Object.fromEntries(container!.env!.map(({ name, value }) => [name, value!]));
-      const env = { ...of<ConfigMap>('ConfigMap')!.data, ...own };
+      const env = { ...of('ConfigMap')!.data, ...own };
       const all = { NODE_ENV: 'production', ...made.environment(env) };
       expect(loadSettings(all, made.directory).warnings).toEqual([]);
     });
@@ -71,11 +77,11 @@ needs({ helm: isInstalled('helm') }).describe('the Helm chart', () => {
 
   it('does what each value says', () => {
     const { of } = rendered('everything-values.yaml');
-    expect(of<ConfigMap>('ConfigMap')!.data).toMatchObject({
+    expect(of('ConfigMap')!.data).toMatchObject({
       TRUST_PROXY: '2',
       REFRESH_TOKEN_TTL: '2592000',
     });
-    const { replicas, template } = of<Deployment>('Deployment')!.spec!;
+    const { replicas, template } = of('Deployment')!.spec!;
     expect(replicas).toBeUndefined(); // the autoscaler's
     expect(of('HorizontalPodAutoscaler')).toBeDefined();
     const pod = template.spec!;
@@ -87,13 +93,13 @@ needs({ helm: isInstalled('helm') }).describe('the Helm chart', () => {
     expect(container!.env!.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['REDIS_URL_FILE', 'NODE_EXTRA_CA_CERTS']),
     );
-    const { ingressClassName, tls } = of<Ingress>('Ingress')!.spec!;
+    const { ingressClassName, tls } = of('Ingress')!.spec!;
     expect([ingressClassName, tls]).toEqual(['nginx', [{ hosts: ['id.example'] }]]);
   });
 
   it('leaves the user id to OpenShift', () => {
     const { manifests, of } = rendered('openshift-values.yaml');
-    expect(of<Deployment>('Deployment')!.spec!.template.spec!.securityContext).toEqual({
+    expect(of('Deployment')!.spec!.template.spec!.securityContext).toEqual({
       runAsNonRoot: true,
       seccompProfile: { type: 'RuntimeDefault' },
     });

@@ -38,8 +38,8 @@ needs({ 'root with the right to mount': canConfine }).it(
     const endings = new Endings();
     try {
       const manifests = manifestsOf(textOf('deploy/kubernetes/latchkey.yaml'));
-      const of = <Kind>(kind: string): Kind => manifests.find((one) => one['kind'] === kind) as Kind;
-      const [container] = of<Deployment>('Deployment').spec!.template.spec!.containers;
+      const of = (wanted: string): unknown => manifests.find(({ kind }) => kind === wanted);
+      const [container] = (of('Deployment') as Deployment).spec!.template.spec!.containers;
       const own = Object.fromEntries(container!.env!.map(({ name, value }) => [name, value!]));
 
       const project = endings.after(await PackageProject.install(['latchkey']), (one) => one.remove());
@@ -57,7 +57,7 @@ needs({ 'root with the right to mount': canConfine }).it(
       const env = {
         PATH: process.env['PATH']!,
         NODE_ENV: 'production', // of the image
-        ...of<ConfigMap>('ConfigMap').data,
+        ...(of('ConfigMap') as ConfigMap).data,
         ...made.environment(own),
         ...provider.env(),
         PUBLIC_URL: url,
@@ -97,7 +97,11 @@ needs({ 'root with the right to mount': canConfine }).it(
       const status = spawnSync('grep', ['-E', '^(Uid|Gid|CapEff):', `/proc/${service.pid}/status`]);
       expect(status.stdout.toString()).toMatch(new RegExp(`^Uid:\\s+${USER}\\s[^]*CapEff:\\s+0{16}$`, 'm'));
       expect(await signIn(url, 'ada')).toMatchObject({ token_type: 'Bearer' });
-      for (const path of [`${url}/health/ready`, `${url}/.well-known/jwks.json`, `http://localhost:${metrics}/metrics`])
+      for (const path of [
+        `${url}/health/ready`,
+        `${url}/.well-known/jwks.json`,
+        `http://localhost:${metrics}/metrics`,
+      ])
         expect([path, (await fetch(path)).status]).toEqual([path, 200]);
       service.kill('SIGTERM');
       expect(await ended).toEqual([0, null]);

@@ -136,7 +136,7 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('SAML of 
     await finish(person, await begin());
     expect((await post(person.posted!)).status).toBe(400);
 
-    const body = new URLSearchParams(person.posted!);
+    const body = new URLSearchParams(person.posted);
     body.set('RelayState', await beginAtKeycloak());
     expect((await post(body)).status).toBe(403);
     // The attribute is not signed, unlike the assertion.
@@ -161,7 +161,7 @@ needs({ 'Java, Maven and the download': home !== undefined }).describe('SAML of 
     expect(bridge.output()).toMatch(/audience mismatch/);
   });
 
-  it.each(Object.values(UNSOLICITED))('%s: a response that nobody asked for is refused', async (name) => {
+  it.each(Object.values(UNSOLICITED))('%s: an unsolicited response is refused', async (name) => {
     const pending = await beginAtKeycloak();
     const page = `${keycloak.issuer}/protocol/saml/clients/${name}`;
     await expect(finish(new Poster(bridge.url), page)).rejects.toThrow(/acs answered 400/);

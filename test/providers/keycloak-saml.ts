@@ -68,16 +68,16 @@ const pemOf = (key: string): string =>
     .export({ format: 'pem', type: 'pkcs8' })
     .toString();
 
-/** Its page `/protocol/saml/clients/<name>` sends a response that nobody has asked for. */
+/** Its page `/protocol/saml/clients/<name>` sends a response without a request. */
 export const UNSOLICITED = { bridge: 'unsolicited-metadata', another: 'unsolicited-another' };
 
 function samlClient(bridge: string, entityId: string): { clientId: string } & Record<string, unknown> {
   const name = entityId.replace(/.*\//, '');
-  const mapper = (name: string, protocolMapper: string, config: object): object => ({
-    name,
+  const mapper = (attribute: string, protocolMapper: string, config: object): object => ({
+    name: attribute,
     protocol: 'saml',
     protocolMapper,
-    config: { 'attribute.name': name, 'attribute.nameformat': 'Basic', ...config },
+    config: { 'attribute.name': attribute, 'attribute.nameformat': 'Basic', ...config },
   });
   return {
     clientId: entityId,
@@ -102,7 +102,7 @@ function samlClient(bridge: string, entityId: string): { clientId: string } & Re
   };
 }
 
-/** A person whose browser posts to the bridge what a test makes of it. */
+/** A test may change what this person's browser posts to the bridge. */
 export class Poster extends Person {
   /** Last post to the bridge, as Keycloak has made it. */
   posted: URLSearchParams | undefined;
