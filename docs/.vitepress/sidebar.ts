@@ -102,6 +102,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['@latchkey/check-provider', 'packages/check-provider/README.md'],
       ['Write an adapter', 'docs/provider-adapter.md'],
       ['An example of an adapter', 'examples/provider-adapter/README.md'],
+      ['A bridge to SAML', 'examples/saml/README.md'],
       ['latchkey/adapter-test', 'packages/adapter-test/README.md'],
     ],
   ],
