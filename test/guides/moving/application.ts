@@ -11,8 +11,10 @@ import { sectionsOf, stepsIn, type Step } from '../page.js';
 
 const run = promisify(execFile);
 
-/** Of the commands of a section: npm may wait for the network. */
-export const TIMEOUT_MS = 300_000;
+/** Seconds for the commands of a section: npm may wait for the network. */
+const LONGEST = '240';
+/** For two sections. */
+export const TIMEOUT_MS = 600_000;
 
 /** A copy of an application of this folder, to which the steps of a guide are applied. Its server listens at PORT. */
 export class Application {
@@ -40,7 +42,7 @@ export class Application {
       const tarball = await tarballOf(one);
       cpSync(tarball, join(folder, basename(tarball)));
     }
-    await it.run(['npm install --silent --no-audit --no-fund --ignore-scripts'], {});
+    await it.run(['npm install --silent --ignore-scripts'], {});
     return it;
   }
 
@@ -111,9 +113,9 @@ export class Application {
   }
 
   private async run(commands: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-    const { stdout, stderr } = await run('sh', ['-ec', commands.join('\n')], {
+    // `timeout` also ends what the shell has started; -x names the command in an error.
+    const { stdout, stderr } = await run('timeout', [LONGEST, 'sh', '-exc', commands.join('\n')], {
       cwd: this.folder,
-      timeout: TIMEOUT_MS,
       env: { ...environment(), ...env },
     });
     return stdout + stderr;
@@ -125,5 +127,5 @@ function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(?:npm_|JEST_|NODE_OPTIONS|NODE_ENV)/.test(name),
   );
-  return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), npm_config_audit: 'false', npm_config_fund: 'false' };
 }

@@ -7,7 +7,7 @@ import { createEmptyDatabase, query } from '../../support/database.js';
 import { Endings } from '../../support/endings.js';
 import { freePort } from '../../support/free-port.js';
 import { needs } from '../../support/installed.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
 import { sectionsOf } from '../page.js';
 import { Application, TIMEOUT_MS } from './application.js';
 
@@ -25,13 +25,13 @@ inChromium('moving from keycloak-js', () => {
     let database: string;
     let env: Record<string, string>;
     let keycloak: Keycloak;
-    let service: TestService;
+    let latchkey: string;
     let old: Page;
     let page: Page;
 
     beforeAll(async () => {
       const port = String(await freePort());
-      const url = `http://localhost:${port}`;
+      latchkey = `http://localhost:${port}`;
       application = endings.after(
         await Application.install('keycloak-js', PAGE, ['client', 'server']),
         (one) => one.remove(),
@@ -41,14 +41,14 @@ inChromium('moving from keycloak-js', () => {
       keycloak = endings.after(
         await startKeycloak(home!, {
           callback: () => `${application.url}/callback`,
-          backChannel: () => `${url}/providers/keycloak/backchannel-logout`,
+          backChannel: () => `${latchkey}/providers/keycloak/backchannel-logout`,
           signedOut: `${application.url}/`,
         }),
         (one) => one.stop(),
       );
       await warmUp(keycloak.issuer);
       await prepareRealm(keycloak, application.url);
-      service = endings.after(
+      endings.after(
         await startTestService({
           ...sectionsOf(PAGE).get('The service')!.env,
           PORT: port,
@@ -65,13 +65,13 @@ inChromium('moving from keycloak-js', () => {
         REALM: 'latchkey',
         IMPORT_ID: 'importer',
         IMPORT_SECRET: SECRET,
-        LATCHKEY_URL: service.url,
+        LATCHKEY_URL: latchkey,
         LATCHKEY_KEY: KEY,
       };
       await application.start(env);
       browser = endings.after(await launchChromium(), (one) => one.close());
       [old, page] = [await browser.newPage(), await browser.newPage()];
-      for (const one of [old, page]) one.setDefaultTimeout(TIMEOUT_MS);
+      for (const one of [old, page]) one.setDefaultTimeout(40_000);
     }, START_MS);
     afterAll(() => endings.run());
 
@@ -157,7 +157,7 @@ inChromium('moving from keycloak-js', () => {
           { owner: string },
         ];
         expect(moved).toEqual([{ user_id: owner, old_id: expect.any(String) }]);
-        const answer = await fetch(`${service.url}/users/${owner}`, {
+        const answer = await fetch(`${latchkey}/users/${owner}`, {
           headers: { Authorization: `Bearer ${KEY}` },
         });
         expect(await answer.json()).toMatchObject({

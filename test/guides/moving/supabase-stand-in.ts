@@ -50,7 +50,7 @@ export class SupabaseStandIn {
         'Access-Control-Allow-Headers': request.get('Access-Control-Request-Headers') ?? '*',
         'Access-Control-Allow-Methods': 'GET, POST',
       });
-      if (request.method === 'OPTIONS') response.sendStatus(204);
+      if (request.method === 'OPTIONS') response.status(204).end();
       else next();
     });
     app.get('/auth/v1/authorize', (request, response) => {
@@ -79,7 +79,7 @@ export class SupabaseStandIn {
       const { sub } = await claimsOf(request);
       response.json(await this.user(sub!));
     });
-    app.post('/auth/v1/logout', (_, response) => void response.sendStatus(204));
+    app.post('/auth/v1/logout', (_, response) => void response.status(204).end());
     app.get('/rest/v1/notes', async (request, response) => {
       const { rows } = await this.asUser(request, (db) => db.query('SELECT text FROM notes ORDER BY id'));
       response.json(rows);
@@ -87,7 +87,7 @@ export class SupabaseStandIn {
     app.post('/rest/v1/notes', express.json(), async (request, response) => {
       const { text } = request.body as { text: string };
       await this.asUser(request, (db) => db.query('INSERT INTO notes (text) VALUES ($1)', [text]));
-      response.sendStatus(201);
+      response.status(201).end();
     });
     return app;
   }
