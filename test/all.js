@@ -20,7 +20,11 @@ const GROUPS = {
     packages: ['test'],
   },
   node: { command: ['tsx', 'test/node/main.ts'], packages: ['test'], buildsItself: true },
-  providers: { command: [...jest, 'test/providers/'], env: { PROVIDERS: '1' } },
+  providers: {
+    command: [...jest, 'test/providers/'],
+    env: { PROVIDERS: '1' },
+    packages: ['examples/saml'],
+  },
   verifiers: { command: [...jest, 'test/verifiers/'], env: { VERIFIERS: '1' } },
 };
 

@@ -4,7 +4,7 @@ import { Logo } from './header.js';
 import { Heading } from './parts/heading.js';
 
 /** Milliseconds after which the card is shown without its buttons: the list of providers does not come. */
-const PATIENCE = 3000;
+const TIMEOUT_MS = 3000;
 
 /** The sign-in: one card, which is shown once its buttons are in it. `ProviderButtons` does not say when they are. */
 export function SignIn(): ReactNode {
@@ -12,7 +12,7 @@ export function SignIn(): ReactNode {
   const [isComplete, setComplete] = useState(false);
   useEffect(() => {
     const show = (): void => setComplete(true);
-    const timer = setTimeout(show, PATIENCE);
+    const timer = setTimeout(show, TIMEOUT_MS);
     latchkey.showProviders(place.current!).then(show, show);
     return () => clearTimeout(timer);
   }, []);

@@ -70,6 +70,9 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Roles and groups', 'docs/guides/roles.md'],
       ['Sign in again where it matters', 'docs/guides/step-up.md'],
       ['Test your application', 'docs/test-your-application.md'],
+      ['Moving from Auth.js', 'docs/guides/from-auth-js.md'],
+      ['Moving from Supabase Auth', 'docs/guides/from-supabase.md'],
+      ['Moving from keycloak-js', 'docs/guides/from-keycloak-js.md'],
     ],
   ],
   [
@@ -102,6 +105,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['@latchkey/check-provider', 'packages/check-provider/README.md'],
       ['Write an adapter', 'docs/provider-adapter.md'],
       ['An example of an adapter', 'examples/provider-adapter/README.md'],
+      ['A bridge to SAML', 'examples/saml/README.md'],
       ['latchkey/adapter-test', 'packages/adapter-test/README.md'],
     ],
   ],

@@ -42,7 +42,9 @@ function trustedProviders({ adminProviders, production, providers, sampleProvide
   return names.flatMap((name) => all.get(name) ?? []);
 }
 
-/** An adapter of an integrator may send what it likes; a directory and the admission service send roles, too. */
+/**
+ * An adapter of an integrator may send what it likes; a directory and the admission service send roles, too.
+ */
 function maySendRoles({ adapter, options, scim }: Sender, { admissionUrl }: Roles): boolean {
   if (scim !== undefined || admissionUrl !== undefined) return true;
   if (adapter !== undefined && !ADAPTERS.has(adapter)) return true;

@@ -3,7 +3,9 @@ import type { Sql } from '../database/sql.js';
 import { errorCode } from '../errors/error-facts.js';
 
 const EVERY_MS = 1000;
-/** Without the right to look, the disk counts as full for this time after each statement that found it full. */
+/**
+ * Without the right to look, the disk counts as full for this time after each statement that found it full.
+ */
 const FULL_MS = 4000;
 // insufficient_privilege, feature_not_supported: no temporary tables here
 const CANNOT_LOOK = new Set<unknown>(['42501', '0A000']);

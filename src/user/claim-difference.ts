@@ -38,9 +38,9 @@ export function claimDifference(
     recorded.set(entry, value);
   }
   const toClaims = (entries: readonly Entry[]): Record<string, unknown> => {
-    const kept = entries.filter((entry) => recorded.has(entry));
-    const members = kept.map((entry) => [entry.name, recorded.get(entry)] as const);
-    return { ...Object.fromEntries(members), ...(kept.length < entries.length && REST) };
+    const listed = entries.filter((entry) => recorded.has(entry));
+    const members = listed.map((entry) => [entry.name, recorded.get(entry)] as const);
+    return { ...Object.fromEntries(members), ...(listed.length < entries.length && REST) };
   };
   return { source, added: toClaims(added), removed: toClaims(removed) };
 }

@@ -68,7 +68,8 @@ export async function findByWords(
     return { user, by: 'name', key: raw[i]!.place, id: user.userId };
   });
   if (found.length === most) return { found };
-  const last = await walk.offset(WALK - 1).limit(1).getRawOne<{ word: string; user_id: string }>(); // prettier-ignore
+  // prettier-ignore
+  const last = await walk.offset(WALK - 1).limit(1).getRawOne<{ word: string; user_id: string }>();
   return { found, stopped: last && { by: 'name', key: last.word, id: last.user_id } };
 }
 

@@ -3,7 +3,9 @@ import type { User } from './user.entity.js';
 import { UserWord } from './user-word.entity.js';
 import { wordKeys } from './user-words.js';
 
-/** Writes the words of users whom the caller has locked or created; a sign-in does so by its own statement. */
+/**
+ * Writes the words of users whom the caller has locked or created; a sign-in does so by its own statement.
+ */
 export async function replaceWords(
   manager: EntityManager,
   users: readonly Pick<User, 'userId' | 'username' | 'email'>[],

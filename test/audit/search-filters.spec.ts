@@ -161,14 +161,14 @@ describe('a filter of GET /audit', () => {
       { address: HEAVY },
       { user_id: BOB },
       { new_network: 'true' },
-    ])('a page ends when it is full: %j', async (filters) => {
+    ])('a page ends when it is full: %j', async (parameters) => {
       const lines: string[] = [];
       const explaining = new (class extends AuditWalks {
-        override async read<Row>(
-          ...[all, after, most, select]: Parameters<AuditWalks['read']>
-        ): Promise<Row[]> {
+        override async read<Found>(
+          ...[filters, after, most, select]: Parameters<AuditWalks['read']>
+        ): Promise<Found[]> {
           const plan = await super.read<{ 'QUERY PLAN': string }>(
-            all,
+            filters,
             after,
             most,
             (walk, size) => `EXPLAIN ${select(walk, size)}`,
@@ -177,7 +177,7 @@ describe('a filter of GET /audit', () => {
           return [];
         }
       })(dataSource);
-      await new AuditSearch(explaining).find(filters);
+      await new AuditSearch(explaining).find(parameters);
       expect(lines.join('\n')).toContain('WindowAgg');
       expect(lines.join('\n')).not.toMatch(/(?<!Incremental )Sort {2}/); // it would read all first
     });

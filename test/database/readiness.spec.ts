@@ -112,12 +112,12 @@ describe('GET /health/ready', () => {
       ['not known to be full, without temporary tables', 'insufficient_privilege', 5000, UP],
     ])('and it is %s', async (_what, code, after, answer) => {
       const sql = service.app.get(Sql);
-      const query = sql.query.bind(sql);
+      const execute = sql.query.bind(sql);
       jest.spyOn(sql, 'query').mockImplementation(({ name, text }, values) => {
         const failing = FULL.replace('disk_full', code);
         return name === 'room-check'
-          ? query({ name: 'no-room', text: failing }, [])
-          : query({ name, text }, values);
+          ? execute({ name: 'no-room', text: failing }, [])
+          : execute({ name, text }, values);
       });
       later(1100);
       expect(await ready()).toEqual(DOWN);

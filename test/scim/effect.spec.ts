@@ -126,12 +126,17 @@ describe('the word of a directory', () => {
     const found = async () =>
       (await admin.get(`/users/${deriveUserId('stub', user)}`).expect(200)).body as object;
     expect(await found()).toMatchObject({ username: 'Ada', last_seen_at: null });
-    await directory.patch(`/Users/${id}`, { op: 'replace', value: { active: true, displayName: 'Ada L.' } });
+    await directory.patch(`/Users/${id}`, {
+      op: 'replace',
+      value: { active: true, displayName: 'Ada Quartzstone' },
+    });
     expect(await found()).toMatchObject({
-      username: 'Ada L.',
+      username: 'Ada Quartzstone',
       directory: { active: true },
       last_seen_at: null,
     });
+    const { body: search } = await admin.get('/users?q=quartz').expect(200);
+    expect((search as { users: object[] }).users).toMatchObject([{ provider_user_id: user }]);
     await directory.create('/Groups', { displayName: 'math', members: [{ value: id }] });
     expect(await claims()).toEqual({ groups: ['math', 'of the app'] });
     expect((await exchange()).status).toBe(200);

@@ -41,7 +41,7 @@ describe('a user who is created before the first sign-in', () => {
 
   it('is there at once, and taken over by the first sign-in; the application’s claims stay', async () => {
     const email = `${user}@example.com`;
-    const profile = { username: 'Ada', email, claims: { plan: 'pro', roles: ['author'] } };
+    const profile = { username: 'Adamantia', email, claims: { plan: 'pro', roles: ['author'] } };
     const { body: created } = (await create(profile).expect(201)) as { body: User };
     expect(created).toEqual({
       user_id: userId,
@@ -58,7 +58,7 @@ describe('a user who is created before the first sign-in', () => {
     });
     const others = { username: 'Eve', email: 'eve@example.com', claims: { plan: 'free' } };
     expect((await create(others, 1).expect(200)).body).toEqual(created);
-    for (const search of [`q=${email}`, `provider=stub&provider_user_id=${user}`]) {
+    for (const search of [`q=${email}`, 'q=adam', `provider=stub&provider_user_id=${user}`]) {
       expect((await backend().get(`/users?${search}`).expect(200)).body).toEqual({ users: [created] });
     }
     const changed = { event: 'claims_changed', provider: 'stub' };

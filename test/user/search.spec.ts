@@ -240,6 +240,28 @@ describe('the search for users', () => {
     }
   });
 
+  it('common words that few users have together are looked for page by page', async () => {
+    const both = row('both', { username: 'Maria Zz Juan' });
+    await insert([both]);
+    await query(
+      service.databaseUrl,
+      `WITH many AS (
+         INSERT INTO users (user_id, provider, provider_user_id)
+         SELECT gen_random_uuid(), 'corp', name || n FROM generate_series(1, 5200) AS n, unnest(ARRAY['MARIA', 'JUAN']) AS name
+         RETURNING user_id, provider_user_id)
+       INSERT INTO user_words (user_id, word) SELECT user_id, rtrim(provider_user_id, '0123456789') || ' A' FROM many`,
+      [],
+    );
+    const first = await page({ q: 'maria juan' });
+    expect([first.users, first.next_cursor]).toEqual([[], expect.any(String)]);
+    expect(await find({ q: 'maria juan' })).toEqual(['both']);
+    expect(await find({ q: 'juan zz' })).toEqual(['both']);
+    expect((await page({ q: 'zz juan' })).next_cursor).toBeUndefined(); // the rare word is looked for
+    expect((await ask({ q: 'zz', cursor: first.next_cursor! }).expect(400)).body).toMatchObject({
+      error: 'invalid_request',
+    });
+  });
+
   it('pages through users with one e-mail address', async () => {
     const rows = Array.from({ length: 5 }, (_, i) => row(`u${i}`, { email: 'Ada@example.com' }));
     await insert(rows);

@@ -3,7 +3,7 @@ import { load, type ApiError } from '../api/api.js';
 import { say } from '../parts/toast.js';
 
 /** Milliseconds for which the file is kept: some browsers read it later. */
-const FILE_KEPT = 60_000;
+const FILE_LIFETIME = 60_000;
 
 /** Saves all that the service stores of a user as a file. */
 export function Export({ userId }: { userId: string }): ReactNode {
@@ -13,7 +13,7 @@ export function Export({ userId }: { userId: string }): ReactNode {
     try {
       const url = URL.createObjectURL(await load(`/users/${userId}/export`));
       Object.assign(document.createElement('a'), { href: url, download: `user-${userId}.json` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), FILE_KEPT);
+      setTimeout(() => URL.revokeObjectURL(url), FILE_LIFETIME);
       say('The file has what the service stores of this user.');
     } catch (error) {
       say(`The export failed. ${(error as ApiError).message}`);

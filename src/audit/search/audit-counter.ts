@@ -47,8 +47,8 @@ export class AuditCounter {
     const end = filters.until === undefined ? this.clock.now() : Date.parse(filters.until);
     const until = new Date(end).toISOString();
     const earliest = by === 'hour' ? end - MOST_HOURS * HOUR_MS : -Infinity;
-    const asked = Math.max(Date.parse(filters.since ?? '') || -Infinity, earliest);
-    const since = Number.isFinite(asked) ? new Date(asked).toISOString() : undefined;
+    const begin = Math.max(Date.parse(filters.since ?? '') || -Infinity, earliest);
+    const since = Number.isFinite(begin) ? new Date(begin).toISOString() : undefined;
     const range: AuditFilters = { ...filters, until };
     if (since !== undefined) range.since = since;
     if (by === 'error') range.result ??= 'refused'; // only refusals have an error, and an index

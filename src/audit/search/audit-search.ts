@@ -6,7 +6,9 @@ import { toAuditEvent } from '../audit-event.js';
 import { AuditWalks } from './audit-walks.js';
 import type { AuditDto, AuditEvents } from './audit.dto.js';
 
-/** Events that one page reads at most, whether they match or not: some 50 ms; a quarter of them by an index. */
+/**
+ * Events that one page reads at most, whether they match or not: some 50 ms; a quarter of them by an index.
+ */
 const WALK = 20_000;
 
 type Found = StoredAuditEvent & Place & { readonly is_end: boolean; readonly fits: boolean };

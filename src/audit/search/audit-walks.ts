@@ -84,12 +84,12 @@ export class AuditWalks {
   private walk(
     filters: AuditFilters,
   ): Walk & { readonly values: readonly unknown[]; readonly isScattered: boolean } {
-    const given = Object.keys(COLUMN_TYPES).filter(
+    const columns = Object.keys(COLUMN_TYPES).filter(
       (name) => filters[name as Column] !== undefined,
     ) as Column[];
-    const value = (name: Column): string => `$${given.indexOf(name) + 4}::${COLUMN_TYPES[name]}`;
-    const conditions = given.map((name) => `${name} = ${value(name)}`);
-    const key = given.find((name) => name in INDEXED);
+    const value = (name: Column): string => `$${columns.indexOf(name) + 4}::${COLUMN_TYPES[name]}`;
+    const conditions = columns.map((name) => `${name} = ${value(name)}`);
+    const key = columns.find((name) => name in INDEXED);
     const isRefusal = filters.result === 'refused' || filters.event?.endsWith('_refused'); // has an index
     const where = key
       ? [
@@ -106,7 +106,7 @@ export class AuditWalks {
       matches: [IS_BEFORE, ...conditions].join(' AND '),
       order,
       isScattered: key !== undefined,
-      values: given.map((name) => filters[name]),
+      values: columns.map((name) => filters[name]),
     };
   }
 }

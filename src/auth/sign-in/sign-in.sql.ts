@@ -239,7 +239,9 @@ export const DELETE_WORDS = 'DELETE FROM user_words WHERE user_id = $1 AND word 
 export const INSERT_WORDS = `
   INSERT INTO user_words (user_id, word) SELECT $1::uuid, unnest($2::text[]) ON CONFLICT DO NOTHING`;
 
-/** Writes the first sign-in of a user whom POST /users has made: $1 user. Citus has no coalesce with now(). */
+/**
+ * Writes the first sign-in of a user whom POST /users has made: $1 user. Citus has no coalesce with now().
+ */
 export const MARK_SEEN = 'UPDATE users SET last_seen_at = now() WHERE user_id = $1 AND last_seen_at IS NULL';
 
 /**

@@ -21,8 +21,8 @@ const LONGEST_PATH = 200; // more than any route's path
 /**
  * Gives each request an id, and logs its answer: 5xx as `error`, 4xx as `info`, the rest as `debug`. Never
  * the query, headers or body, which hold codes, states and tokens. Of equal 5xx of a route, one line a second
- * is written. 503 is `info`: readiness answers a probe with it each second; its reason has a line of its own. Emits `request.ended`, except for event streams:
- * their duration would distort the metrics.
+ * is written. 503 is `info`: readiness answers a probe with it each second; its reason has a line of its own.
+ * Emits `request.ended`, except for event streams: their duration would distort the metrics.
  */
 export function requestLog(logger: Logger, events: Events): RequestHandler {
   const limit = new LineLimit<'info'>((level, left_out) => logger[level]({ left_out }, 'requests'));

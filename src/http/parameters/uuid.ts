@@ -33,7 +33,10 @@ export function uuidOfHash(digest: Buffer): string {
   return uuidIn(bytes.toString('hex'), 0);
 }
 
-/** Makes a UUID of version 7 (RFC 9562 §5.7): later ones are greater, so that an index on them grows at its end. */
+/**
+ * Makes a UUID of version 7 (RFC 9562 §5.7): later ones are greater, so that an index on them grows at its
+ * end.
+ */
 export function uuidOfNow(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
