@@ -56,13 +56,13 @@ async function settingsPage(): Promise<string> {
   const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, ...rows.map(entry)]);
   const parts = [
     '# Settings',
-    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example); a value with `#` needs quotation marks). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
-    'In development nothing is required. [Production](production.md#what-the-start-refuses) requires some.',
+    'Environment variables, or a file `.env` as [`.env.example`](../.env.example). The environment wins; a value with `#` needs quotation marks. An invalid value refuses the start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
+    'Nothing is required in development; [production requires some](production.md#what-the-start-refuses). A setting without a default is unset.',
     ...sections,
     '## Providers',
-    'See [connect a provider](providers.md). Two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error.',
+    '[Connect a provider](providers.md) has examples. Spelling: `providers.<name>.<key>`, or `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error.',
     ...PROVIDER_KEYS.map(entry),
-    'Other keys are passed to the adapter. The built-in sample provider is `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where `mock` is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With `url` set, `mock` is an ordinary provider.',
+    'Other keys are passed to the adapter. The built-in sample provider is `mock`, in production only with `PROVIDERS_MOCK_ENABLED=true`. `PROVIDERS_MOCK_ACCOUNTS` names the [file of its accounts](providers.md#accounts-of-the-sample-provider), required in production. With `url` set, `mock` is an ordinary provider.',
   ];
   const options = await resolveConfig(fileURLToPath(SETTINGS_PAGE));
   return format(parts.join('\n\n'), { ...options, parser: 'markdown' });
@@ -81,9 +81,10 @@ function entry(row: Row): string {
   const inProduction = row.productionDefault && `\`${row.productionDefault}\` in production`;
   const fixed = row.default && `\`${row.default}\``;
   const shown = row.defaultShown?.includes('<') ? `\`${row.defaultShown}\`` : row.defaultShown;
-  const defaults = [fixed, inProduction].filter(Boolean).join(', ') || shown || 'unset';
+  const defaults = [fixed, inProduction].filter(Boolean).join(', ') || shown;
   const meaning = row.doc.replace(/\bdocs\/((?:guides\/)?([\w-]+)\.md(?:#[\w-]+)?)/g, '[$2]($1)'); // it lies among them
-  return `#### \`${row.name}\`\n\n${meaning} _Default: ${defaults}.${row.secret ? ' Secret.' : ''}_`;
+  const notes = [defaults && `Default: ${defaults}.`, row.secret && 'Secret.'].filter(Boolean).join(' ');
+  return `#### \`${row.name}\`\n\n${meaning}${notes && ` _${notes}_`}`;
 }
 
 /** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */

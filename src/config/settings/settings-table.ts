@@ -44,24 +44,24 @@ export const settingsTable = named({
   publicUrl: {
     parser: origin,
     defaultShown: 'http://localhost:<PORT>',
-    doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
+    doc: 'Origin at which clients reach the service; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
     section: 'Storage',
     parser: databaseUrl,
     secret: true,
-    doc: 'PostgreSQL, in the form of libpq (docs/database.md: TLS, sockets, passwords). Unset: an embedded PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set.',
+    doc: 'PostgreSQL, as libpq writes it (docs/database.md). Unset: an embedded PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set.',
   },
   databasePooler: {
     parser: parsers.oneOf('session', 'transaction'),
     default: 'session',
-    doc: '`transaction`: `DATABASE_URL` is PgBouncer in transaction mode, or a similar pooler, so no session state is used. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
+    doc: '`transaction`: `DATABASE_URL` is PgBouncer in transaction mode, or a similar pooler. Needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
   },
   databaseDirectUrl: {
     parser: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
-    doc: 'The database without the pooler, for migrations and for the connection that listens.',
+    doc: 'The database without the pooler, for migrations and notifications.',
   },
   databasePoolSize: {
     parser: parsers.integer(1, 1000),
@@ -71,26 +71,25 @@ export const settingsTable = named({
   dataDir: {
     parser: parsers.directory,
     default: './data',
-    doc: 'Directory of the embedded database and of generated secrets (mode 0600). Other accounts must not own it or write to it.',
+    doc: 'Directory of the embedded database and generated secrets. Other accounts must not own it or write to it.',
   },
   redisUrl: {
     parser: redisUrl,
     secret: true,
-    doc: 'Redis, for exact rate limits across instances and for many instances (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
+    doc: 'Redis, for exact rate limits across instances, and for many instances (docs/scaling-out.md). `redis://`, `rediss://` (TLS); for Sentinel `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]` or `rediss+sentinel://`.',
   },
   secretKey: {
     section: 'Secrets',
     parser: secretKey,
     secret: true,
     defaultShown: 'generated into `DATA_DIR`; required in production',
-    doc: 'At least 32 bytes: hex if all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
+    doc: 'At least 32 bytes, hex or base64 (`openssl rand -hex 32`). An even number of hex digits counts as hex.',
   },
   serviceKeys: {
     parser: serviceKeys,
     secret: true,
-    defaultShown:
-      'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `[<name>=][<right>:]<key>`. The right is `read`, `push`, `support` or `users`; without one the key has all (docs/production.md).',
+    defaultShown: 'one key, generated into `DATA_DIR` and printed at start; none in production',
+    doc: 'Comma-separated keys of back ends: `[<name>=][<right>:]<key>`, with at least 32 characters. The right is `read`, `push`, `support` or `users`; without one the key has all (docs/production.md#service-keys).',
   },
   redirectUris: {
     section: 'Clients',
@@ -99,7 +98,7 @@ export const settingsTable = named({
       isRedirectUri,
     ),
     defaultShown: 'any absolute http(s) URL; required in production',
-    doc: 'Comma-separated allow-list of redirect URIs, compared byte for byte; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). A list of the provider overrides it.',
+    doc: 'Comma-separated redirect URIs that are allowed, compared byte for byte; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). `redirect_uris` of a provider override the list.',
   },
   corsOrigins: {
     parser: parsers.list(
@@ -107,21 +106,24 @@ export const settingsTable = named({
       isOrigin,
     ),
     defaultShown: 'loopback origins; none in production',
-    doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. The origin of `PUBLIC_URL` is always allowed.',
+    doc: 'Comma-separated browser origins that are allowed, for HTTP and sockets. `PUBLIC_URL` always is.',
   },
   accessTokenTtl: {
     section: 'Lifetimes',
-    ...lifetime('3600', 'Validity of an access token in seconds.'),
+    ...lifetime('3600', 'Seconds for which an access token is valid.'),
   },
-  refreshTokenTtl: lifetime('2592000', 'Validity of a refresh token in seconds; a refresh never extends it.'),
+  refreshTokenTtl: lifetime(
+    '2592000',
+    'Seconds for which a refresh token is valid; a refresh never extends it.',
+  ),
   stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
   sessionIdleTtl: {
     parser: parsers.integer(300, TEN_YEARS, 'seconds'),
-    doc: 'A session ends this many seconds after its last use, at least 300 (docs/guides/session-length.md#idle).',
+    doc: 'Seconds after its last use at which a session ends, at least 300 (docs/guides/session-length.md#idle).',
   },
   maxSessions: {
     parser: parsers.integer(1, 10_000, 'sessions'),
-    doc: 'Live sessions of a user: a sign-in beyond them ends the session that was used least recently (docs/guides/session-length.md#number-of-sessions).',
+    doc: 'Live sessions of a user; a further sign-in ends the least recently used one (docs/guides/session-length.md#number-of-sessions).',
   },
   binding: {
     parser: parsers.oneOf('optional', 'required'),
@@ -131,29 +133,29 @@ export const settingsTable = named({
   deviceGrant: {
     parser: parsers.oneOf('off', 'on', 'push'),
     default: 'off',
-    doc: '`on`: devices without a browser may sign in (docs/device-sign-in.md). `push`: a request with a `login_hint` also reaches the open devices of its user.',
+    doc: '`on`: devices without a browser may sign in (docs/device-sign-in.md). `push`: a request with a `login_hint` also reaches open devices of the user.',
   },
   admissionUrl: {
     section: 'Who may sign in',
     parser: calledUrl,
     secret: true,
-    doc: 'An `https:` address (`http:` on loopback) of a service of yours that is asked at each sign-in whether the user may sign in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
+    doc: '`https:` address (`http:` on loopback) of a service of yours that admits or refuses each sign-in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
   },
   admissionSecret: {
     parser: signingSecrets,
     secret: true,
-    doc: 'Signs these questions: `whsec_` and 24 to 64 bytes as base64, as `WEBHOOK_SECRET`. Several, separated by commas, for a change.',
+    doc: 'Signs these questions; same form as `WEBHOOK_SECRET`.',
   },
   trustProxy: {
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,
-    doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits it must be set, and not to `true`.",
+    doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Without it, forwarded headers are ignored. Production with rate limits needs it, and not `true`.",
   },
   rateLimit: {
     parser: parsers.onOff,
     default: 'off',
     productionDefault: 'on',
-    doc: 'Rate limits `on` or `off`. An address is an IPv4 address or the /64 of an IPv6 address; beyond a limit it gets `slow_down` (429) with `Retry-After`.',
+    doc: 'Rate limits of the next settings: beyond them, `slow_down` (429) with `Retry-After`. An address is an IPv4 address or an IPv6 /64.',
   },
   rateLimitAuthorize: perMinute('300', 'Authorize calls per minute and address.'),
   rateLimitToken: perMinute('300', 'Token calls per minute and address.'),
@@ -168,7 +170,7 @@ export const settingsTable = named({
     section: 'Operation',
     parser: parsers.integer(1, 1_000_000, 'events'),
     default: '1000',
-    doc: "Number of events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
+    doc: "Events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
   },
   auditRetentionDays: {
     parser: parsers.integer(0, 3650, 'days'),
@@ -178,12 +180,12 @@ export const settingsTable = named({
   auditAddresses: {
     parser: parsers.oneOf('full', 'network', 'off'),
     default: 'full',
-    doc: 'Addresses of clients that the audit trail, sessions and devices keep: `full`, `network` (IPv4 /24, IPv6 /48) or `off` (none).',
+    doc: 'Client addresses in audit trail, sessions and devices: `full`, `network` (IPv4 /24, IPv6 /48) or `off`.',
   },
   auditClaims: {
     parser: parsers.oneOf('full', 'off'),
     default: 'full',
-    doc: 'What `claims_changed` records: `full` (names and values of claims), or `off` (names).',
+    doc: 'What `claims_changed` records of claims: `full` (names and values), or `off` (names).',
   },
   shutdownDelay: {
     parser: parsers.integer(0, 3600, 'seconds'),
@@ -192,68 +194,68 @@ export const settingsTable = named({
   },
   demoEnabled: {
     ...outsideProduction,
-    doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
+    doc: 'The demo page at `/`, with its callback `/callback` as an allowed redirect URI.',
   },
   adminEnabled: {
     ...outsideProduction,
-    doc: 'The administration page at `/admin`, with its callback at `/admin/callback` (always an allowed redirect URI while it is on). Without it no role grants a right.',
+    doc: 'The administration page at `/admin`, with its callback `/admin/callback` as an allowed redirect URI. Without it no role grants a right.',
   },
   adminRole: {
     parser: parsers.text,
     default: 'latchkey-admin',
-    doc: "Role in a user's claims that grants the right `users`: everything on the administration page.",
+    doc: 'Role that grants the right `users`: everything on the administration page.',
   },
   supportRole: {
     parser: parsers.text,
     default: 'latchkey-support',
-    doc: "Role in a user's claims that grants the right `support`: to read users and the audit trail, and to end sessions.",
+    doc: 'Role that grants the right `support`: to read users and the audit trail, and to end sessions.',
   },
   adminProviders: {
     parser: parsers.list('names of providers, in lower case', (name) =>
       /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name),
     ),
     defaultShown: 'all; in production none',
-    doc: 'Comma-separated names of the providers whose `roles` may grant these rights. Roles that `PUT /users/:user_id/claims` has set always may.',
+    doc: 'Comma-separated providers whose `roles` may grant these rights. Roles set by `PUT /users/:user_id/claims` always may.',
   },
   metricsPort: {
     parser: parsers.integer(1, 65_535),
-    defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
-    doc: 'A separate port at `HOST` for `GET /metrics` only, without a key: do not expose it (docs/metrics.md).',
+    defaultShown: '`PORT`; in production with a service key (`read`)',
+    doc: 'A port of its own at `HOST` for `GET /metrics`, without a key: do not expose it (docs/metrics.md).',
   },
   otelExporterOtlpEndpoint: {
     parser: endpointUrl,
     defaultShown: 'no traces',
-    doc: "Destination of traces (OTLP). OpenTelemetry's other variables for traces work, too (docs/metrics.md).",
+    doc: 'Destination of traces, OTLP (docs/metrics.md#traces).',
   },
   logLevel: {
     parser: parsers.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
-    doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
+    doc: 'Least severe messages in the log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
   logFormat: {
     parser: parsers.oneOf('json', 'text'),
-    defaultShown: 'json in production, unless it runs at a terminal; text in development',
-    doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
+    defaultShown: '`text`; in production `json`, except at a terminal',
+    doc: '`json`: one object a line. `text`: one readable line, at a terminal in colours unless `NO_COLOR` is set.',
   },
   webhookUrls: {
     section: 'Webhooks',
     parser: webhookUrls,
     secret: true,
-    doc: 'Comma-separated `https:` addresses (`http:` on loopback) that get audit events by POST, 20 at most (docs/webhooks.md).',
+    doc: 'Comma-separated `https:` addresses (`http:` on loopback), at most 20, that get audit events (docs/webhooks.md).',
   },
   webhookSecret: {
     parser: signingSecrets,
     secret: true,
-    doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request, so that receivers can change one after the other.',
+    doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request (docs/webhooks.md#change-the-secret).',
   },
   webhookEvents: {
     parser: auditNames,
     defaultShown: 'all but refusals (`…_refused`)',
-    doc: 'Comma-separated names of the audit events that webhooks get. Of refusals, which must be named, the first of a kind, address and minute is sent (docs/webhooks.md).',
+    doc: 'Comma-separated names of the audit events that webhooks get. Of refusals, few are sent (docs/webhooks.md#refusals).',
   },
   webhookPrivate: {
     ...outsideProduction,
-    doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be of this machine and of private networks.',
+    doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be in private networks and on this machine.',
   },
 });
 
