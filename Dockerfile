@@ -3,15 +3,13 @@ FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY admin/package.json admin/
-COPY examples/react/package.json examples/react/
-COPY lab/package.json lab/
 COPY packages/adapter-test/package.json packages/adapter-test/
 COPY packages/check-provider/package.json packages/check-provider/
 COPY packages/client/package.json packages/client/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/server/package.json packages/server/
 RUN npm ci --ignore-scripts
-COPY nest-cli.json tsconfig*.json ormconfig.ts ./
+COPY .swcrc nest-cli.json tsconfig*.json ormconfig.ts ./
 COPY admin admin
 COPY demo/style.css demo/
 COPY packages packages
@@ -35,7 +33,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/admin/dist admin/dist
 COPY demo demo
-COPY docs/openapi.json docs/
+COPY docs/openapi.html docs/openapi.json docs/
 # The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot check a name.
 USER 1000:1000
 EXPOSE 3000

@@ -41,6 +41,7 @@ const SLOW = [
   'test/realtime/realtime-abuse.spec.ts',
   'test/realtime/realtime-clients.spec.ts',
   'test/realtime/realtime-cluster.spec.ts',
+  'test/stock-libraries/more-libraries.spec.ts',
   'test/stock-libraries/oidc-client-ts.spec.ts',
 ];
 // Groups of `npm run test:all -- …`, by test/all.js; `browsers` names the browser (some tests in Chromium alone).

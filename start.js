@@ -1,6 +1,7 @@
 // Runs first in `npm start`: prints a line at once, and compiles what has changed. Plain JavaScript without dependencies, so that it
 // can report a missing installation.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -37,7 +38,7 @@ const missing = Object.keys({
 if (missing) fail(`A dependency is not installed. Run \`npm ci\`: ${missing}`);
 
 console.log('Latchkey: starting …');
-if (isChanged()) build();
+if (isChanged()) await build();
 
 /** Whether a source, or a folder of sources, has changed since the last build began: by `ctime`, which cannot be set back. */
 function isChanged() {
@@ -59,16 +60,22 @@ function isChanged() {
   return sources.flatMap(withContents).some((path) => statSync(root + path).ctimeMs >= built);
 }
 
-function build() {
+/** The client first: the other two contain it. */
+async function build() {
   console.log('Latchkey: compiling …');
   const begun = String(Date.now());
-  for (const args of [
-    ['packages/client/build.js'],
-    ['admin/build.js'],
-    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'],
-  ]) {
-    const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-    if (status !== 0) fail('Latchkey could not be compiled. The compiler’s message is above.');
+  const script = async (...args) => {
+    const [status] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'exit');
+    if (status !== 0) throw new Error(`${args[0]} failed`);
+  };
+  try {
+    await script('packages/client/build.js', '--scripts');
+    await Promise.all([
+      script('admin/build.js'),
+      script('node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'),
+    ]);
+  } catch {
+    fail('Latchkey could not be compiled. The compiler’s message is above.');
   }
   writeFileSync(BUILT, begun);
 }

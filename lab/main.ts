@@ -24,6 +24,7 @@ const USAGE = `npm run lab -- <experiment> [options]
   time         random calls around each moment at which something expires, compared with a model
   bench        speed beside floors; takes the options of npm run bench
   directory    a directory of 100,000 users: speed, users beside it; takes options of its own
+  audit        the audit trail's search on up to 100 million events; takes options of its own
   directory-latencies  from the answer to a directory until it counts everywhere; a second at most
   --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
@@ -44,6 +45,7 @@ process.exitCode = code ?? 1;
 function argumentsOf(name: string, more: string[]): { words: string[]; env?: NodeJS.ProcessEnv } | undefined {
   if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };
   if (name === 'directory') return { words: ['dist/lab/bench/directory/main.js', ...more] };
+  if (name === 'audit') return { words: ['dist/lab/bench/audit/main.js', ...more] };
   const spec = SPECS[name];
   if (!spec) return undefined;
   const { values } = parseArgs({

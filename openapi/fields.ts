@@ -18,6 +18,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   code_challenge_method: { examples: ['S256'] },
   cursor: { examples: [EXAMPLE.cursor] },
   'UsersDto.cursor': { examples: [EXAMPLE.searchCursor] },
+  'AuditCountsDto.by': { examples: ['error'] },
   'ForwardAuthDto.role': {},
   'ForwardAuthDto.claims': { examples: ['1'] },
   provider: { examples: [EXAMPLE.provider] },

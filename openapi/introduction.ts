@@ -11,15 +11,20 @@ export const TAGS = {
   Operations: 'For monitoring, and this document.',
 } as const;
 
-export const DESCRIPTION = `Latchkey signs users in at an identity provider and gives applications tokens of its own: a JWT access token that lives for an hour, and a reusable refresh token that lives for 30 days; each device has its own session.
+export const DESCRIPTION = `Latchkey signs users in at an identity provider, and gives applications tokens: a JWT access token for an hour, and a reusable refresh token for 30 days. Each device has a session.
 
-**Errors** are \`{"error", "error_description"}\` everywhere, also where nothing is at a path (404 \`not_found\`) and where a path has other methods (405 \`method_not_allowed\`, with \`Allow\`); those two can come from every address and are not repeated below. \`HEAD\` is answered wherever \`GET\` is, but for sign-ins that redirect; \`OPTIONS\` everywhere.
+**Errors** are \`{"error", "error_description"}\`. Every address can answer with 404 \`not_found\`, and with 405 \`method_not_allowed\` and \`Allow\`: these two are not repeated below. \`HEAD\` works like \`GET\`, except for sign-ins that redirect. \`OPTIONS\` works everywhere.
 
-**Bodies** are JSON objects; under \`/oauth2/\`, and for logout tokens, forms as well. They may have 64 KiB, under \`/oauth2/\` and for logout tokens 20 KiB, at \`POST /push/batch\` 1 MiB, and are not compressed, except at \`POST /push\` and \`POST /push/batch\`. Forms may have 100 parameters, JSON 250 values (any number where a member is any JSON), nested 100 deep; of equal members the last counts. Members that are not declared are ignored, and \`null\` counts as left out; under \`/oauth2/\`, and for logout tokens, so does an empty value.
+**Bodies** are JSON objects. Under \`/oauth2/\`, and for logout tokens, they may also be forms.
 
-**Answers** are not to be stored (\`Cache-Control: no-store\`) unless it is said. Each carries \`X-Request-Id\`, which the service's log has too. Times are RFC 3339 in UTC with milliseconds, or seconds since the epoch where OAuth has it so.
+- Size: 64 KiB. Under \`/oauth2/\`, and for logout tokens, 20 KiB; at \`POST /push/batch\` 1 MiB.
+- Compressed bodies are accepted at \`POST /push\` and \`POST /push/batch\` only.
+- Forms have at most 100 parameters, JSON 250 values in 100 levels. A member that may be any JSON has no limit of values.
+- Of equal members, the last one counts. Unknown members are ignored, and \`null\` means absent. Under \`/oauth2/\`, and for logout tokens, an empty value means absent, too.
 
-**Sockets** are not described here: Socket.IO at the same address, with the access token in \`auth.token\`.`;
+**Answers** have \`Cache-Control: no-store\`, unless the operation says otherwise, and \`X-Request-Id\`, as in the log. Times are RFC 3339 in UTC with milliseconds. Where OAuth wants them, times are seconds since the epoch.
+
+**Sockets** (Socket.IO at this address, with the access token in \`auth.token\`) are not part of this page.`;
 
 export const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
   accessToken: {

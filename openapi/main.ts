@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
@@ -9,7 +10,7 @@ import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
 import { readSources } from './sources.js';
 
-/** `npm run docs:api`: writes what is served at /docs; with `--check`, only compares. */
+/** `npm run docs:api`: writes docs/openapi.json, and of it the page at /docs; with `--check`, only compares. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/api/openapi
 
@@ -45,3 +46,6 @@ else if (readFileSync(file, 'utf8') !== text) {
   process.stderr.write('docs/openapi.json does not match the code: run `npm run docs:api`\n');
   process.exitCode = 1;
 }
+
+const page = ['--import', 'tsx', 'docs/.vitepress/http-page.ts', ...process.argv.slice(2)];
+if (spawnSync(process.execPath, page, { cwd: ROOT, stdio: 'inherit' }).status !== 0) process.exitCode = 1;

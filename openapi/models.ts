@@ -9,6 +9,7 @@ import type { Program } from 'typescript';
 /** Files with classes of bodies and answers, beside `*.dto.ts`. */
 const MODELS = [
   'audit/audit-event.ts',
+  'audit/claim-changes.ts',
   'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',
   'auth/sign-out/backchannel-logout.controller.ts',

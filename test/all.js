@@ -10,13 +10,21 @@ const ON_CITUS =
   '|provider-logout|backchannel-logout|step-up|claims|suspended|details|refusals|events|idle|session-limit|session-expiry|admission|recheck|device-grant|effects|receiver|revocation)\\.spec';
 
 const GROUPS = {
-  browsers: { command: ['tsx', 'test/browsers/main.ts'] },
+  browsers: { command: ['tsx', 'test/browsers/main.ts'], packages: ['test', 'examples/react'] },
   citus: { command: [...jest, '-i', ON_CITUS], needs: 'CITUS_URL' },
   guides: { command: [...jest, '-w1', 'test/guides/'], env: { GUIDES: '1' } },
   infra: { command: ['tsx', 'test/infra/main.ts'] },
-  install: { command: [...jest, 'test/install/', 'packages/embedded-postgres/'], env: { INSTALL: '1' } },
-  node: { command: ['tsx', 'test/node/main.ts'], buildsItself: true },
-  providers: { command: [...jest, 'test/providers/'], env: { PROVIDERS: '1' } },
+  install: {
+    command: [...jest, 'test/install/', 'packages/embedded-postgres/'],
+    env: { INSTALL: '1' },
+    packages: ['test'],
+  },
+  node: { command: ['tsx', 'test/node/main.ts'], packages: ['test'], buildsItself: true },
+  providers: {
+    command: [...jest, 'test/providers/'],
+    env: { PROVIDERS: '1' },
+    packages: ['examples/saml'],
+  },
   verifiers: { command: [...jest, 'test/verifiers/'], env: { VERIFIERS: '1' } },
 };
 
@@ -24,14 +32,16 @@ const [name = '', ...rest] = process.argv.slice(2);
 const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined;
 process.exitCode = group
   ? runGroup(group, rest)
-  : runGroup({ command: jest, env: { ALL: '1' } }, process.argv.slice(2));
+  : runGroup({ command: jest, env: { ALL: '1' }, packages: ['test'] }, process.argv.slice(2));
 
 /** Builds, and runs the command. @returns its exit code */
-function runGroup({ command, env, needs, buildsItself = false }, args) {
+function runGroup({ command, env, needs, packages = [], buildsItself = false }, args) {
   if (needs !== undefined && !process.env[needs]) {
     console.error(`npm run test:all -- ${name}: ${needs} is not set`);
     return 2;
   }
+  const installed = run([process.execPath, 'install.js', ...packages]);
+  if (installed !== 0) return installed;
   const built = buildsItself ? 0 : run(['npm', 'run', '--silent', 'build']);
   return built || run([...command, ...args], env);
 }

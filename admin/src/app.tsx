@@ -1,4 +1,4 @@
-import { ProviderButtons, useLatchkey, useSession } from '@latchkey/client/react';
+import { useSession } from '@latchkey/client/react';
 import type { ReactNode } from 'react';
 import useSWR, { SWRConfig } from 'swr';
 import { Route, Router, Switch } from 'wouter';
@@ -6,12 +6,13 @@ import { call, type ApiError } from './api/api.js';
 import { SessionContext } from './api/session.js';
 import type { AdminSession } from './api/types.js';
 import { Audit } from './audit/audit.js';
-import { Heading } from './parts/heading.js';
 import { Failure, Loading } from './parts/states.js';
 import { Toast } from './parts/toast.js';
 import { Overview } from './overview/overview.js';
 import { Providers } from './providers/providers.js';
 import { Header, Logo } from './header.js';
+import { NoRight, SignOut } from './no-right.js';
+import { SignIn } from './sign-in.js';
 import { User } from './users/user.js';
 import { Users } from './users/users.js';
 
@@ -34,19 +35,6 @@ export function App(): ReactNode {
   );
 }
 
-function SignIn(): ReactNode {
-  return (
-    <main className="gate">
-      <section className="card">
-        <Logo />
-        <Heading title="Sign in" />
-        <p className="lead">Users, sessions and the audit trail of this service.</p>
-        <ProviderButtons className="providers" />
-      </section>
-    </main>
-  );
-}
-
 /** Shows the views if the service grants a right. */
 function Authorized(): ReactNode {
   const { data, error, mutate } = useSWR<AdminSession, ApiError>('/admin/session', {
@@ -62,7 +50,7 @@ function Authorized(): ReactNode {
         </section>
       </main>
     );
-  if (!data.right) return <NoRight session={data} />;
+  if (!data.right) return <NoRight session={data} retry={() => void mutate()} />;
   return (
     <SessionContext value={data}>
       <SWRConfig
@@ -81,35 +69,5 @@ function Authorized(): ReactNode {
       </SWRConfig>
       <Toast />
     </SessionContext>
-  );
-}
-
-function NoRight({ session: { username, admin_role, support_role } }: { session: AdminSession }): ReactNode {
-  return (
-    <main className="gate">
-      <section className="card">
-        <Logo />
-        <Heading title="You need a role for this page" />
-        <p className="lead">
-          {username && (
-            <>
-              You are signed in as <bdi>{username}</bdi>.{' '}
-            </>
-          )}
-          This page needs the role <code>{admin_role}</code>, or <code>{support_role}</code> to read and to
-          sign users out. Ask an administrator for it.
-        </p>
-        <SignOut />
-      </section>
-    </main>
-  );
-}
-
-function SignOut(): ReactNode {
-  const latchkey = useLatchkey();
-  return (
-    <button type="button" className="button" onClick={() => void latchkey.signOut().catch(() => undefined)}>
-      Sign in as somebody else
-    </button>
   );
 }

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { GENERATED, ROOT } from './places.js';
 
 /** A part of an OpenAPI document. */
-type Part = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any
+export type Part = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any
 
-const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as Part;
+export const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as Part;
 
 /** A page for each tag in docs/openapi.json. */
 export function httpPages(): { name: string; file: string; description: string }[] {
@@ -15,23 +15,31 @@ export function httpPages(): { name: string; file: string; description: string }
   });
 }
 
+/** Operations of a tag. */
+export function operationsOf(tag: string): Part[] {
+  return Object.entries(document['paths'] as Part)
+    .flatMap(([path, item]) =>
+      Object.entries(item as Part).map(([method, operation]) => ({ ...operation, method, path }) as Part),
+    )
+    .filter(({ tags }) => tags.includes(tag));
+}
+
 /** Writes the operations of docs/openapi.json as Markdown, with headings that the search of the site finds. */
 export function writeHttpReference(): void {
-  const operations = Object.entries(document['paths'] as Part).flatMap(([path, item]) =>
-    Object.entries(item as Part).map(([method, operation]) => ({ ...operation, method, path }) as Part),
-  );
   for (const { name, file, description } of httpPages()) {
-    const sections = operations.filter(({ tags }) => tags.includes(name)).map(operationText);
+    const sections = operationsOf(name).map(
+      (one) => `## ${one['summary']} {#${one['operationId']}}\n\n${operationText(one)}`,
+    );
     mkdirSync(dirname(join(ROOT, file)), { recursive: true });
     writeFileSync(join(ROOT, file), [`# ${name}`, description, '::: v-pre', ...sections, ':::'].join('\n\n'));
   }
 }
 
-function operationText({ method, path, requestBody, parameters = [], security, ...of }: Part): string {
+/** What a reader needs to know of an operation, below its heading, as Markdown. */
+export function operationText({ method, path, requestBody, parameters = [], security, ...of }: Part): string {
   const schemes = (security as Part[]).map((one) => Object.entries(one).flat(2).join(' ').trim() || 'none');
   const content = Object.entries((requestBody?.content ?? {}) as Part);
   const parts: (string | undefined)[] = [
-    `## ${of['summary']} {#${of['operationId']}}`,
     `\`${method.toUpperCase()} ${path}\`, credentials: ${schemes.join(' or ') || 'none'}`,
     of['description'],
     table(parameters.map((one: Part): Row => [`${one['name']} (${one['in']})`, one, one['required']])),
@@ -76,7 +84,7 @@ function table(rows: readonly Row[]): string {
     const kind = values?.join(', ') ?? format ?? schema?.format ?? type ?? schema?.type ?? 'any JSON';
     return `| \`${name}\` | ${[kind].flat().join(' or ')}${required ? '' : ', optional'} | ${description} |`;
   });
-  return ['| Name | Value | |', '| --- | --- | --- |', ...lines].join('\n');
+  return ['| Name | Value | Meaning |', '| --- | --- | --- |', ...lines].join('\n');
 }
 
 function resolve(part: Part): Part {

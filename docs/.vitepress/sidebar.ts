@@ -1,13 +1,23 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DefaultTheme } from 'vitepress';
 import { httpPages } from './http-reference.js';
 import { GENERATED, pageOf, ROOT } from './places.js';
 
 type Entry = readonly [text: string, file: string];
 
+interface Link {
+  readonly text: string;
+  readonly link: string;
+}
+
+interface Group {
+  readonly text: string;
+  readonly collapsed: boolean;
+  readonly items: Link[];
+}
+
 /** Every page once, so that each is found here; a test compares with the files. The reference of the interfaces has its own sidebar. */
-const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
+export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
     'First hour',
     [
@@ -60,6 +70,9 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Roles and groups', 'docs/guides/roles.md'],
       ['Sign in again where it matters', 'docs/guides/step-up.md'],
       ['Test your application', 'docs/test-your-application.md'],
+      ['Moving from Auth.js', 'docs/guides/from-auth-js.md'],
+      ['Moving from Supabase Auth', 'docs/guides/from-supabase.md'],
+      ['Moving from keycloak-js', 'docs/guides/from-keycloak-js.md'],
     ],
   ],
   [
@@ -92,6 +105,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['@latchkey/check-provider', 'packages/check-provider/README.md'],
       ['Write an adapter', 'docs/provider-adapter.md'],
       ['An example of an adapter', 'examples/provider-adapter/README.md'],
+      ['A bridge to SAML', 'examples/saml/README.md'],
       ['latchkey/adapter-test', 'packages/adapter-test/README.md'],
     ],
   ],
@@ -164,7 +178,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
 /** Pages in the sidebar. */
 export const LISTED = SECTIONS.flatMap(([, entries]) => entries.map(([, file]) => file));
 
-export function sidebar(): DefaultTheme.SidebarMulti {
+export function sidebar(): Record<string, Group[]> {
   const http = httpPages().map(({ name, file }): Entry => [name, file]);
   const reference = [
     ['HTTP', http],
@@ -174,7 +188,7 @@ export function sidebar(): DefaultTheme.SidebarMulti {
   return { [`/${pageOf(`${GENERATED}/`)}`]: groups(reference), '/': groups(SECTIONS) };
 }
 
-const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): DefaultTheme.SidebarItem[] =>
+const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): Group[] =>
   sections
     .map(([text, entries]) => ({
       text,
@@ -184,7 +198,7 @@ const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): Def
     .filter(({ items }) => items.length > 0);
 
 /** Links at the top of each page. */
-export function nav(): DefaultTheme.NavItemWithLink[] {
+export function nav(): Link[] {
   const entries: Entry[] = [
     ['How do I …?', 'docs/how-do-i.md'],
     ['Quick start', 'docs/quick-start.md'],
@@ -214,7 +228,7 @@ function sdkPages(name: string): Entry[] {
 
 const exists = ([, file]: Entry): boolean => existsSync(join(ROOT, file));
 
-const itemOf = ([text, file]: Entry): { text: string; link: string } => ({
+const itemOf = ([text, file]: Entry): Link => ({
   text,
   link: `/${pageOf(file)
     .replace(/(^|\/)index\.md$/, '$1')

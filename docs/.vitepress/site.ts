@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { build, createServer, serve } from 'vitepress';
 import { writeHttpReference } from './http-reference.js';
 import { writeLinkedFiles } from './linked-files.js';
+import { writeForModels } from './for-models.js';
 import { GENERATED, ROOT } from './places.js';
 import { writeSdkReference } from './sdk-reference.js';
 
@@ -22,5 +23,8 @@ else {
     const server = await createServer(docs, { host: '127.0.0.1' });
     await server.listen();
     server.printUrls();
-  } else await build(docs, how === '--base' && value ? { base: value } : {});
+  } else {
+    await build(docs, how === '--base' && value ? { base: value } : {});
+    writeForModels(join(docs, '.vitepress/dist'));
+  }
 }

@@ -8,5 +8,6 @@ async function serveApi({ middlewares }: ViteDevServer | PreviewServer): Promise
 }
 
 export default defineConfig({
+  resolve: { dedupe: ['react', 'react-dom'] }, // the linked client would find the repository's
   plugins: [react(), { name: 'api', configureServer: serveApi, configurePreviewServer: serveApi }],
 });

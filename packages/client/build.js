@@ -1,5 +1,5 @@
 // Builds dist/: ES modules for browsers and Node, each with its source map, and their types. Each `import()` (languages, …) is a
-// separate file: without a bundler, serve the whole folder.
+// separate file: without a bundler, serve the whole folder. `--scripts` leaves the types as they are: `npm start` needs none.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,6 +10,7 @@ import { build } from 'esbuild';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(directory, 'dist');
+const scriptsOnly = process.argv.includes('--scripts');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 /** Removes the line breaks of the style sheet, which minifiers keep in a template. */
@@ -74,8 +75,10 @@ try {
     writeFileSync(join(fresh, name), `${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
     writeFileSync(join(fresh, `${name}.map`), mapOfCode);
   }
-  const types = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(fresh, 'types')];
-  execFileSync(process.execPath, types, { cwd: directory, stdio: 'inherit' });
+  if (!scriptsOnly) {
+    const types = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(fresh, 'types')];
+    execFileSync(process.execPath, types, { cwd: directory, stdio: 'inherit' });
+  }
   replaceFiles(fresh, dist);
 } finally {
   rmSync(fresh, { recursive: true, force: true });
@@ -99,7 +102,8 @@ function replaceFiles(from, to) {
     mkdirSync(dirname(join(to, name)), { recursive: true });
     renameSync(join(from, name), join(to, name));
   }
-  for (const name of filesIn(to)) if (!names.includes(name)) rmSync(join(to, name), { force: true });
+  const isWanted = (name) => names.includes(name) || (scriptsOnly && name.startsWith('types'));
+  for (const name of filesIn(to)) if (!isWanted(name)) rmSync(join(to, name), { force: true });
 }
 
 function filesIn(folder) {

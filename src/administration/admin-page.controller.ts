@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PACKAGE_ROOT } from '../http/package-root.js';
-import { filesToServe, sendFile } from '../http/static-files.js';
+import { filesToServe, sendCompressed } from '../http/static-files.js';
 import { Public } from '../token/guard/access.js';
 
 const COMMON = "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'";
@@ -29,21 +29,21 @@ const VIEWS = ['admin', 'admin/users', 'admin/users/:user_id', 'admin/audit', 'a
 export class AdminPageController {
   /** @internal A page. */
   @Get(VIEWS)
-  page(@Res() response: Response): void {
+  page(@Req() request: Request, @Res() response: Response): void {
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
-    sendFile(response, join(FOLDER, 'index.html'));
+    sendCompressed(request, response, join(FOLDER, 'index.html'));
   }
 
   /** @internal A page. */
   @Get('admin/callback')
-  callback(@Res() response: Response): void {
+  callback(@Req() request: Request, @Res() response: Response): void {
     response.setHeader('Content-Security-Policy', CALLBACK_POLICY);
-    sendFile(response, join(FOLDER, 'callback.html'));
+    sendCompressed(request, response, join(FOLDER, 'callback.html'));
   }
 
   /** @internal Files of the page. */
   @Get([...FILES.keys()])
   file(@Req() request: Request, @Res() response: Response): void {
-    sendFile(response, FILES.get(request.path)!);
+    sendCompressed(request, response, FILES.get(request.path)!);
   }
 }

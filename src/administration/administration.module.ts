@@ -9,10 +9,12 @@ import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { UserModule } from '../user/user.module.js';
 import { AdminPageController } from './admin-page.controller.js';
+import { NamedTrail } from './named-trail.js';
 import { OverviewController } from './overview.controller.js';
 import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
+import { TrailController } from './trail.controller.js';
 import { UserCreation } from './users/user-creation.js';
 import { UserDirectory } from './users/user-directory.js';
 import { UserExports } from './users/user-export.js';
@@ -20,7 +22,13 @@ import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
 /** Controllers of the administration page (docs/administration.md#turn-it-on). */
-const PAGE = [AdminPageController, AdminProvidersController, AdminSessionController, OverviewController];
+const PAGE = [
+  AdminPageController,
+  AdminProvidersController,
+  AdminSessionController,
+  OverviewController,
+  TrailController,
+];
 
 /** `/users`, and the administration page with the interface behind it. */
 @Module({
@@ -35,7 +43,7 @@ const PAGE = [AdminPageController, AdminProvidersController, AdminSessionControl
     UserModule,
   ],
   controllers: [UsersController],
-  providers: [TestSignIns, UserCreation, UserDirectory, UserExports, UsersService],
+  providers: [NamedTrail, TestSignIns, UserCreation, UserDirectory, UserExports, UsersService],
 })
 export class AdministrationModule {
   static forRoot({ adminEnabled }: Settings): DynamicModule {

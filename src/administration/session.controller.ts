@@ -29,6 +29,7 @@ export class AdminSessionController {
     return {
       user_id: userId,
       username: user.username,
+      provider: user.provider,
       right,
       admin_role: adminRole,
       support_role: supportRole,

@@ -5,6 +5,9 @@ export class AdminSession {
 
   username!: string | null;
 
+  /** Name of the user's provider. */
+  provider!: string;
+
   /** Null: the administration page is not for this user. */
   right!: 'users' | 'support' | null;
 

@@ -3,8 +3,10 @@ import type { Request as HttpRequest } from 'express';
 import { printable } from '../errors/printable.js';
 import { storedAddress } from '../http/network.js';
 import { cleanUserAgent } from '../http/user-agent.js';
+import type { SessionIds } from '../events.js';
 import type { AuditName } from '../config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
+import { ClaimChanges } from './claim-changes.js';
 
 /** Who caused an event. */
 export class Actor {
@@ -22,6 +24,8 @@ export interface Origin {
   readonly userAgent: string | null;
   readonly requestId: string | null;
   readonly actor: Readonly<Actor>;
+  /** Session of a user who calls. */
+  readonly session?: SessionIds | undefined;
 }
 
 /** Origin of a change that no request causes. */
@@ -40,6 +44,11 @@ export interface AuditFacts {
   readonly error?: string | undefined;
   /** Any text; it is cleaned and cut. */
   readonly reason?: string | undefined;
+  /** Of a sign-in. */
+  readonly newDevice?: boolean | null | undefined;
+  readonly newNetwork?: boolean | null | undefined;
+  /** Of `claims_changed`. */
+  readonly changes?: ClaimChanges | undefined;
   readonly origin: Origin;
 }
 
@@ -84,6 +93,18 @@ export class AuditEvent {
 
   /** `X-Request-Id` of the request. */
   request_id?: string | undefined;
+
+  /** Of `sign_in` with a device: the first use of the device by the user within the retention. */
+  new_device?: boolean | undefined;
+
+  /**
+   * Of `sign_in` with an address: the first sign-in of the user from this network (IPv4 /24, IPv6 /48) within
+   * the retention.
+   */
+  new_network?: boolean | undefined;
+
+  /** Of `claims_changed`. */
+  changes?: ClaimChanges | undefined;
 }
 
 /** `user_id` in the table of an event without a known user. @public */
@@ -125,6 +146,9 @@ export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
     actor_type: type,
     actor_name: type === 'user' && name === userId ? null : name, // toRecordedEvent knows it
     request_id: origin.requestId,
+    new_device: facts.newDevice ?? null,
+    new_network: facts.newNetwork ?? null,
+    changes: facts.changes ?? null,
   };
 }
 
@@ -154,5 +178,6 @@ export function originOf(request: HttpRequest): Origin {
     userAgent: cleanUserAgent(request.headers['user-agent']?.slice(0, LONGEST_USER_AGENT)),
     requestId: request.id,
     actor: actor ?? { type: 'user', name: session?.userId },
+    session,
   };
 }

@@ -6,6 +6,7 @@ import { databaseUnavailable } from '../errors/oauth-error.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
 import { toAuditEvent, NO_USER, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
+import { KEEPS_TIME_MS } from './audit.sql.js';
 
 /** Events of one statement; they fit into the bound of a stream, also if JSON escapes each character. */
 const PAGE_SIZE = 100;
@@ -22,7 +23,10 @@ export interface AuditPage {
   readonly hasMore: boolean;
 }
 
-/** Reads the audit trail up to the horizon (database/commit-reader.ts): in the order of commits per user. */
+/**
+ * Reads the audit trail up to the horizon (database/commit-reader.ts): in the order of commits per user. A
+ * refusal may be older than its transaction, by KEEPS_TIME_MS.
+ */
 @Injectable()
 export class AuditFeed {
   constructor(private readonly dataSource: DataSource) {}
@@ -37,7 +41,7 @@ export class AuditFeed {
     return this.dataSource.transaction('READ COMMITTED', async (manager) => {
       const [moment] = await manager.query<Moment[]>(SELECT_MOMENT); // no table
       if (moment!.isStandby) throw databaseUnavailable();
-      const end = horizon(moment!);
+      const end = horizon(moment!) - KEEPS_TIME_MS * 1000;
       const endCursor = formatStart(end);
       const from = parseCursor(after);
       if (!after || !from || Number(from.place) > moment!.at - MARGIN)

@@ -1,36 +1,45 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SETTINGS } from '../config/settings/settings.js';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
+import { StoredAuditEvent } from './audit-event.entity.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
 import { AuditStreams } from './audit-streams.js';
 import { createAuditStore } from './audit.store.citus.js';
 import { AuditStore } from './audit.store.js';
 import { AuditTrail } from './audit.trail.js';
-import { createAuditSearch } from './search/audit-search.citus.js';
+import { AuditCounter } from './search/audit-counter.js';
 import { AuditSearch } from './search/audit-search.js';
+import { createAuditWalks } from './search/audit-walks.citus.js';
+import { AuditWalks } from './search/audit-walks.js';
 import { AuditController } from './search/audit.controller.js';
 import { SignInCounts } from './sign-in-counts.js';
+import { EndEvents } from './end-events.js';
 import { WebhookStore } from './webhooks/webhook.store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
 /** The audit trail, to which every module writes; its search, streams and webhooks. */
 @Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([StoredAuditEvent])],
   controllers: [AuditController],
   providers: [
     { provide: AuditStore, inject: [DataSource, Sql, Events, SETTINGS], useFactory: createAuditStore },
-    { provide: AuditSearch, inject: [DataSource, Sql], useFactory: createAuditSearch },
+    { provide: AuditWalks, inject: [DataSource, Sql, SETTINGS], useFactory: createAuditWalks },
+    AuditCounter,
     AuditFeed,
     AuditLog,
+    AuditSearch,
     AuditStreams,
     AuditTrail,
+    EndEvents,
     SignInCounts,
     Webhooks,
     WebhookStore,
   ],
-  exports: [AuditSearch, AuditStore, AuditTrail, SignInCounts],
+  exports: [AuditSearch, AuditStore, AuditTrail, EndEvents, SignInCounts],
 })
 export class AuditModule {}

@@ -5,6 +5,7 @@ import type { Sql } from '../database/sql.js';
 import type { Events } from '../events.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import type { AuditRow } from './audit-event.js';
+import { timeOfRefusal } from './audit.sql.js';
 import { AuditStore } from './audit.store.js';
 
 /** Rows of one statement, which may have 65,535 parameters. */
@@ -12,22 +13,36 @@ const LARGEST_INSERT = 4000;
 
 /** Citus routes an INSERT with values to one node: one statement for each user. */
 class CitusAuditStore extends AuditStore {
-  protected override async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
+  protected override async insert(
+    manager: EntityManager,
+    rows: readonly AuditRow[],
+    times?: readonly number[],
+  ): Promise<void> {
+    const timed = rows.map((row, i) => ({ ...row, ...(times && { at: timeAt(times[i]!, i) }) }));
     for (const userId of new Set(rows.map((row) => row.user_id))) {
-      const own = rows.filter((row) => row.user_id === userId);
+      const own = timed.filter((row) => row.user_id === userId);
       for (const some of chunks(own, LARGEST_INSERT)) {
         const insert = manager.createQueryBuilder().insert().into(StoredAuditEvent);
-        await insert.values(some).updateEntity(false).execute(); // or TypeORM would write `at` into the rows
+        // `updateEntity`: or TypeORM would write `at` into the rows. Its type takes unknown values for
+        // functions.
+        await insert
+          .values(some as never[])
+          .updateEntity(false)
+          .execute();
       }
     }
   }
+}
+
+function timeAt(at: number, nth: number): () => string {
+  return () => timeOfRefusal(String(at), String(nth));
 }
 
 export function createAuditStore(
   dataSource: DataSource,
   { distributed }: Sql,
   events: Events,
-  settings: Pick<Settings, 'auditRetentionDays'>,
+  settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
 ): AuditStore {
   return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings);
 }

@@ -6,7 +6,7 @@ import type { Events, RecordedEvent } from '../events.js';
 import type { Place } from '../http/parameters/cursor.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { NO_USER, toAuditRow, toRecordedEvent, type AuditFacts, type AuditRow } from './audit-event.js';
-import { INSERT_EVENTS, INSERTED } from './audit.sql.js';
+import { INSERT_EVENTS, INSERT_REFUSALS, INSERTED } from './audit.sql.js';
 import type { UserLocks } from './user-locks.js';
 
 /** Events of a user that one statement clears. */
@@ -14,21 +14,38 @@ const SLICE = 1000;
 /** An event may be committed so long after its time; microseconds. */
 const LATE_COMMIT = 60_000_000;
 
+/** Whether address and browser of an event are those of somebody else: an administrator, or a backend. */
+const BY_OTHERS = `(actor_type = 'service_key' OR actor_type = 'user' AND actor_name <> user_id::text)`;
+
 /** What the trail does not hold of a removed user. */
-const NOTHING = { provider_user_id: null, address: null, user_agent: null, reason: null };
+const NOTHING = { provider_user_id: null, reason: null, changes: null };
+const NOWHERE = { address: null, user_agent: null };
+const unlessOthers = (column: string) => (): string => `CASE WHEN ${BY_OTHERS} THEN ${column} END`;
+const FORGOTTEN = { ...NOTHING, address: unlessOthers('address'), user_agent: unlessOthers('user_agent') };
+
+/** A refusal, and its time; milliseconds since the epoch. */
+export interface RefusedRow {
+  readonly row: AuditRow;
+  readonly at: number;
+}
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
+  readonly retentionDays: number;
+  /** Whether changes of claims are recorded with values (AUDIT_CLAIMS). */
+  readonly recordsClaims: boolean;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: Events,
-    { auditRetentionDays }: Pick<Settings, 'auditRetentionDays'>,
+    { auditRetentionDays, auditClaims }: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
   ) {
     this.isOn = auditRetentionDays > 0;
+    this.retentionDays = auditRetentionDays;
+    this.recordsClaims = auditClaims === 'full';
     dataSource.subscribers.push(this);
   }
 
@@ -51,7 +68,7 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 
   /**
-   * Clears what the events of a removed user hold beside ids, slice by slice.
+   * Clears what the events of a removed user hold about that user beside ids, slice by slice.
    * @param from place in microseconds, as an earlier call returned it; default: all events
    * @returns place from which later events are to be cleared
    */
@@ -72,7 +89,7 @@ export class AuditStore implements EntitySubscriberInterface {
       await manager
         .createQueryBuilder()
         .update(StoredAuditEvent)
-        .set(NOTHING)
+        .set(FORGOTTEN)
         .where(AFTER, { userId, ...last })
         .andWhere(`(at, id) <= (${timeAt(':endPlace')}, :endId::uuid)`, {
           endPlace: end.place,
@@ -92,21 +109,28 @@ export class AuditStore implements EntitySubscriberInterface {
    * Inserts refusals, which may have waited while their user was removed: of that user, nothing personal is
    * stored. The locks make `forget` wait.
    */
-  async insertRefusals(rows: readonly AuditRow[], locks: UserLocks): Promise<void> {
+  async insertRefusals(refused: readonly RefusedRow[], locks: UserLocks): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
-      const userIds = new Set(rows.map(({ user_id }) => user_id));
+      const userIds = new Set(refused.map(({ row }) => row.user_id));
       userIds.delete(NO_USER);
       const known = new Set([NO_USER, ...(await locks.lock(manager, [...userIds]))]);
       await this.insert(
         manager,
-        rows.map((row) => (known.has(row.user_id) ? row : withoutPerson(row))),
+        refused.map(({ row }) => (known.has(row.user_id) ? row : withoutPerson(row))),
+        refused.map(({ at }) => at),
       );
     });
   }
 
-  protected async insert(manager: EntityManager, rows: readonly AuditRow[]): Promise<void> {
-    const values = INSERTED.map((name) => rows.map((row) => row[name]));
-    await manager.query(INSERT_EVENTS, values); // one statement also for 10,000 sessions that end at once
+  /** @param times of refusals */
+  protected async insert(
+    manager: EntityManager,
+    rows: readonly AuditRow[],
+    times?: readonly number[],
+  ): Promise<void> {
+    const values: unknown[] = INSERTED.map((name) => rows.map((row) => row[name]));
+    // one statement also for 10,000 sessions that end at once
+    await (times ? manager.query(INSERT_REFUSALS, [...values, times]) : manager.query(INSERT_EVENTS, values));
   }
 
   /** Called by TypeORM. */
@@ -129,5 +153,8 @@ export class AuditStore implements EntitySubscriberInterface {
  */
 function withoutPerson(row: AuditRow): AuditRow {
   const isCondition = row.error === 'access_denied' && /^(?:[a-z_]+|admission: [^]*)$/.test(row.reason ?? '');
-  return { ...row, ...NOTHING, reason: isCondition ? row.reason : null };
+  const { actor_type, actor_name, user_id } = row;
+  const isSelf = actor_name === null || actor_name === user_id;
+  const isByOthers = actor_type === 'service_key' || (actor_type === 'user' && !isSelf);
+  return { ...row, ...NOTHING, ...(!isByOthers && NOWHERE), reason: isCondition ? row.reason : null };
 }

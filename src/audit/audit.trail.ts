@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Clock } from '../database/clock.js';
 import { ConcurrencyLimit } from '../database/limits.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { Events, type SessionIds } from '../events.js';
-import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts, type AuditRow } from './audit-event.js';
-import { AuditStore } from './audit.store.js';
+import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts } from './audit-event.js';
+import { AuditStore, type RefusedRow } from './audit.store.js';
 import { UserLocks } from './user-locks.js';
 
 /**
@@ -27,16 +28,15 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   /** Default: the user is not known. */
   readonly userId?: string | null;
   /**
-   * Session that a refused token names; the event has its ids only if `isProven` says so: the token may be
-   * forged.
+   * Session that a refused token names; the event has its ids only if `prove` finds the session: the token
+   * may be forged.
    */
   readonly claimed?: SessionIds | undefined;
-  readonly isProven?: (() => Promise<boolean>) | undefined;
+  /** Called later, if the event is stored. @returns the reason to store, if it is another one */
+  readonly prove?: (() => Promise<{ readonly reason?: string | undefined } | undefined>) | undefined;
 }
 
-interface Waiting extends Pick<Refusal, 'claimed' | 'isProven'> {
-  readonly row: AuditRow;
-}
+interface Waiting extends RefusedRow, Pick<Refusal, 'claimed' | 'prove'> {}
 
 /**
  * Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name.
@@ -60,16 +60,18 @@ export class AuditTrail implements BeforeApplicationShutdown {
     private readonly store: AuditStore,
     private readonly locks: UserLocks,
     private readonly events: Events,
+    private readonly clock: Clock,
   ) {
     events.on('state.requested', (report) => report({ auditEventsLeftOut: this.allLeftOut }));
   }
 
-  refused({ claimed, isProven, ...refusal }: Refusal): void {
+  refused({ claimed, prove, ...refusal }: Refusal): void {
     const row = toAuditRow(randomUUID(), { userId: null, ...refusal });
     const ids = claimed && { claimed: { user_id: claimed.userId, session_id: claimed.sessionId } };
     this.events.emit('audit.recorded', [{ ...toRecordedEvent(row), ...ids }]);
     if (!this.store.isOn) return;
-    if (this.admits(refusal.event)) this.enqueue({ row, claimed, isProven });
+    const at = this.clock.now();
+    if (this.admits(refusal.event)) this.enqueue({ row, at, claimed, prove });
     else {
       this.leftOut.set(refusal.event, (this.leftOut.get(refusal.event) ?? 0) + 1);
       this.allLeftOut++;
@@ -98,6 +100,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
       const reason = `${count} events left out`;
       this.enqueue({
         row: toAuditRow(randomUUID(), { event, userId: null, reason, origin: systemOrigin() }),
+        at: this.clock.now(),
       });
     }
     this.counts.clear();
@@ -122,8 +125,8 @@ export class AuditTrail implements BeforeApplicationShutdown {
     for (let at = 0; at < all.length; at += LARGEST_WRITE) {
       const batch = all.slice(at, at + LARGEST_WRITE);
       try {
-        const rows = await Promise.all(batch.map((one) => this.lookups.run(() => attributed(one))));
-        await this.store.insertRefusals(rows, this.locks);
+        const refused = await Promise.all(batch.map((one) => this.lookups.run(() => attributed(one))));
+        await this.store.insertRefusals(refused, this.locks);
       } catch (error) {
         this.logger.warn({ err: error, msg: 'refusals could not be written to the audit trail' });
         if (isDatabaseAway(error)) for (const one of batch) this.enqueue(one);
@@ -132,8 +135,9 @@ export class AuditTrail implements BeforeApplicationShutdown {
   }
 }
 
-async function attributed({ row, claimed, isProven }: Waiting): Promise<AuditRow> {
-  if (!claimed || !(await isProven?.())) return row;
+async function attributed({ row, at, claimed, prove }: Waiting): Promise<RefusedRow> {
+  const proven = claimed && (await prove?.());
+  if (!proven) return { row, at };
   const { userId: user_id, sessionId: session_id, deviceId: device_id } = claimed;
-  return { ...row, user_id, session_id, device_id };
+  return { row: { ...row, reason: proven.reason ?? row.reason, user_id, session_id, device_id }, at };
 }

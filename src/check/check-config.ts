@@ -21,6 +21,7 @@ import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js'
 import { KeyCipher } from '../token/keys/key-cipher.js';
 import { isUsable } from '../token/keys/key-life.js';
 import { listKeys } from '../token/keys/key.store.js';
+import { withoutAdministrators } from './check-administrators.js';
 import type { CheckReport } from './check-report.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
@@ -35,6 +36,8 @@ export async function checkConfig(settings: Settings, report: CheckReport): Prom
   Logger.overrideLogger(false); // the report has the findings
   checkAccountsFile(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
+  const lack = withoutAdministrators(settings);
+  if (lack !== undefined) report.add('warning', 'administration', lack);
   await checkAddress(settings, report);
   const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
   for (const [part, check] of Object.entries(parts)) {

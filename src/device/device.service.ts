@@ -13,7 +13,7 @@ import { SessionStore } from '../token/sessions/session.store.js';
 import { lockUser } from '../user/lock-user.js';
 import { DeviceStore, type DeviceRow } from './device.store.js';
 import { DeviceView, type DeviceList } from './devices.dto.js';
-import { SignOutService, toDeviceFacts } from './sign-out.service.js';
+import { byOther, SignOutService, toDeviceFacts } from './sign-out.service.js';
 
 /** Devices of one user. A device of another user counts as unknown. */
 @Injectable()
@@ -73,7 +73,8 @@ export class DeviceService {
       await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
         last: async ({ manager }, provider) => {
           isThere = await this.devices.remove(manager, key);
-          const event = { event: 'device_removed', userId, deviceId, provider, origin } as const;
+          const reason = byOther(origin, key);
+          const event = { event: 'device_removed', userId, deviceId, provider, reason, origin } as const;
           if (isThere) await this.audit.write(manager, [event]);
         },
       });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, MoreThan, type EntityManager } from 'typeorm';
+import { DataSource, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
 import { plainArray } from '../database/batching.js';
 import { lastUse, writeLastUse } from '../database/last-use.js';
 import { readPage, selectPage } from '../database/page.js';
@@ -55,6 +55,14 @@ export class DeviceStore {
   ): Promise<{ readonly page: DeviceRow[]; readonly next: { next_cursor?: string } }> {
     const { manager } = this.dataSource;
     return readPage(manager, PAGE, (row: DeviceRow) => row, userId, parseCursor(cursor));
+  }
+
+  /** Finds those of some devices that have a name. @param keys each once */
+  async findNames(keys: readonly DeviceKey[]): Promise<Pick<Device, 'userId' | 'deviceId' | 'deviceName'>[]> {
+    if (keys.length === 0) return [];
+    const select = { userId: true, deviceId: true, deviceName: true } as const;
+    const where = keys.map((key) => ({ ...key, deviceName: Not(IsNull()) }));
+    return this.dataSource.manager.find(Device, { select, where });
   }
 
   /** Returns some devices of a user in the order of their ids, behind one; none: there are no more. */

@@ -251,6 +251,20 @@ function toAuditFacts(
   ended: readonly Ended[],
 ): AuditFacts[] {
   const event = LOSSES.has(reason) ? 'session_lost' : 'sign_out';
-  const facts = { event, userId, origin, reason: reason ?? cause, provider } as const;
-  return ended.map((session) => ({ ...facts, ...session }));
+  const facts = { event, userId, origin, provider } as const;
+  return ended.map((session) => ({
+    ...facts,
+    ...session,
+    reason: reason ?? cause ?? byOther(origin, { userId, ...session }),
+  }));
+}
+
+/** Names the device of a user who has ended a session of another device, or the session if it has none. */
+export function byOther(
+  { session: caller }: Origin,
+  { userId, sessionId, deviceId }: Omit<SessionIds, 'sessionId'> & { readonly sessionId?: string },
+): string | undefined {
+  if (caller?.userId !== userId || caller.sessionId === sessionId) return undefined;
+  if (caller.deviceId === null) return `by session ${caller.sessionId}`;
+  return caller.deviceId === deviceId ? undefined : `by device ${caller.deviceId}`;
 }

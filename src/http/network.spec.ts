@@ -1,7 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import express from 'express';
-import { clientAddress, storedAddress, STORED_ADDRESSES, networkOf, widerNetworkOf } from './network.js';
+import {
+  clientAddress,
+  soughtAddress,
+  storedAddress,
+  STORED_ADDRESSES,
+  networkOf,
+  widerNetworkOf,
+} from './network.js';
 
 describe('clientAddress', () => {
   const headers = { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' };
@@ -71,5 +78,26 @@ describe('the address that is kept (AUDIT_ADDRESSES)', () => {
   ])('%s: %s is kept as %s', (setting, ip, stored) => {
     const app = express().set(STORED_ADDRESSES, setting);
     expect(storedAddress({ ip, app })).toBe(stored);
+  });
+});
+
+describe('the address that is looked for', () => {
+  it.each([
+    ['full', '192.0.2.77', '192.0.2.77'],
+    ['off', '::ffff:192.0.2.77', '192.0.2.77'],
+    ['full', '2001:DB8:0:0:0:0:0:9', '2001:db8::9'],
+    ['network', '192.0.2.77', '192.0.2.0/24'],
+    ['network', '2001:db8:1:2::9', '2001:db8:1::/48'],
+    ['network', '192.0.2.0/24', '192.0.2.0/24'],
+    ['full', '192.0.2.0/24', '192.0.2.0/24'],
+    ['full', '2001:db8::/48', '2001:db8:0::/48'],
+    ['full', '2001:db8:0::/48', '2001:db8:0::/48'],
+    ['full', '192.0.2.0/48', undefined],
+    ['full', '2001:db8::/24', undefined],
+    ['full', '10.0.0.0/8', undefined],
+    ['network', 'localhost', undefined],
+    ['network', '', undefined],
+  ] as const)('%s: %s is looked for as %s', (setting, text, sought) => {
+    expect(soughtAddress(text, setting)).toBe(sought);
   });
 });

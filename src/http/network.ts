@@ -62,6 +62,21 @@ export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string 
   const precision = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
   const address = precision === 'off' ? undefined : addressIn(ip);
   if (address === undefined || precision === 'full') return address ?? null;
+  return storedNetwork(address);
+}
+
+/**
+ * Returns an address, or the network of one (`192.0.2.0/24`, `2001:db8::/48`), as events have it.
+ * @returns undefined if the text is neither
+ */
+export function soughtAddress(text: string, precision: Settings['auditAddresses']): string | undefined {
+  const [, network, bits] = /^([\da-f:.]+)\/(24|48)$/i.exec(text) ?? [];
+  const address = addressIn(network ?? text);
+  if (address === undefined || (bits && bits !== (isIPv4(address) ? '24' : '48'))) return undefined;
+  return bits || precision === 'network' ? storedNetwork(address) : address;
+}
+
+function storedNetwork(address: string): string {
   return isIPv4(address)
     ? `${address.split('.').slice(0, 3).join('.')}.0/24`
     : `${groupsOf(address, 3)}::/48`;

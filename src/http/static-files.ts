@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import type { Response } from 'express';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, extname } from 'node:path';
+import type { Request, Response } from 'express';
 
 // No HTML: pages have routes and policies in their controllers. No name begins with a dot.
 const SERVED = /^\w[\w.-]*\.(?:css|js|svg|png|woff2)$/;
@@ -13,8 +14,45 @@ export function filesToServe(folder: string): string[] {
     .map(({ name }) => name);
 }
 
-/** Sends a file, which browsers may store but must revalidate: 304 while it is unchanged. */
+/** ETags by path, of files as they were then. */
+const etags = new Map<string, { readonly stamp: string; readonly etag: string }>();
+
+/**
+ * Sends a file, which browsers may store but must revalidate: 304 while its content is unchanged. Its time
+ * says nothing: in a package, all files have one time, in each version.
+ */
 export function sendFile(response: Response, path: string): void {
   response.setHeader('Cache-Control', 'no-cache');
-  response.sendFile(basename(path), { root: dirname(path), cacheControl: false });
+  if (existsSync(path)) response.setHeader('ETag', etagOf(path)); // else sendFile answers 404
+  response.sendFile(basename(path), { root: dirname(path), cacheControl: false, lastModified: false });
+}
+
+/** Codings of a file that its build has compressed, best first, and the ends of their names. */
+const CODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/**
+ * Sends a file as `sendFile` does, compressed if the build has made that and the client accepts it. Only for
+ * files without secrets: the length of a compressed answer depends on its content.
+ */
+export function sendCompressed(request: Request, response: Response, path: string): void {
+  response.vary('Accept-Encoding');
+  const found = CODINGS.find(([coding, end]) => request.acceptsEncodings(coding) && existsSync(path + end));
+  if (!found) return sendFile(response, path);
+  const [coding, end] = found;
+  response.type(extname(path));
+  response.setHeader('Content-Encoding', coding);
+  sendFile(response, path + end);
+}
+
+function etagOf(path: string): string {
+  const { mtimeMs, size } = statSync(path);
+  const stamp = `${mtimeMs} ${size}`;
+  const known = etags.get(path);
+  if (known?.stamp === stamp) return known.etag;
+  const etag = `"${hash('sha256', readFileSync(path), 'base64')}"`;
+  etags.set(path, { stamp, etag });
+  return etag;
 }

@@ -71,22 +71,78 @@ describe('an error in the log', () => {
   });
 });
 
-it('an error that comes with every request is logged a hundred times per second, and then counted', () => {
-  jest.useFakeTimers();
-  try {
-    const lines: string[] = [];
-    const log = new NestLog(createLog('trace', { write: (line) => void lines.push(line) }));
-    for (let i = 0; i < 1000; i++) log.error({ err: new Error('the database is away') }, 'OAuthErrorFilter');
-    log.error('something else', 'Removal');
+describe('lines that come with every request', () => {
+  const lines: string[] = [];
+  const entries = (): Record<string, unknown>[] =>
+    lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>);
+  let log: NestLog;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    log = new NestLog(createLog('trace', { write: (line) => void lines.push(line) }));
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  it('a hundred of a context are written in a second, and the others are counted', () => {
+    for (let i = 0; i < 1000; i++) log.warn(`line ${i}`, 'Hub');
+    log.warn('something else', 'Removal');
     log.log({ event: 'sign_in' }, 'Audit');
-    expect(lines).toHaveLength(102);
+    expect(entries()).toHaveLength(102);
     jest.advanceTimersByTime(1000);
-    expect(JSON.parse(lines.at(-1)!)).toMatchObject({
-      level: 'error',
-      context: 'OAuthErrorFilter',
-      left_out: 900,
-    });
-  } finally {
-    jest.useRealTimers();
-  }
+    expect(entries()).toEqual([expect.objectContaining({ level: 'warn', context: 'Hub', left_out: 900 })]);
+  });
+
+  it('of equal errors the first is written, and then one line a second without a stack', () => {
+    const fails = (table = 'users') =>
+      log.error(
+        {
+          request_id: String(Math.random()),
+          table,
+          err: new Error('no', { cause: Object.assign(new Error('away'), { code: 'E' }) }),
+        },
+        'Filter',
+      );
+    for (let i = 0; i < 1000; i++) fails();
+    fails('devices');
+    expect(entries()).toMatchObject([
+      { table: 'users', err: { stack: expect.any(String) } },
+      { table: 'devices' },
+    ]);
+    for (let second = 0; second < 3; second++) {
+      jest.advanceTimersByTime(999);
+      for (let i = 0; i < 7; i++) fails();
+      jest.advanceTimersByTime(1);
+      const left_out = second === 0 ? 1006 : 7;
+      expect(entries()).toEqual([
+        {
+          level: 'error',
+          time: expect.any(String),
+          context: 'Filter',
+          table: 'users',
+          msg: 'no',
+          error: 'Error: no, caused by Error: away (E)',
+          left_out,
+        },
+      ]);
+    }
+    jest.advanceTimersByTime(1000);
+    expect(entries()).toEqual([]);
+    fails();
+    expect(entries()).toMatchObject([{ err: { message: 'no', stack: expect.any(String) } }]);
+  });
+
+  it('errors that differ each time are of one kind after fifty', () => {
+    for (let i = 0; i < 5000; i++) log.error(new Error(`no ${i}`), 'Filter');
+    expect(entries()).toHaveLength(51);
+    jest.advanceTimersByTime(1000);
+    expect(entries()).toEqual([{ level: 'error', time: expect.any(String), left_out: 4949 }]);
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(1000);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('an error that quotes the input is counted without it', () => {
+    for (let i = 0; i < 2; i++) log.error(new SyntaxError(SECRET), 'Filter');
+    jest.advanceTimersByTime(1000);
+    expect(reveals(entries())).toBe(false);
+  });
 });

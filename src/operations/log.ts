@@ -2,6 +2,7 @@ import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import { LineLimit } from '../http/middleware/line-limit.js';
+import { Repeats } from '../http/middleware/repeats.js';
 
 // Nest's own lines at each start: for developers of the service only.
 const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
@@ -36,13 +37,33 @@ const MAX_CAUSES = 5;
  */
 export function describeError(error: unknown, causes = MAX_CAUSES): object {
   if (!isError(error)) return { message: 'not an error' };
-  const { name, message, stack, cause, code } = error as Error & { code?: unknown };
-  const isQuoting = PARSERS.test(name) || DATA_EXCEPTION.test(String(code));
+  const { isQuoting, name, message, code } = factsOf(error);
   return {
     name,
-    ...(isQuoting ? { message: 'could not be parsed' } : { message, stack }),
-    ...(typeof code === 'string' && { code }),
-    ...(cause !== undefined && causes > 0 && { cause: describeError(cause, causes - 1) }),
+    message,
+    ...(!isQuoting && { stack: error.stack }),
+    ...(code !== undefined && { code }),
+    ...(error.cause !== undefined && causes > 0 && { cause: describeError(error.cause, causes - 1) }),
+  };
+}
+
+/** Describes an error and its causes in one line, without stacks. */
+function lineOf(error: unknown, causes = MAX_CAUSES): string {
+  if (!isError(error)) return 'not an error';
+  const { name, message, code } = factsOf(error);
+  const line = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
+  return error.cause === undefined || causes === 0
+    ? line
+    : `${line}, caused by ${lineOf(error.cause, causes - 1)}`;
+}
+
+function factsOf({ name, message, code }: Error & { code?: unknown }) {
+  const isQuoting = PARSERS.test(name) || DATA_EXCEPTION.test(String(code));
+  return {
+    isQuoting,
+    name,
+    message: isQuoting ? 'could not be parsed' : message,
+    code: typeof code === 'string' ? code : undefined,
   };
 }
 
@@ -65,6 +86,8 @@ export class NestLog implements LoggerService {
    * fill the disk.
    */
   private readonly limits = { error: this.limit('error'), warn: this.limit('warn') };
+  /** Of equal errors one line a second is written, the first with its stack. */
+  private readonly repeats = { error: this.repeated('error'), warn: this.repeated('warn') };
 
   constructor(private readonly logger: Logger) {}
 
@@ -72,15 +95,40 @@ export class NestLog implements LoggerService {
     return new LineLimit((context, left_out) => this.logger[level]({ context, left_out }));
   }
 
-  /** Nest passes the context last; a message that is an object holds fields, unless it is an error. */
+  private repeated(level: 'error' | 'warn'): Repeats<object> {
+    return new Repeats((facts, left_out) => this.logger[level]({ ...facts, left_out }));
+  }
+
+  private admits(level: 'error' | 'warn', context: string, fields: Fields): boolean {
+    const { err, request_id: _id, ...others } = fields;
+    if (err !== undefined) {
+      const facts = { context, ...others, error: lineOf(err) };
+      if (!this.repeats[level].isFirst(JSON.stringify(facts), facts)) return false;
+    }
+    return this.limits[level].admits(context);
+  }
+
+  /** Nest passes the context last. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1) as string; // undefined for a line without one
       const quiet = { error: RETHROWING_CONTEXTS, info: NEST_CONTEXTS }[level as string];
       const at = quiet?.test(context) ? 'debug' : level;
-      if ((at === 'error' || at === 'warn') && !this.limits[at].admits(context)) return;
-      if (typeof message === 'string') this.logger[at]({ context }, message);
-      else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
+      const fields = fieldsOf(message);
+      if ((at === 'error' || at === 'warn') && !this.admits(at, context, fields)) return;
+      this.logger[at]({ context, ...fields });
     };
   }
+}
+
+type Fields = Readonly<Record<string, unknown>> & { readonly err?: unknown; readonly msg?: string };
+
+/** A message that is an object holds fields, unless it is an error. */
+function fieldsOf(message: string | object): Fields {
+  if (typeof message === 'string') return { msg: message };
+  const fields: Fields = isError(message) ? { err: message } : (message as Fields);
+  // Else pino would take the error's own, which may quote the input.
+  return isError(fields.err) && fields.msg === undefined
+    ? { ...fields, msg: factsOf(fields.err).message }
+    : fields;
 }

@@ -6,6 +6,7 @@ import { poolOf } from '../database/pool/data-source.js';
 import { errorCode, errorMessage } from '../errors/error-facts.js';
 import { Sql } from '../database/sql.js';
 import { RedisConnection } from '../redis/redis-connection.js';
+import { DiskRoom } from './disk-room.js';
 
 /** A successful write is the result of all checks for this time. */
 const FRESH_MS = 1000;
@@ -16,8 +17,6 @@ const FRESH_MS = 1000;
 const SLOW_MOMENT_MS = 2000;
 /** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
 const PROMPT_MS = 250;
-/** A full disk may accept this small write, so disk errors of other statements count for this time. */
-const DISK_FULL_MS = 10_000;
 
 const READ_ONLY = '25006';
 // undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to
@@ -47,6 +46,7 @@ export class Readiness {
 
   private readonly logger = new Logger(Readiness.name);
   private readonly pool: BoundedPool;
+  private readonly diskRoom: DiskRoom;
   private wasWritable = true;
   private underWay: Promise<void> | undefined;
   private succeededAt = -Infinity;
@@ -57,6 +57,7 @@ export class Readiness {
     @Inject(RedisConnection) private readonly redisConnection: RedisConnection | undefined,
   ) {
     this.pool = poolOf(dataSource);
+    this.diskRoom = new DiskRoom(sql, this.pool);
   }
 
   /** Makes the instance not ready: the service is about to stop. */
@@ -86,9 +87,7 @@ export class Readiness {
 
   /** @throws within 2 s if nothing can be written, with the reason */
   private async check(): Promise<void> {
-    const now = performance.now();
-    if (now - this.pool.diskFullAt < DISK_FULL_MS) throw new Error('the disk of the database is full');
-    const isFresh = now - this.succeededAt < FRESH_MS;
+    const isFresh = !this.diskRoom.isFull && performance.now() - this.succeededAt < FRESH_MS;
     this.underWay ??= this.ask(isFresh).finally(() => (this.underWay = undefined));
     if (!isFresh) return this.underWay;
     this.underWay.catch(() => undefined); // it may end after this check
@@ -116,6 +115,7 @@ export class Readiness {
   }
 
   private async probe(isFresh: boolean): Promise<void> {
+    if (this.diskRoom.isFull) await this.diskRoom.check();
     try {
       const [row] = await this.sql.query<{ isReadOnly?: boolean }>(isFresh ? READ : WRITE, []); // of no table
       if (row?.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });

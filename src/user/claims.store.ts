@@ -23,6 +23,7 @@ import {
   type Claims,
   type UserClaims,
 } from '../identity/claims.js';
+import { claimDifference } from './claim-difference.js';
 import { User } from './user.entity.js';
 
 const logger = new Logger('ProviderClaims');
@@ -196,7 +197,9 @@ export class ClaimsStore {
     await append(userId, 'claims.changed', [{ claims: effective }]);
     const name = user.provider;
     const from = source === 'application' ? origin : { ...origin, actor: { type: source, name } };
-    await this.audit.write(manager, [{ event: 'claims_changed', userId, provider: name, origin: from }]);
+    const changes = claimDifference(source, before.effective, effective, this.audit.recordsClaims);
+    const event = { event: 'claims_changed', userId, provider: name, changes, origin: from } as const;
+    await this.audit.write(manager, [event]);
     return after;
   }
 }

@@ -7,6 +7,7 @@ import { Clock } from '../database/clock.js';
 import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
+import { claimDifference } from './claim-difference.js';
 import { replaceWords } from './user-words.store.js';
 import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
@@ -71,9 +72,15 @@ export class UserChanges {
       await write(manager, timed, [...PROFILE, ...STATE, 'claims', 'claims_changed_at']);
       const data = ofClaims.map(({ userId, claims }) => [userId, { claims: claims ?? {} }] as const);
       await appendToEach('claims.changed', new Map(data));
+      const { recordsClaims } = this.audit;
+      const source = origin.actor.type === 'directory' ? 'directory' : 'provider';
+      const before = new Map(users.map((user) => [user.userId, user.claims ?? {}]));
       await this.audit.write(
         manager,
-        ofClaims.map(({ userId, provider }) => ({ event: 'claims_changed', userId, provider, origin })),
+        ofClaims.map(({ userId, provider, claims }) => {
+          const difference = claimDifference(source, before.get(userId)!, claims ?? {}, recordsClaims);
+          return { event: 'claims_changed', userId, provider, changes: difference, origin };
+        }),
       );
     }
     const renamed = results.filter(({ hasOtherProfile }) => hasOtherProfile).map(({ user }) => user);

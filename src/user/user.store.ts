@@ -82,6 +82,21 @@ export class UserStore {
     return users.map(({ userId }) => userId);
   }
 
+  /** Returns the names, else the e-mail addresses, of those of some users who have one. */
+  async findNames(userIds: readonly string[]): Promise<Map<string, string>> {
+    if (userIds.length === 0) return new Map();
+    const users = await this.users.find({
+      select: { userId: true, username: true, email: true },
+      where: { userId: In(userIds), removedAt: IsNull() },
+    });
+    return new Map(
+      users.flatMap(({ userId, username, email }) => {
+        const name = username?.trim() || email;
+        return name ? [[userId, name] as const] : [];
+      }),
+    );
+  }
+
   /** @returns false if the user exists, or was removed and is kept out */
   async insert(manager: EntityManager, { claims, ...user }: NewUser): Promise<boolean> {
     const emailKey = user.email === null ? null : searchKey(user.email);

@@ -56,7 +56,8 @@ describe('GET /admin/session', () => {
   it('names the person, and the roles that are needed', async () => {
     const { access_token, user_id } = await signIn(service.url, 'linus');
     const { body } = await bearer(service.url, access_token).get('/admin/session').expect(200);
-    expect(body).toEqual({ user_id, username: 'Ada', right: null, admin_role: 'boss', support_role: 'desk' });
+    const roles = { admin_role: 'boss', support_role: 'desk' };
+    expect(body).toEqual({ user_id, username: 'Ada', provider: 'stub', right: null, ...roles });
   });
 
   it('follows a change of the roles with the same token', async () => {

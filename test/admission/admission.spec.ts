@@ -208,9 +208,9 @@ describe('the admission service', () => {
     expect([status, body]).toEqual([500, { error: 'server_error', error_description }]);
     expect(headers['retry-after']).toBe('1');
     expect(await stored()).toEqual([]);
-    const lines = service.log.slice(begin).filter((line) => line.includes('"err":'));
-    expect(lines).toEqual([expect.stringContaining(`ADMISSION_URL: `)]);
-    expect(lines[0]).toContain(problem);
+    // Of equal lines in a second only their number is logged.
+    const isLine = (line: string): boolean => line.includes('ADMISSION_URL: ') && line.includes(problem);
+    await until(() => service.log.slice(begin).some(isLine), 'the problem is logged');
     expect(service.log.slice(begin).join('')).not.toMatch(/s3cret|whsec_|\/hook/);
     expect(questions().length).toBe(1); // a redirect is not followed
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
+import { UsersService } from '../../src/administration/users/users.service.js';
 import type { Origin } from '../../src/audit/audit-event.js';
 import { AuditTrail } from '../../src/audit/audit.trail.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
@@ -180,7 +181,7 @@ describe('changes and refusals in the audit trail', () => {
     expect(mine[3]).toMatchObject({ provider: 'stub', ...helpdesk });
     // A failure that waits for the database while the user is removed is stored afterwards.
     const [late] = await during(1, () => Promise.resolve(failed()));
-    for (const event of [...mine.slice(0, 3), late])
+    for (const event of [mine[0], mine[1], late])
       for (const name of ['provider_user_id', 'address', 'user_agent', 'reason'])
         expect(event).not.toHaveProperty(name);
     expect(late).toMatchObject({ event: 'sign_in_refused', user_id, error: 'slow_down', provider: 'stub' });
@@ -203,6 +204,44 @@ describe('changes and refusals in the audit trail', () => {
     expect(left).toEqual([{ address: null, user_agent: null }]);
   });
 
+  it('address and browser stay with what others did to a removed user', async () => {
+    const origin = (name?: string): Origin => ({
+      address: '192.0.2.7',
+      userAgent: 'A browser',
+      requestId: randomUUID(),
+      actor: { type: 'user', name },
+    });
+    const administrator = origin(randomUUID());
+    const { user_id, access_token } = await signIn(service.url, 'nora');
+    await as(access_token).post('/sign-out', {}).expect(204);
+    await signIn(service.url, 'nora');
+    await service.app.get(UsersService).signOut(user_id, administrator);
+    const bySystem = { ...origin(), actor: { type: 'system', name: 'MAX_SESSIONS' } } as const;
+    await signIn(service.url, 'nora');
+    await service.app.get(UsersService).signOut(user_id, bySystem); // in the user's own request
+    await signIn(service.url, 'nora');
+    await as(HELPDESK).delete(`/users/${user_id}`).expect(204);
+    const error = 'slow_down';
+    await during(2, () => {
+      const refused = (from: Origin): void =>
+        service.app
+          .get(AuditTrail)
+          .refused({ event: 'sign_in_refused', userId: user_id, error, origin: from });
+      [origin(), administrator].forEach(refused);
+      return Promise.resolve();
+    });
+    const mine = (await storedEvents(service.databaseUrl)).filter((event) => event.user_id === user_id);
+    const kept = mine.filter(({ address, user_agent }) => address !== undefined || user_agent !== undefined);
+    const byAdministrator = { address: '192.0.2.7', user_agent: 'A browser', actor: administrator.actor };
+    expect(mine.filter(({ event }) => event === 'sign_out')).toHaveLength(4);
+    expect(kept).toEqual([
+      expect.objectContaining({ event: 'sign_out', ...byAdministrator }),
+      expect.objectContaining({ event: 'sign_out', ...helpdesk }),
+      expect.objectContaining({ event: 'user_removed', ...helpdesk }),
+      expect.objectContaining({ event: 'sign_in_refused', ...byAdministrator }),
+    ]);
+  });
+
   it('a refused refresh has user and session of a token that was ours, not those of a forged one', async () => {
     const device_id = randomUUID();
     const tokens = await signIn(service.url, 'dora', { device_id });
@@ -223,7 +262,14 @@ describe('changes and refusals in the audit trail', () => {
       ...HERE,
     };
     expect(await during(1, () => refresh(tokens.refresh_token))).toEqual([
-      { ...refused, user_id, session_id, device_id, actor: { type: 'user', name: user_id } },
+      {
+        ...refused,
+        reason: expect.stringMatching(/^ended by the user at /),
+        user_id,
+        session_id,
+        device_id,
+        actor: { type: 'user', name: user_id },
+      },
     ]);
     for (const token of [forged, 'x', `${tokens.refresh_token}${'!'.repeat(1000)}`]) {
       expect(await during(1, () => refresh(token))).toEqual([{ ...refused, actor: { type: 'user' } }]);

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
+import { AuditFeed } from '../../src/audit/audit-feed.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
+import { Clock } from '../../src/database/clock.js';
 import { DatabaseBusy } from '../../src/database/limits.js';
 import { UserLocks } from '../../src/audit/user-locks.js';
 import { Sql } from '../../src/database/sql.js';
@@ -48,13 +52,19 @@ describe('refusals in the audit trail', () => {
 
   const stored = () => storedEvents(service.databaseUrl);
   /** A trail of its own, on the database of the service. */
-  function trailOf(auditRetentionDays = 90): { trail: AuditTrail; published: () => number } {
+  function trailOf({
+    clock = service.app.get<Clock>(Clock),
+    locks = service.app.get<UserLocks>(UserLocks),
+  } = {}) {
     const dataSource = service.app.get(DataSource);
     const events = new Events();
     let published = 0;
     events.on('audit.recorded', (recorded) => void (published += recorded.length));
-    const store = createAuditStore(dataSource, service.app.get(Sql), events, { auditRetentionDays });
-    return { trail: new AuditTrail(store, service.app.get(UserLocks), events), published: () => published };
+    const store = createAuditStore(dataSource, service.app.get(Sql), events, {
+      auditRetentionDays: 90,
+      auditClaims: 'full',
+    });
+    return { trail: new AuditTrail(store, locks, events, clock), published: () => published };
   }
 
   it('of one second 1,000 are stored, none of their names hides the others, and the rest is counted', async () => {
@@ -96,6 +106,70 @@ describe('refusals in the audit trail', () => {
     await trail.beforeApplicationShutdown();
     await trail.beforeApplicationShutdown();
     expect([insert.mock.calls.length, (await stored()).length, published()]).toEqual([1, 1, 2]);
+  });
+
+  it('have the time of the refusal, in their order', async () => {
+    const clock = service.app.get(Clock);
+    await until(async () => {
+      await query(service.databaseUrl, 'TRUNCATE audit_events');
+      const { trail } = trailOf();
+      const before = clock.now();
+      for (let i = 0; i < 20; i++) trail.refused(refusal('refresh_refused', i));
+      const after = clock.now();
+      await delay(100); // less than the trail waits for others
+      await trail.beforeApplicationShutdown();
+      if (clock.now() > before + 350) return false; // the machine has stalled
+      const events = await stored();
+      expect(events.map(({ reason }) => reason)).toEqual(
+        Array.from({ length: 20 }, (_, i) => `refusal ${i}`),
+      );
+      for (const { at } of events) {
+        expect(Date.parse(at)).toBeGreaterThan(before - 50);
+        expect(Date.parse(at)).toBeLessThan(after + 50);
+      }
+      return true;
+    });
+  });
+
+  it.each([-3_600_000, 3_600_000])('do not have the time of a clock that is %d ms off', async (off) => {
+    const clock = service.app.get(Clock);
+    const before = clock.now();
+    const { trail } = trailOf({ clock: { now: () => clock.now() + off } as Clock });
+    for (let i = 0; i < 20; i++) trail.refused(refusal('refresh_refused', i));
+    await trail.beforeApplicationShutdown();
+    const events = await stored();
+    expect(events.map(({ reason }) => reason)).toEqual(Array.from({ length: 20 }, (_, i) => `refusal ${i}`));
+    expect(Date.parse(events[0]!.at)).toBeGreaterThan(before - 500); // as late as a reader expects
+    expect(Date.parse(events[0]!.at)).toBeLessThan(clock.now() + 50);
+  });
+
+  it('whose transaction takes long are in streams and webhooks, though these read on meanwhile', async () => {
+    const feed = service.app.get(AuditFeed);
+    const steps = new EventTarget();
+    const locks: UserLocks = {
+      lock: async (manager, userIds) => {
+        steps.dispatchEvent(new Event('begun'));
+        await once(steps, 'go on');
+        return service.app.get(UserLocks).lock(manager, userIds);
+      },
+    };
+    let { cursor } = await feed.read();
+    const { trail } = trailOf({ locks });
+    const begun = once(steps, 'begun');
+    trail.refused(refusal('refresh_refused'));
+    await begun;
+    await delay(1500);
+    ({ cursor } = await feed.read(cursor));
+    steps.dispatchEvent(new Event('go on'));
+    const found: unknown[] = [];
+    await until(async () => {
+      const page = await feed.read(cursor);
+      cursor = page.cursor;
+      found.push(...page.events.map(({ event }) => event.reason));
+      return found.length > 0;
+    });
+    expect(found).toEqual(['refusal 0']);
+    await trail.beforeApplicationShutdown();
   });
 
   it('of a user who was removed while they waited have nothing personal', async () => {

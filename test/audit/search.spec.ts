@@ -17,7 +17,7 @@ const SEED = `
   SELECT CASE WHEN n % 10 = 0 THEN '00000000-0000-0000-0000-000000000000' WHEN n % 5000 = 1 THEN $1::uuid ELSE gen_random_uuid() END,
     timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second', gen_random_uuid(),
     CASE WHEN n % 10 = 0 THEN 'sign_in_refused' ELSE 'sign_in' END, CASE WHEN n % 10 = 0 THEN 'refused' ELSE 'ok' END,
-    CASE WHEN n % 10 = 0 THEN 'invalid_grant' END, CASE WHEN n = 7 THEN 'rare' ELSE 'corp' END, 'user', n
+    CASE WHEN n % 10 = 0 THEN 'invalid_grant' END, CASE WHEN n = 7 THEN 'rare' ELSE 'corp' END, 'user', lpad(n::text, 32, '0')::uuid
   FROM generate_series(1, ${EVENTS}) AS n`;
 
 interface Page {
@@ -47,18 +47,19 @@ describe('GET /audit', () => {
     let pages = 0;
     for (let cursor: string | undefined = ''; cursor !== undefined; pages++) {
       const { events, next_cursor } = await page({ ...parameters, ...(cursor && { cursor }) });
-      numbers.push(...events.map(({ request_id }) => Number(request_id)));
+      numbers.push(...events.map(numberOf));
       cursor = next_cursor;
     }
     return { numbers, pages };
   }
+  const numberOf = ({ request_id }: AuditEvent): number => Number(request_id!.replaceAll('-', ''));
   const downFrom = (last: number, step: number, count: number): number[] =>
     Array.from({ length: count }, (_, i) => last - i * step);
 
   it('has the newest events first, with all members that they have', async () => {
     const { events, next_cursor } = await page({});
     expect(events).toHaveLength(50);
-    expect(events.map(({ request_id }) => Number(request_id))).toEqual(downFrom(EVENTS, 1, 50));
+    expect(events.map(numberOf)).toEqual(downFrom(EVENTS, 1, 50));
     expect(events[0]).toEqual({
       id: expect.any(String),
       at: '2026-01-02T03:46:40.000Z',
@@ -67,12 +68,12 @@ describe('GET /audit', () => {
       error: 'invalid_grant',
       provider: 'corp',
       actor: { type: 'user' },
-      request_id: String(EVENTS),
+      request_id: '00000000-0000-0000-0000-000000100000',
     });
     expect(events[1]).toMatchObject({ result: 'ok', user_id: expect.any(String) });
     expect(events[1]!.actor).toEqual({ type: 'user', name: events[1]!.user_id });
     const more = await page({ cursor: next_cursor, limit: 1000 });
-    expect(more.events.map(({ request_id }) => Number(request_id))).toEqual(downFrom(EVENTS - 50, 1, 1000));
+    expect(more.events.map(numberOf)).toEqual(downFrom(EVENTS - 50, 1, 1000));
   });
 
   it.each<[name: string, parameters: object, numbers: number[]]>([
@@ -140,6 +141,15 @@ describe('GET /audit', () => {
     ['limit', ''],
     ['cursor', 'x'],
     ['provider', 'p'.repeat(64)],
+    ['error', 'e'.repeat(65)],
+    ['address', '192.0.2.0/16'],
+    ['address', '2001:db8::/24'],
+    ['address', 'localhost'],
+    ['request_id', 'x'],
+    ['session_id', 'x'],
+    ['device_id', 'x'],
+    ['new_device', 'yes'],
+    ['new_network', 'false'],
   ])('refuses %s=%s', async (name, value) => {
     const { body } = await get({ [name]: value }).expect(400);
     expect(body).toMatchObject({
@@ -149,21 +159,23 @@ describe('GET /audit', () => {
   });
 
   it.each([
-    ['request_id=x', ''],
+    ['ip=x', ''],
     ['userId=x', ' (did you mean user_id?)'],
     ['USER_ID=x', ' (did you mean user_id?)'],
     ['event=sign_in&sinse=2026-01-01T00:00:00Z', ' (did you mean since?)'],
     ['events=sign_in', ' (did you mean event?)'],
-    ['address=192.0.2.1', ''],
+    ['adress=192.0.2.1', ' (did you mean address?)'],
     ['__proto__=x', ''],
     ['user_id[]=x', ''],
-    ['request_id', ''],
+    ['new', ''],
   ])('refuses an unknown parameter, and does not repeat it: ?%s', async (text, suggestion) => {
     const { body } = await request(service.url)
       .get(`/audit?${text}`)
       .set('Authorization', `Bearer ${KEYS.read}`)
       .expect(400);
-    const known = 'user_id, event, provider, result, since, until, limit, cursor';
+    const known =
+      'limit, cursor, user_id, event, provider, result, error, address, request_id, session_id, device_id, ' +
+      'new_device, new_network, since, until';
     expect(body).toEqual({
       error: 'invalid_request',
       error_description: `a query parameter is unknown${suggestion}: use ${known}`,

@@ -54,6 +54,9 @@ describe('sign-ins in the audit trail', () => {
       {
         event: 'sign_in',
         result: 'ok',
+        reason: 'first sign-in',
+        new_device: true,
+        new_network: true,
         user_id: userId,
         session_id: sid,
         device_id,
@@ -267,6 +270,7 @@ describe('sign-ins in the audit trail', () => {
     expect(changed).toEqual({
       event: 'claims_changed',
       result: 'ok',
+      changes: { source: 'provider', added: { roles: ['b'] }, removed: { roles: ['a'] } },
       user_id,
       provider: 'stub',
       actor: { type: 'provider', name: 'stub' },

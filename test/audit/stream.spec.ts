@@ -56,12 +56,12 @@ describe('GET /audit/stream', () => {
     const old = await write();
     await query(databaseUrl(), `UPDATE audit_events SET at = at - interval '1 minute'`);
     const reader = await read(0);
-    const [userId, sessionId, deviceId, id] = Array.from({ length: 4 }, () => randomUUID());
+    const [userId, sessionId, deviceId, id, requestId] = Array.from({ length: 5 }, () => randomUUID());
     await query(
       databaseUrl(),
       `INSERT INTO audit_events VALUES ($1, '2500-01-01T00:00:00.123456Z', $4, 'refresh_refused', 'refused', 'invalid_grant', 'why', $2, $3,
-         'google', '7', '192.0.2.1', 'curl', 'user', null, 'r-1')`,
-      [userId, sessionId, deviceId, id],
+         'google', '7', '192.0.2.1', 'curl', 'user', null, $5)`,
+      [userId, sessionId, deviceId, id, requestId],
     );
     await query(databaseUrl(), `UPDATE audit_events SET at = clock_timestamp() WHERE id = $1`, [id]);
     await until(() => has(reader, [id!]));
@@ -81,7 +81,7 @@ describe('GET /audit/stream', () => {
       address: '192.0.2.1',
       user_agent: 'curl',
       actor: { type: 'user', name: userId },
-      request_id: 'r-1',
+      request_id: requestId,
     });
     expect(idsOf(reader)).not.toContain(old[0]);
   });

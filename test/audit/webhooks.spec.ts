@@ -83,6 +83,8 @@ describe('webhooks', () => {
         ['sign_in', user_id],
         ['device_renamed', user_id],
       ]);
+      const news = { reason: 'first sign-in', new_device: true, new_network: true };
+      expect(more[0]!.body.data).toMatchObject(news);
       expect(receiver.invalid).toEqual([]);
     } finally {
       await provider.close();

@@ -60,6 +60,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /admin/*': 'public',
   'GET /admin/session': 'user',
   'GET /admin/overview': 'support',
+  'GET /admin/trail': 'support',
   'GET /admin/providers/:name/directory': 'support',
   'GET /admin/providers': 'support',
   'POST /admin/providers/:name/test': 'users',
@@ -101,14 +102,13 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'PUT /users/:user_id/claims': 'users',
   'DELETE /users/:user_id': 'users',
   'GET /audit': 'read or support',
+  'GET /audit/counts': 'support',
   'GET /audit/stream': 'read',
   'POST /push': 'push',
   'POST /push/batch': 'push',
   'GET /sessions/ended': 'read',
   'GET /docs': 'public',
   'GET /docs/openapi.json': 'public',
-  'GET /docs/swagger-ui-bundle.js': 'public',
-  'GET /docs/swagger-ui.css': 'public',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
   'GET /metrics': 'public', // in production: read (metrics.spec.ts)
@@ -164,7 +164,7 @@ describe('who may call what', () => {
         (method) => `${method.toUpperCase()} ${route!.path}`,
       ),
     );
-    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers))))\/.*/;
+    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers|trail))))\/.*/;
     return [...new Set(all.map((route) => route.replace(isPage, '$1/*')))];
   }
 

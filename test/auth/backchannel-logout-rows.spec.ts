@@ -65,7 +65,10 @@ describe('the rows of a logout by the provider', () => {
         reported.push(...recorded.filter(({ event }) => event === 'sign_out'));
       });
       const sql = new Sql(dataSource, false, events);
-      const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+      const audit = createAuditStore(dataSource, sql, events, {
+        auditRetentionDays: 90,
+        auditClaims: 'full',
+      });
       signIns = new SignInStore(
         sql,
         dataSource,

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { ENTITIES } from '../../src/entities.js';
+import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
@@ -29,7 +30,7 @@ describe('the store of sign-ins', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
   /** Events of the audit trail that were published. */
-  let started: RecordedEvent[];
+  let started: (RecordedEvent & Partial<Pick<AuditEvent, 'reason' | 'new_device' | 'new_network'>>)[];
   let appended: ChannelEvent[];
   /** How many sign-ins each shared statement had. */
   let batches: number[];
@@ -57,7 +58,10 @@ describe('the store of sign-ins', () => {
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>
-    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, { auditRetentionDays: 90 });
+    createAuditStore(dataSource, new Sql(dataSource, isDistributed), events, {
+      auditRetentionDays: 90,
+      auditClaims: 'full',
+    });
   function storeOf(isDistributed = false): SignInStore {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
@@ -151,7 +155,7 @@ describe('the store of sign-ins', () => {
         event: 'sign_in',
         result: 'ok',
         error: null,
-        reason: null,
+        reason: 'first sign-in',
         session_id: sessionId,
         device_id: deviceId,
         provider: 'corp',
@@ -161,6 +165,9 @@ describe('the store of sign-ins', () => {
         actor_type: 'user',
         actor_name: null,
         request_id: origin.requestId,
+        new_device: deviceId === null ? null : true,
+        new_network: address === null ? null : true,
+        changes: null,
       },
     ]);
   }
@@ -183,7 +190,7 @@ describe('the store of sign-ins', () => {
     const events = new Events();
     events.on('audit.recorded', (recorded) => void started.push(...recorded));
     const sql = new Sql(dataSource, false, events);
-    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 0 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 0, auditClaims: 'full' });
     const store = new SignInStore(
       sql,
       dataSource,
@@ -194,6 +201,7 @@ describe('the store of sign-ins', () => {
     );
     expect(await store.record(onDevice('ada'))).toBe(true);
     expect(started).toMatchObject([{ event: 'sign_in', result: 'ok' }]);
+    for (const name of ['new_device', 'new_network']) expect(started[0]).not.toHaveProperty(name);
     expect(await query(database.url, 'SELECT FROM audit_events')).toEqual([]);
     expect(await sessions()).toBe(1);
   });
@@ -237,9 +245,11 @@ describe('the store of sign-ins', () => {
           id: expect.any(String),
           event: 'sign_in',
           result: 'ok',
+          reason: 'first sign-in',
           user_id: session.userId,
           session_id: session.sessionId,
-          ...(session.deviceId !== null && { device_id: session.deviceId }),
+          ...(session.deviceId !== null && { device_id: session.deviceId, new_device: true }),
+          ...(origin.address !== null && { new_network: true }),
           provider: 'corp',
           provider_user_id: identity.providerUserId,
           ...(origin.address !== null && { address: origin.address, user_agent: userAgent }),
@@ -272,6 +282,68 @@ describe('the store of sign-ins', () => {
           sentAt: (stored['sent_at'] as Date).toISOString(),
         },
       ]);
+    });
+
+    // docs/audit.md#new-devices-and-networks
+    it('says whether device and network are new to the user, in the trail and as it is published', async () => {
+      const store = storeOf(isDistributed);
+      const [laptop, phone] = [randomUUID(), randomUUID()];
+      const record = async (name: string, deviceId: string | null, address: string | null) => {
+        const origin = { address, userAgent: null, requestId: null, actor: { type: 'user' } } as const;
+        const signIn = signInOf(name, { origin }, deviceId);
+        await store.record(signIn);
+        const { sessionId } = signIn.session;
+        const columns = 'reason, new_device, new_network FROM audit_events WHERE session_id = $1';
+        const [row] = await query(database.url, `SELECT ${columns}`, [sessionId]);
+        const { reason = null, new_device = null, new_network = null } = started.at(-1)!;
+        expect(row).toEqual({ reason, new_device, new_network });
+        return Object.values(row!);
+      };
+      const FIRST = 'first sign-in';
+      for (const [name, device, address, ...expected] of [
+        ['ada', laptop, '192.0.2.7', FIRST, true, true],
+        ['ada', laptop, '192.0.2.7', null, false, false],
+        ['ada', phone, '192.0.2.254', null, true, false],
+        ['ada', phone, '192.0.3.7', null, false, true],
+        ['ada', null, '192.0.3.0/24', null, null, false], // as `AUDIT_ADDRESSES=network` stores it
+        ['ada', laptop, null, null, false, null],
+        ['ada', null, '2001:db8:1::7', null, null, true],
+        ['ada', null, '2001:db8:1:ffff::8', null, null, false],
+        ['ada', null, '2001:db8:1::/48', null, null, false],
+        ['ada', null, '2001:db8:2::7', null, null, true],
+        ['bo', laptop, '192.0.2.7', FIRST, true, true], // another user's
+        ['bo', null, null, null, null, null],
+      ] as const) {
+        expect([name, device, address, ...(await record(name, device, address))]).toEqual([
+          name,
+          device,
+          address,
+          ...expected,
+        ]);
+      }
+      // Beyond the retention: a device by its last use, a network by its last sign-in.
+      await query(database.url, `UPDATE devices SET last_seen_at = now() - interval '91 days'`);
+      await query(database.url, `DELETE FROM audit_events WHERE address LIKE '192.0.2.%'`);
+      expect(await record('ada', laptop, '192.0.2.7')).toEqual([null, true, true]);
+    });
+
+    it('of two at once from one new network, at least one says so', async () => {
+      await storeOf(isDistributed).record(signInOf('ada'));
+      const origin = {
+        address: '192.0.2.7',
+        userAgent: null,
+        requestId: null,
+        actor: { type: 'user' },
+      } as const;
+      const stores = Array.from({ length: 3 }, () => storeOf(isDistributed)); // instances
+      const device = randomUUID();
+      await Promise.all(stores.map((store) => store.record(signInOf('ada', { origin }, device))));
+      const last = started.slice(1);
+      expect(last).toHaveLength(3);
+      expect(last.filter((event) => event.new_network)).not.toEqual([]);
+      expect(last.filter((event) => event.new_device)).not.toEqual([]);
+      await stores[0]!.record(signInOf('ada', { origin }, device));
+      expect(started.at(-1)).toMatchObject({ new_device: false, new_network: false });
     });
 
     it('again: the last values of the provider count, those that a client omits stay, offsets continue', async () => {

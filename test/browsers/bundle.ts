@@ -48,6 +48,7 @@ export async function bundle(
     define: { 'process.env.NODE_ENV': '"development"', ...define },
     logLevel: 'silent',
     absWorkingDir: ROOT,
+    nodePaths: [`${ROOT}test/node_modules`],
     plugins: [...plugins, texts],
     ...options,
   });

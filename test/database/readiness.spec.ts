@@ -94,12 +94,39 @@ describe('GET /health/ready', () => {
     }
   });
 
-  it('is 503 once a statement has found the disk full, though a small write still succeeds', async () => {
-    const full = `DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`;
-    await expect(service.app.get(Sql).query({ name: 'full', text: full }, [])).rejects.toThrow('no space');
-    expect(await ready()).toEqual(DOWN);
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000);
-    expect(await ready()).toEqual(UP);
+  describe('once a statement has found the disk full, though a small write still succeeds', () => {
+    const FULL = `DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`;
+    const later = (ms: number) => void jest.spyOn(performance, 'now').mockReturnValue(performance.now() + ms);
+    beforeEach(async () => {
+      await expect(service.app.get(Sql).query({ name: 'full', text: FULL }, [])).rejects.toThrow('no space');
+    });
+
+    it('is 503 for a second, and then 200 if there is room', async () => {
+      expect(await ready()).toEqual(DOWN);
+      later(1100);
+      expect(await ready()).toEqual(UP);
+    });
+
+    it.each([
+      ['still full', 'disk_full', 3_600_000, DOWN],
+      ['not known to be full, without temporary tables', 'insufficient_privilege', 5000, UP],
+    ])('and it is %s', async (_what, code, after, answer) => {
+      const sql = service.app.get(Sql);
+      const execute = sql.query.bind(sql);
+      jest.spyOn(sql, 'query').mockImplementation(({ name, text }, values) => {
+        const failing = FULL.replace('disk_full', code);
+        return name === 'room-check'
+          ? execute({ name: 'no-room', text: failing }, [])
+          : execute({ name, text }, values);
+      });
+      later(1100);
+      expect(await ready()).toEqual(DOWN);
+      later(after);
+      expect(await ready()).toEqual(answer);
+      jest.restoreAllMocks();
+      later(7_200_000);
+      expect(await ready()).toEqual(UP);
+    });
   });
 });
 

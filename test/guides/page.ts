@@ -8,8 +8,15 @@ import { ROOT } from '../../docs/.vitepress/places.js';
 export type Step =
   | { readonly does: 'run'; readonly commands: readonly string[]; readonly output: readonly string[] }
   | { readonly does: 'write'; readonly file: string; readonly text: string }
+  | { readonly does: 'change'; readonly file: string; readonly changes: readonly Change[] }
   | { readonly does: 'open' | 'press' | 'see' | 'stop'; readonly what: string }
   | { readonly does: 'sign in'; readonly login: string; readonly password: string };
+
+/** Lines of a file that are replaced. */
+export interface Change {
+  readonly from: string;
+  readonly to: string;
+}
 
 /** First line of a block that is a file: `// app/[id]/page.tsx`, `<!-- src/routes/+page.svelte -->`, `# .env.local`. */
 const FILE = /^(?:\/\/|#|<!--) ([\w./+[\]-]*\.\w+)(?: -->)?\n/;
@@ -20,10 +27,14 @@ const INSTRUCTION =
 
 /** Returns the steps of a page in its order: its shell blocks, its files, and the instructions in its text. */
 export function stepsOf(page: string): Step[] {
-  const markdown = readFileSync(join(ROOT, page), 'utf8');
+  return stepsIn(readFileSync(join(ROOT, page), 'utf8'));
+}
+
+export function stepsIn(markdown: string): Step[] {
   return new MarkdownIt({ html: true }).parse(markdown, {}).flatMap(({ type, info, content }): Step[] => {
     if (type === 'inline') return instructionsIn(content);
     if (type !== 'fence') return [];
+    if (info === 'diff') return [changeIn(content)];
     const [line, file] = FILE.exec(content) ?? [];
     if (file !== undefined) return [{ does: 'write', file, text: content.slice(line!.length) }];
     return info === 'sh' ? [commandsIn(content)] : [];
@@ -48,6 +59,19 @@ function commandsIn(block: string): Step {
     commands: lines.filter((line) => !isOutput(line) && line !== ''),
     output: lines.filter(isOutput).map((line) => line.slice(2)),
   };
+}
+
+/** A block that begins with `--- server.js`; `@@` separates its parts. */
+function changeIn(block: string): Step {
+  const [head, ...lines] = block.split(/(?<=\n)/);
+  const parts = lines.join('').split(/^@@\n/m);
+  const without = (part: string, sign: string): string =>
+    [...part.matchAll(/^([ +-]?)(.*\n)/gm)]
+      .filter(([, kind]) => kind !== sign)
+      .map(([, , line]) => line)
+      .join('');
+  const changes = parts.map((part) => ({ from: without(part, '+'), to: without(part, '-') }));
+  return { does: 'change', file: head!.replace(/^--- /, '').trim(), changes };
 }
 
 /** What a heading of a page has. */

@@ -66,6 +66,7 @@ export class Reader {
   async do(step: Step): Promise<void> {
     if (step.does === 'run') await this.run(step.commands, step.output);
     else if (step.does === 'write') this.write(step.file, step.text);
+    else if (step.does === 'change') throw new Error(`${step.file}: a reader has no such file yet`);
     else if (step.does === 'open') await this.open(step.what);
     else if (step.does === 'sign in') await this.signIn(step.login, step.password);
     else if (step.does === 'press')

@@ -15,7 +15,7 @@ import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { ReplicatedPostgres, type PostgresNode } from '../support/standby.js';
-import { until } from '../support/waiting.js';
+import { until, watchLateness } from '../support/waiting.js';
 import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from '../support/free-port.js';
 
@@ -184,7 +184,16 @@ needs({ 'test:all -- infra, in full': isFull }).describe('faults of the database
         disk.fill();
         await Promise.all([delay(FAULT_MS), statusIs(503)]);
         disk.free();
+        const lateness = watchLateness();
+        const write = (): Promise<boolean> =>
+          query(`${postgres.url}postgres`, 'CREATE TABLE after_that ()').then(
+            () => true,
+            () => false,
+          );
+        await until(write, 'the database accepts writes');
+        const began = performance.now();
         await statusIs(200);
+        expect(performance.now() - began - lateness()).toBeLessThan(5000); // docs/database.md#disk-full
       };
       await underLoad(`${postgres.url}latchkey`, 'disk of the database full for 5 s', work);
     },

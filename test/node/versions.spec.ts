@@ -43,7 +43,9 @@ describe('the versions of Node.js', () => {
   // So that `grep -rn 'Node 20:'` lists what can go when 20 does.
   it('for which something is done are marked in one way, with a colon', () => {
     const code = ['src', 'test', 'lab', ...packages.map((place) => `${place}/src`)].flatMap(filesBelow);
-    const sources = code.filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith('test/node/'));
+    const sources = code.filter(
+      (file) => /\.[cm]?[jt]s$/.test(file) && !/^test\/node\/|\/node_modules\//.test(file),
+    );
     const majors = SUPPORTED.map((version) => version.split('.')[0]).join('|');
     const lines = ['tsconfig.json', ...sources].flatMap((file) => read(file).split('\n'));
     const said = lines.filter((line) =>

@@ -1,28 +1,21 @@
-import type { ConfigMap, Secret, Service } from 'kubernetes-types/core/v1.js';
+import type { ConfigMap, Service } from 'kubernetes-types/core/v1.js';
 import type { Deployment } from 'kubernetes-types/apps/v1.js';
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
-import { readdirSync } from 'node:fs';
-import { parse } from 'yaml';
-import { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
 import { loadSettings } from '../../src/config/settings/load-settings.js';
 import { settingsTable } from '../../src/config/settings/settings-table.js';
+import { parse } from 'yaml';
 import { manifestsOf, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
-import ts from 'typescript';
-import { fileURLToPath } from 'node:url';
+import { typeErrors } from '../support/manifest-types.js';
 
-const FOLDER = 'deploy/kubernetes/';
-const names = readdirSync(new URL(`../../${FOLDER}`, import.meta.url)).filter(
-  (name) => name !== 'kustomization.yaml',
-);
-const manifests = names.flatMap((name) => manifestsOf(FOLDER + name));
+// Rendered from deploy/helm; test/infra/helm.spec.ts compares.
+const manifests = manifestsOf(textOf('deploy/kubernetes/latchkey.yaml'));
 interface Kinds {
   ConfigMap: ConfigMap;
   Deployment: Deployment;
   Ingress: Ingress;
   NetworkPolicy: NetworkPolicy;
   PodDisruptionBudget: PodDisruptionBudget;
-  Secret: Secret;
   Service: Service;
 }
 const only = <Kind extends keyof Kinds>(kind: Kind): Kinds[Kind] => {
@@ -42,31 +35,32 @@ const noticedWithin = ({ periodSeconds = 10, failureThreshold = 3, timeoutSecond
 /** Time until all nodes and proxies leave a pod out. */
 const PROPAGATION_SECONDS = 3;
 
+const LABELS = { 'app.kubernetes.io/name': 'latchkey', 'app.kubernetes.io/instance': 'latchkey' };
+
 describe('the manifests for Kubernetes', () => {
   it('are what its types say', () => {
     expect(typeErrors(manifests)).toEqual([]);
   });
 
-  it('are all applied together, but for the example of a Secret', () => {
-    const { resources } = parse(textOf(`${FOLDER}kustomization.yaml`)) as { resources: string[] };
-    expect([...resources, 'secret.example.yaml'].toSorted()).toEqual(names.toSorted());
+  it('are all named alike, in the namespace that one is in', () => {
     for (const { metadata } of manifests as { metadata: { namespace?: string; name: string } }[])
-      expect(metadata).toEqual({ name: 'latchkey', labels: { 'app.kubernetes.io/name': 'latchkey' } });
+      expect(metadata).toEqual({ name: 'latchkey', labels: expect.objectContaining(LABELS) });
   });
 
   it('run the release that docker-compose.yml builds', () => {
-    expect(container.image).toBe(`latchkey:${version}`);
+    const chart = parse(textOf('deploy/helm/Chart.yaml')) as Record<string, unknown>;
+    expect(chart).toMatchObject({ version, appVersion: version });
+    expect(container.image).toBe(`registry.example/latchkey:${version}`);
   });
 
   it('fit together: labels, ports, names', () => {
-    const labels = { 'app.kubernetes.io/name': 'latchkey' };
-    expect(deployment.template.metadata!.labels).toEqual(labels);
-    expect(deployment.selector.matchLabels).toEqual(labels);
-    expect(pod.topologySpreadConstraints![0]!.labelSelector!.matchLabels).toEqual(labels);
-    expect(only('PodDisruptionBudget').spec!.selector!.matchLabels).toEqual(labels);
-    expect(only('NetworkPolicy').spec!.podSelector.matchLabels).toEqual(labels);
+    expect(deployment.template.metadata!.labels).toEqual(LABELS);
+    expect(deployment.selector.matchLabels).toEqual(LABELS);
+    expect(pod.topologySpreadConstraints![0]!.labelSelector!.matchLabels).toEqual(LABELS);
+    expect(only('PodDisruptionBudget').spec!.selector!.matchLabels).toEqual(LABELS);
+    expect(only('NetworkPolicy').spec!.podSelector.matchLabels).toEqual(LABELS);
     const service = only('Service').spec!;
-    expect(service.selector).toEqual(labels);
+    expect(service.selector).toEqual(LABELS);
 
     const ports = Object.fromEntries(
       container.ports!.map(({ name, containerPort }) => [name!, containerPort]),
@@ -79,7 +73,6 @@ describe('the manifests for Kubernetes', () => {
     const backend = only('Ingress').spec!.rules![0]!.http!.paths[0]!.backend.service!;
     expect(backend).toEqual({ name: 'latchkey', port: { name: service.ports![0]!.name } });
     expect(container.envFrom).toEqual([{ configMapRef: { name: 'latchkey' } }]);
-    expect(pod.volumes![0]!.secret!.secretName).toBe(only('Secret').metadata!.name);
   });
 
   it('allow all traffic to the public port, Prometheus alone to the metrics, and all outgoing calls', () => {
@@ -163,54 +156,5 @@ describe('the manifests for Kubernetes', () => {
       expect(settings.warnings).toEqual([]);
       expect(settings.shutdownDelay).toBe(10);
     });
-
-    it('are refused with the example of a Secret as it stands', () => {
-      const { stringData } = only('Secret');
-      const files = Object.values(own).filter((value) => value.startsWith('/run/secrets/latchkey/'));
-      expect(new Set(files.map((path) => path.split('/').at(-1)))).toEqual(new Set(Object.keys(stringData!)));
-      const example = new MadeSecrets();
-      try {
-        for (const [name, value] of Object.entries(stringData!)) example.replace(name, () => value);
-        const env = { ...production, ...example.environment({ ...config, ...own }) };
-        const errors = Array(Object.keys(stringData!).length).fill(expect.any(String));
-        expect(() => loadSettings(env, example.directory)).toThrow(
-          expect.objectContaining({ name: InvalidSettings.name, errors }),
-        );
-      } finally {
-        example.remove();
-      }
-    });
   });
 });
-
-const FILE = fileURLToPath(new URL('./manifests.ts', import.meta.url));
-
-/**
- * Validates manifests by the types that Kubernetes publishes (npm package kubernetes-types, made from its OpenAPI document): fields
- * that do not exist or are missing, and values of another type. It knows no patterns and no limits.
- *
- * @param parsed manifests
- * @returns a line for each fault
- */
-function typeErrors(parsed: readonly Readonly<Record<string, unknown>>[]): string[] {
-  const source = parsed
-    .map(({ apiVersion, kind, ...rest }) => {
-      const [apiRelease, group = 'core'] = String(apiVersion).split('/').toReversed() as [string, string?];
-      const type = `import('kubernetes-types/${group.split('.')[0]}/${apiRelease}.js').${String(kind)}`;
-      return `({ ${JSON.stringify({ apiVersion, kind, ...rest }).slice(1, -1)} }) satisfies ${type};`;
-    })
-    .join('\n');
-  const options = { noEmit: true, strict: true, skipLibCheck: true, types: [], lib: ['lib.es2023.d.ts'] };
-  const host = ts.createCompilerHost(options);
-  const read = host.getSourceFile.bind(host);
-  host.getSourceFile = (name, ...others) =>
-    name === FILE ? ts.createSourceFile(name, source, ts.ScriptTarget.ES2023) : read(name, ...others);
-  const program = ts.createProgram(
-    [FILE],
-    { ...options, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
-    host,
-  );
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-}

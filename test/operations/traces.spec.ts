@@ -189,7 +189,7 @@ describe('traces and metrics of a process', () => {
     expect(await stopped).toBe(0);
     expect(collector.text).toContain(last.headers['x-request-id']); // sent before it ended
     expect(collector.text).toContain('x-tenant acme');
-    expect(loaded().some((path) => path.includes('@opentelemetry/sdk-node'))).toBe(true);
+    expect(loaded().some((path) => path.includes('@opentelemetry/sdk-trace-node'))).toBe(true);
 
     const secrets = [
       code,

@@ -18,6 +18,17 @@ const hours = Array.from({ length: 168 }, (_, index) => {
   };
 });
 
+/** By error, of the last hour. */
+const refused = {
+  counts: [
+    { key: 'cancelled', attempts: 31, people: 27 },
+    { key: 'invalid_grant', attempts: 14, people: 9 },
+    { key: 'access_denied', attempts: 6, people: 4 },
+  ],
+  since: new Date(0).toISOString(),
+  until: new Date(now).toISOString(),
+};
+
 const overview = {
   hours,
   refusals: [
@@ -109,5 +120,6 @@ export const ADMIN_ANSWERS: Readonly<Record<string, object>> = {
   '/admin/overview': overview,
   [`/users/${USER}`]: user,
   [`/users/${USER}/claims`]: claims,
-  '/audit': { events: [] },
+  '/admin/trail': { events: [] },
+  '/audit/counts': refused,
 };

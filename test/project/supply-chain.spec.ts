@@ -28,7 +28,6 @@ describe('install scripts of dependencies', () => {
     '@parcel/watcher': 'compiles where there is no binary; Jest watches files with it, nothing else does',
     '@swc/core': 'looks whether the binary package is there',
     esbuild: 'puts the binary in the place of its starter, which finds it anyway',
-    protobufjs: 'warns of a way to write versions',
     'unrs-resolver': 'looks whether the binary package is there',
   };
 
@@ -52,6 +51,12 @@ describe('install scripts of dependencies', () => {
 
 it('.npmrc has only settings that npm 10 knows: later versions print a warning for others', () => {
   expect(textOf('.npmrc')).toBe('fund=false\naudit=false\n');
+});
+
+it('each override has its reason in docs/supply-chain.md', () => {
+  const { overrides } = JSON.parse(textOf('package.json')) as { overrides: object };
+  const page = textOf('docs/supply-chain.md');
+  for (const name of Object.keys(overrides)) expect(page).toContain(`| \`${name}\``);
 });
 
 describe('licences', () => {

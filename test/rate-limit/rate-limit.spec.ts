@@ -300,7 +300,9 @@ needs({ 'redis-server': hasRedis }).describe('with Redis', () => {
     const { client } = instances[0]!.app.get(RedisConnection);
     await client.config('SET', 'maxmemory', '1');
     expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
-    expect(logged('each instance counts alone')).toBe(2);
+    // The second line is equal, so it is counted: both instances log to one place here.
+    expect(logged('each instance counts alone')).toBe(1);
+    await until(() => logged('"left_out":1}') > 0);
     await client.config('SET', 'maxmemory', '0');
     expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
   });

@@ -8,10 +8,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const LIBRARY = new URL(
-  '../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js',
-  import.meta.url,
-);
+const LIBRARY = new URL('../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url);
 
 /** An application's page as docs/stock-clients.md has it: the metadata's address, and a scope without `openid`. */
 const PAGE = `<!doctype html><title>App</title><script src="/oidc-client-ts.js"></script><script>

@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 export const textOf = (name: string): string =>
   readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 
-/** Files of Kubernetes may hold several manifests. */
-export function manifestsOf(name: string): Record<string, unknown>[] {
-  return parseAllDocuments(textOf(name)).map((document) => {
+/** @param text of a file, which may hold several manifests */
+export function manifestsOf(text: string): Record<string, unknown>[] {
+  return parseAllDocuments(text).map((document) => {
     if (document.errors.length > 0) throw document.errors[0]!;
     return document.toJS() as Record<string, unknown>;
   });

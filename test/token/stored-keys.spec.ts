@@ -57,7 +57,7 @@ describe('stored signing keys', () => {
     };
     if (!dataSource?.isInitialized) dataSource = await new DataSource(options).initialize();
     sql = new CountingSql(dataSource);
-    audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
+    audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90, auditClaims: 'full' });
     await dataSource.query('DELETE FROM signing_keys');
   });
   afterAll(async () => {

@@ -95,7 +95,7 @@ describe.each([
       told.push(...recorded.filter(({ event }) => event !== 'sign_in'));
     });
     sql = new WatchedSql(dataSource, isDistributed, events);
-    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90 });
+    const audit = createAuditStore(dataSource, sql, events, { auditRetentionDays: 90, auditClaims: 'full' });
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
@@ -209,7 +209,10 @@ describe.each([
 
   it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
     const settings = { channelHistory: 1000 };
-    const audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90 });
+    const audit = createAuditStore(dataSource, sql, new Events(), {
+      auditRetentionDays: 90,
+      auditClaims: 'full',
+    });
     const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
     const signInEach = () =>
       Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));

@@ -170,6 +170,7 @@ describe('users, by service key', () => {
         'channels',
         'devices',
         'refresh_tokens',
+        'user_words',
         'users',
       ]);
 
@@ -210,6 +211,7 @@ describe('users, by service key', () => {
         channels: 1,
         devices: 1,
         refresh_tokens: 1,
+        user_words: 1,
         users: 1,
       });
       const { body: after } = await as(again).get('/me').expect(200);

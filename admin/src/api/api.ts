@@ -1,8 +1,9 @@
 import { LatchkeyError } from '@latchkey/client';
 import { latchkey } from '../client.js';
 
-/** Milliseconds after which a request without an answer fails. */
+/** Milliseconds after which a request without an answer fails; of a file, until all of it has come. */
 const TIMEOUT = 20_000;
+const FILE_TIMEOUT = 600_000;
 
 /** An answer that is an error, or none. `message` is a sentence for people. */
 export class ApiError extends Error {
@@ -26,33 +27,46 @@ export class ApiError extends Error {
  * @throws ApiError
  */
 export async function call<Answer>(path: string, method = 'GET', body?: object): Promise<Answer> {
-  const response = await latchkey
-    .fetch(path, {
-      method,
-      signal: AbortSignal.timeout(TIMEOUT),
-      ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
-    })
-    .catch((error: unknown) => {
-      throw unreachable(error);
-    });
+  const response = await answerTo(path, TIMEOUT, {
+    method,
+    ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+  });
   if (response.status === 204) return undefined as Answer;
-  const answer: unknown = await response.json().catch(() => ({}));
-  if (response.ok) return answer as Answer;
-  throw refusal(response, answer as { error?: string; error_description?: string });
+  return (await response.json().catch(() => ({}))) as Answer;
 }
 
-function unreachable(error: unknown): ApiError {
+/** Loads a file as the signed-in person. @throws ApiError */
+export async function load(path: string): Promise<Blob> {
+  const response = await answerTo(path, FILE_TIMEOUT);
+  return response.blob().catch((error: unknown) => {
+    throw unreachable(error, FILE_TIMEOUT);
+  });
+}
+
+async function answerTo(path: string, timeout: number, init?: RequestInit): Promise<Response> {
+  const response = await latchkey
+    .fetch(path, { ...init, signal: AbortSignal.timeout(timeout) })
+    .catch((error: unknown) => {
+      throw unreachable(error, timeout);
+    });
+  if (response.ok) return response;
+  throw refusal(response, (await response.json().catch(() => ({}))) as Refusal);
+}
+
+function unreachable(error: unknown, timeout: number): ApiError {
   if (error instanceof LatchkeyError && error.code !== 'network')
     return new ApiError(error.code, 401, error.message);
   if (error instanceof DOMException && error.name === 'TimeoutError')
-    return new ApiError('network', 0, `Latchkey has not answered for ${TIMEOUT / 1000} seconds.`);
+    return new ApiError('network', 0, `Latchkey has not answered for ${timeout / 1000} seconds.`);
   return new ApiError('network', 0, 'Latchkey cannot be reached.');
 }
 
-function refusal(
-  { status, headers }: Response,
-  { error, error_description }: { error?: string; error_description?: string },
-): ApiError {
+interface Refusal {
+  readonly error?: string;
+  readonly error_description?: string;
+}
+
+function refusal({ status, headers }: Response, { error, error_description }: Refusal): ApiError {
   const after = headers.get('Retry-After');
   const sentence = error_description
     ? `${error_description[0]!.toUpperCase()}${error_description.slice(1)}.`

@@ -1,5 +1,6 @@
 // Answers of the service. Times are RFC 3339.
 
+import type { AuditEvent as StoredEvent } from '../../../packages/server/src/calls/audit-event.js';
 import type { ClaimValues as Claims, User } from '../../../packages/server/src/calls/user.js';
 
 export type {
@@ -24,12 +25,31 @@ type Right = 'users' | 'support';
 export interface AdminSession {
   readonly user_id: string;
   readonly username: string | null;
+  readonly provider: string;
   readonly right: Right | null;
   readonly admin_role: string;
   readonly support_role: string;
 }
 
-export type { AuditEvent } from '../../../packages/server/src/calls/audit-event.js';
+/** As `GET /admin/trail` has it: with the names of people and devices, as they are now. */
+export type AuditEvent = StoredEvent & {
+  readonly [
+    name in 'user_name' | 'actor_user_name' | 'device_name' | 'ended_by_name' | 'browser' | 'os'
+  ]?: string;
+};
+
+/** Events with one error, event, provider or hour. */
+export interface AuditCount {
+  readonly key: string;
+  readonly attempts: number;
+  readonly people: number;
+}
+
+export interface AuditCounts {
+  readonly counts: readonly AuditCount[];
+  /** Later than asked for if there were too many events. */
+  readonly since: string;
+}
 
 /** A provider as `GET /oauth2/providers` lists it. */
 export interface OfferedProvider {

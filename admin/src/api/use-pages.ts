@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import useSWRInfinite from 'swr/infinite';
 import type { ApiError } from './api.js';
 import type { Page } from './types.js';
@@ -41,7 +41,7 @@ export function usePages<Row>(path: string | null, list: List, enough = 20): Pag
     { revalidateFirstPage: false, revalidateOnMount: true, keepPreviousData: true },
   );
   const loaded = data ?? [];
-  const rows = loaded.flatMap((page) => page[list] ?? []);
+  const rows = useMemo(() => (data ?? []).flatMap((page) => page[list] ?? []), [data, list]);
   const hasMore = loaded.at(-1)?.next_cursor !== undefined;
   /** Pages and rows before the present load. */
   const begun = useRef({ path, pages: 0, rows: 0 });

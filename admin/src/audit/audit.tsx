@@ -1,16 +1,16 @@
-import { useCallback, useMemo, type ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import type { AuditEvent } from '../api/types.js';
 import { usePages } from '../api/use-pages.js';
-import { useProviders } from '../api/use-providers.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading, More } from '../parts/states.js';
-import { useFilters, useTyped } from '../parts/use-filters.js';
-import { EVENT_NAMES } from './event-names.js';
+import { useFilters } from '../parts/use-filters.js';
+import { Chips } from './chips.js';
 import { Events } from './events.js';
+import { FILTERS } from './filter-names.js';
+import { Filters } from './filters.js';
 import { useLive } from './use-live.js';
 
 const LIMIT = '100';
-const FILTERS = ['user_id', 'event', 'provider', 'result', 'since', 'until'];
 
 /** The audit trail, newest first; new events appear every few seconds. */
 export function Audit(): ReactNode {
@@ -19,7 +19,7 @@ export function Audit(): ReactNode {
     const chosen = FILTERS.flatMap((name) => (filters.get(name) ? [[name, filters.get(name)!]] : []));
     return new URLSearchParams([...chosen, ['limit', LIMIT]]).toString();
   }, [filters]);
-  const pages = usePages<AuditEvent>(`/audit?${query}`, 'events');
+  const pages = usePages<AuditEvent>(`/admin/trail?${query}`, 'events');
   const canBeLive = !filters.get('until');
   const isLive = canBeLive && filters.get('live') !== 'off';
   const isLoaded = !pages.isLoading && !pages.error;
@@ -41,7 +41,9 @@ export function Audit(): ReactNode {
           </button>
         )}
       </div>
-      <Filters filters={filters} setFilter={setFilter} />
+      <Filters filters={filters} setFilter={setFilter}>
+        <Chips filters={filters} setFilter={setFilter} events={shown} />
+      </Filters>
       <section className="card list" aria-label="Found events">
         {shown.length > 0 && <Events events={shown} isOld={pages.isOld} />}
         {pages.error && <Failure error={pages.error} retry={pages.reload} />}
@@ -55,73 +57,4 @@ export function Audit(): ReactNode {
       </section>
     </>
   );
-}
-
-function Filters({
-  filters,
-  setFilter,
-}: {
-  filters: Readonly<URLSearchParams>;
-  setFilter: (name: string, value: string) => void;
-}): ReactNode {
-  const filterUser = useCallback((value: string) => setFilter('user_id', value), [setFilter]);
-  const [user, setUser] = useTyped(filters.get('user_id') ?? '', filterUser);
-  const providers = useProviders();
-  const choices = {
-    event: ['Event', Object.entries(EVENT_NAMES)],
-    result: [
-      'Result',
-      [
-        ['ok', 'Done'],
-        ['refused', 'Refused'],
-      ],
-    ],
-    provider: ['Provider', providers.map(({ name, label }) => [name, label])],
-  } as const;
-  return (
-    <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <label className="wide">
-        User
-        <input
-          type="search"
-          value={user}
-          onChange={({ target }) => setUser(target.value)}
-          placeholder="Id of a user"
-          maxLength={64}
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </label>
-      {Object.entries(choices).map(([name, [label, options]]) => (
-        <label key={name}>
-          {label}
-          <select value={filters.get(name) ?? ''} onChange={({ target }) => setFilter(name, target.value)}>
-            <option value="">Any</option>
-            {options.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-      ))}
-      {(['since', 'until'] as const).map((name) => (
-        <label key={name} className="date">
-          {name === 'since' ? 'From' : 'Until'}
-          <input
-            type="datetime-local"
-            value={toLocal(filters.get(name))}
-            onChange={({ target }) => setFilter(name, target.value && new Date(target.value).toISOString())}
-          />
-        </label>
-      ))}
-    </form>
-  );
-}
-
-/** A time as the field has it: local, to the minute. */
-function toLocal(time: string | null): string {
-  const at = new Date(time ?? '');
-  if (Number.isNaN(at.getTime())) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,8 +1,7 @@
 import type { AuditName } from '../../../src/config/settings/audit-names.js';
-import type { AuditEvent } from '../api/types.js';
 
 /** Causes of ends, the `reason` of `sign_out` (docs/guides/session-length.md#how-long-a-session-lasts), for people. */
-const CAUSES: Readonly<Record<string, string>> = {
+export const CAUSES: Readonly<Record<string, string>> = {
   idle: 'Nobody used the session',
   too_many: 'The user signed in elsewhere, beyond the limit of sessions',
   not_allowed: 'The rule of the provider does not admit the user any more',
@@ -13,11 +12,6 @@ const CAUSES: Readonly<Record<string, string>> = {
   removed: 'The user was removed',
   replaced: 'The same browser signed in again',
 };
-
-/** Returns the reason of an event in words if it is a cause, else as it is. */
-export function reasonOf({ event, reason }: AuditEvent): string | undefined {
-  return event === 'sign_out' && reason !== undefined ? (CAUSES[reason] ?? reason) : reason;
-}
 
 /** Events of the audit trail (docs/audit.md#the-audit-trail), for people. */
 export const EVENT_NAMES: Readonly<Record<string, string>> = {

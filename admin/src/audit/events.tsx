@@ -2,14 +2,17 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useOwnId } from '../api/session.js';
 import type { AuditEvent } from '../api/types.js';
-import { Facts } from '../parts/facts.js';
 import { columnsOf, Table, type Column } from '../parts/table.js';
-import { When } from '../parts/text.js';
-import { EVENT_NAMES, reasonOf } from './event-names.js';
+import { programOf, When } from '../parts/text.js';
+import { ClaimChanges } from './claim-changes.js';
+import { EVENT_NAMES } from './event-names.js';
+import { EventDetails } from './event-details.js';
+import { Reason } from './reason.js';
 
 const TIME: Column<AuditEvent> = { id: 'at', title: 'Time', cell: ({ at }) => <When at={at} isExact /> };
 const USER: Column<AuditEvent> = { id: 'user', title: 'User', cell: (event) => <WhichUser event={event} /> };
 const REST: readonly Column<AuditEvent>[] = [
+  { id: 'device', title: 'Device', cell: (event) => <WhichDevice event={event} /> },
   { id: 'address', title: 'Address', cell: ({ address }) => address ?? <span className="soft">–</span> },
   { id: 'actor', title: 'By', cell: (event) => <By event={event} /> },
 ];
@@ -34,7 +37,7 @@ export function Events({
       columns={isOfOneUser ? OF_ONE_USER : ALL}
       rows={events}
       keyOf={({ id }) => id}
-      details={details}
+      details={(event) => <EventDetails event={event} />}
       isOld={isOld}
     />
   );
@@ -44,8 +47,7 @@ export function Events({
 const WARNINGS = new Set(['session_lost', 'webhook_paused', 'webhook_event_set_aside']);
 
 function What({ event }: { event: AuditEvent }): ReactNode {
-  const { result, error } = event;
-  const reason = reasonOf(event);
+  const { result, error, reason, changes, new_device, new_network } = event;
   return (
     <>
       <span
@@ -53,54 +55,56 @@ function What({ event }: { event: AuditEvent }): ReactNode {
       >
         <span className="strong">{EVENT_NAMES[event.event] ?? event.event}</span>
       </span>
-      {(error ?? reason) && (
-        <span className="second">
-          {error && <code>{error}</code>} {reason && <bdi>{reason}</bdi>}
+      {(new_device || new_network) && (
+        <span className="tags">
+          {new_device && <span className="tag mark">New device</span>}
+          {new_network && <span className="tag mark">New network</span>}
         </span>
       )}
+      {(error ?? reason) && (
+        <span className="second">
+          {error && <code>{error}</code>} {reason && <Reason event={event} />}
+        </span>
+      )}
+      {changes && <ClaimChanges changes={changes} />}
     </>
   );
 }
 
-/** What else the service knows of an event. */
-function details(event: AuditEvent): ReactNode {
-  return (
-    <Facts
-      rows={[
-        ['Event', <code key="">{event.event}</code>],
-        ['Reason', event.reason && <code>{event.reason}</code>],
-        ['Provider', event.provider && <bdi>{event.provider}</bdi>],
-        ['User', event.user_id && <code>{event.user_id}</code>],
-        ['Session', event.session_id && <code>{event.session_id}</code>],
-        ['Device', event.device_id && <code>{event.device_id}</code>],
-        ['Browser', event.user_agent && <bdi>{event.user_agent}</bdi>],
-        ['Request', event.request_id && <code>{event.request_id}</code>],
-      ]}
-    />
-  );
-}
-
-function WhichUser({ event: { user_id, provider_user_id } }: { event: AuditEvent }): ReactNode {
-  const name = <bdi>{provider_user_id ?? user_id}</bdi>;
+function WhichUser({ event: { user_id, provider_user_id, user_name } }: { event: AuditEvent }): ReactNode {
+  const name = <bdi>{user_name ?? provider_user_id ?? user_id}</bdi>;
   if (!user_id) return provider_user_id ? name : <span className="soft">–</span>;
   return <Link href={`/users/${user_id}`}>{name}</Link>;
+}
+
+function WhichDevice({ event: { device_name, user_agent, browser, os } }: { event: AuditEvent }): ReactNode {
+  const isKnown = browser !== undefined || os !== undefined;
+  if (!isKnown && !device_name) return <span className="soft">–</span>;
+  return (
+    <span title={user_agent}>
+      {device_name && <bdi>{device_name}</bdi>}
+      {isKnown && <span className={device_name ? 'second' : ''}>{programOf({ browser, os })}</span>}
+    </span>
+  );
 }
 
 const ACTORS: Readonly<Record<string, string>> = {
   user: 'User',
   service_key: 'Service key',
   provider: 'Provider',
+  directory: 'Directory',
+  signal: 'Signal',
   system: 'Service',
 };
 
-function By({ event: { actor, user_id } }: { event: AuditEvent }): ReactNode {
+function By({ event: { actor, user_id, actor_user_name } }: { event: AuditEvent }): ReactNode {
   const ownId = useOwnId();
   if (actor.type === 'user' && actor.name === ownId) return 'You';
   if (actor.type === 'user' && actor.name === user_id) return 'The user';
   if (actor.type === 'user' && actor.name)
     return (
       <Link href={`/users/${actor.name}`}>
-        Administrator <bdi className="second">{actor.name.slice(0, 8)} …</bdi>
+        Administrator <bdi className="second">{actor_user_name ?? `${actor.name.slice(0, 8)} …`}</bdi>
       </Link>
     );
   return (

@@ -67,7 +67,7 @@ function pathOf(query: string, newest: string | undefined): string {
   params.set('limit', String(LIMIT));
   const since = newest === undefined ? '' : new Date(Date.parse(newest) - OVERLAP).toISOString();
   if (since > (params.get('since') ?? '')) params.set('since', since);
-  return `/audit?${params}`;
+  return `/admin/trail?${params}`;
 }
 
 /** Events of both, each once, newest first. */

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import type { Hour } from '../api/types.js';
 import { formatNumber, LOCALE } from '../parts/locale.js';
+import { HourLinks } from './hour-links.js';
+import { hourText } from './hour-text.js';
 
 const HEIGHT = 240;
 /** Pixels of a bar. */
@@ -11,12 +13,11 @@ const ROOM = 52;
 /** Lines above the lowest one, at most. */
 const MOST_LINES = 5;
 
-const clock = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric', minute: '2-digit' });
 const hourOnly = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric' });
 const day = new Intl.DateTimeFormat(LOCALE, { weekday: 'short', day: 'numeric' });
 const compact = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
 
-/** Sign-ins and refusals per hour as stacked bars. The figures are also in a table, for screen readers and keyboards. */
+/** Sign-ins and refusals per hour as stacked bars, which are links into the audit trail. */
 export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boolean }): ReactNode {
   const [place, width] = useWidth();
   const [pointed, setPointed] = useState<number>();
@@ -43,13 +44,13 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
       <svg
         width={width}
         height={HEIGHT}
-        role="img"
-        aria-label="Bars of sign-ins and refused sign-ins per hour; the table below has the figures."
+        role="group"
+        aria-label="Sign-ins and refused sign-ins per hour; arrow keys go from bar to bar"
         onPointerMove={({ clientX, currentTarget }) => point(clientX, currentTarget)}
         onPointerLeave={() => setPointed(undefined)}
       >
         {Array.from({ length: lines + 1 }, (_, tick) => (
-          <g key={tick}>
+          <g key={tick} aria-hidden="true">
             <line className="grid" x1={START} x2={width} y1={y(tick * step)} y2={y(tick * step)} />
             <text x={START - 10} y={y(tick * step) + 4} textAnchor="end">
               {compact.format(tick * step)}
@@ -60,7 +61,7 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
           const x = START + index * slot + (slot - bar) / 2;
           const [signIns, all] = [sign_ins ?? 0, (sign_ins ?? 0) + (refusals ?? 0)];
           return (
-            <g key={hour}>
+            <g key={hour} aria-hidden="true">
               {index === pointed && (
                 <rect className="band" x={START + index * slot} y={TOP} width={slot} height={plotHeight} />
               )}
@@ -79,9 +80,18 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
             </g>
           );
         })}
+        <HourLinks
+          hours={hours}
+          placeOf={(index) => ({ x: START + index * slot, width: slot })}
+          top={TOP}
+          middleOf={({ sign_ins }) => y(sign_ins ?? 0)}
+          bottom={y(0)}
+          point={setPointed}
+        />
         {labels(hours, isWeek, slot).map(({ index, text }) => (
           <text
             key={index}
+            aria-hidden="true"
             x={START + (index + (isWeek ? 0 : 0.5)) * slot}
             y={HEIGHT - 8}
             textAnchor={isWeek ? 'start' : 'middle'}
@@ -95,12 +105,9 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
 }
 
 function Pointed({ hour: { hour, sign_ins, refusals } }: { hour: Hour }): ReactNode {
-  const begin = new Date(hour);
-  const end = new Date(begin.getTime() + 3_600_000);
   return (
     <>
-      {day.format(begin)}, {clock.format(begin)}–{clock.format(end)}:{' '}
-      <b>{sign_ins === null ? '?' : formatNumber(sign_ins)}</b> sign-ins,{' '}
+      {hourText(hour)}: <b>{sign_ins === null ? '?' : formatNumber(sign_ins)}</b> sign-ins,{' '}
       <b>{refusals === null ? '?' : formatNumber(refusals)}</b> refused
     </>
   );

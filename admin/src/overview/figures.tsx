@@ -1,7 +1,10 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Hour } from '../api/types.js';
+import { trailOf } from '../audit/filter-names.js';
 import { formatNumber, LOCALE } from '../parts/locale.js';
 import { columnsOf, Table } from '../parts/table.js';
+import { hourText, withinHour } from './hour-text.js';
 
 const time = new Intl.DateTimeFormat(LOCALE, {
   weekday: 'short',
@@ -10,7 +13,6 @@ const time = new Intl.DateTimeFormat(LOCALE, {
   hour: '2-digit',
   minute: '2-digit',
 });
-const count = (value: number | null): string => (value === null ? 'not counted yet' : formatNumber(value));
 
 const COLUMNS = columnsOf<Hour>([
   {
@@ -18,8 +20,16 @@ const COLUMNS = columnsOf<Hour>([
     title: 'Hour from',
     cell: ({ hour }) => <time dateTime={hour}>{time.format(new Date(hour))}</time>,
   },
-  { id: 'sign_ins', title: 'Sign-ins', cell: ({ sign_ins }) => count(sign_ins) },
-  { id: 'refusals', title: 'Refused', cell: ({ refusals }) => count(refusals) },
+  {
+    id: 'sign_ins',
+    title: 'Sign-ins',
+    cell: ({ hour, sign_ins }) => <Count hour={hour} event="sign_in" value={sign_ins} />,
+  },
+  {
+    id: 'refusals',
+    title: 'Refused',
+    cell: ({ hour, refusals }) => <Count hour={hour} event="sign_in_refused" value={refusals} />,
+  },
 ]);
 
 /** The figures of the chart as a table, newest first. */
@@ -36,5 +46,20 @@ export function Figures({ hours }: { hours: readonly Hour[] }): ReactNode {
         />
       </div>
     </details>
+  );
+}
+
+/** A number of the table, a link to its events. */
+function Count({ hour, event, value }: { hour: string; event: string; value: number | null }): ReactNode {
+  if (value === null) return 'not counted yet';
+  if (value === 0) return 0;
+  const what = event === 'sign_in' ? 'sign-ins' : 'refused';
+  return (
+    <Link
+      href={trailOf({ event, ...withinHour(hour) })}
+      aria-label={`${formatNumber(value)} ${what}, ${hourText(hour)}`}
+    >
+      {formatNumber(value)}
+    </Link>
   );
 }

@@ -1,19 +1,24 @@
 import type { ReactNode } from 'react';
 import useSWR from 'swr';
-import { Link } from 'wouter';
 import type { ApiError } from '../api/api.js';
 import type { Hour, Overview as Numbers, ProviderHealth } from '../api/types.js';
 import { formatNumber } from '../parts/locale.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
+import { Switch } from '../parts/switch.js';
 import { When } from '../parts/text.js';
 import { useFilters } from '../parts/use-filters.js';
 import { Chart } from './chart.js';
 import { Figures } from './figures.js';
+import { Refusals } from './refusals.js';
 
 /** Milliseconds after which the numbers are loaded again. */
 const REFRESH = 30_000;
 const DAY = 24;
+const RANGES = [
+  ['', '24 hours'],
+  ['7d', '7 days'],
+] as const;
 
 /** How the service is doing. */
 export function Overview(): ReactNode {
@@ -33,7 +38,7 @@ export function Overview(): ReactNode {
 }
 
 function Content({ numbers }: { numbers: Numbers }): ReactNode {
-  const { hours, refusals, users, users_online, live_sessions, providers } = numbers;
+  const { hours, users, users_online, live_sessions, providers } = numbers;
   const [filters, setFilter] = useFilters();
   const isWeek = filters.get('range') === '7d';
   const shown = isWeek ? hours : hours.slice(-DAY);
@@ -49,39 +54,23 @@ function Content({ numbers }: { numbers: Numbers }): ReactNode {
       <section className="card" aria-labelledby="sign-ins">
         <div className="head">
           <h2 id="sign-ins">Sign-ins</h2>
-          <fieldset className="switch">
-            <legend className="visually-hidden">Time</legend>
-            {[
-              ['', '24 hours'],
-              ['7d', '7 days'],
-            ].map(([value, label]) => (
-              <label key={value}>
-                <input
-                  type="radio"
-                  name="range"
-                  checked={isWeek === (value === '7d')}
-                  onChange={() => setFilter('range', value!)}
-                />
-                <span>{label}</span>
-              </label>
-            ))}
-          </fieldset>
+          <Switch
+            name="range"
+            legend="Time"
+            options={RANGES}
+            value={isWeek ? '7d' : ''}
+            choose={(value) => setFilter('range', value)}
+          />
         </div>
         <Chart hours={shown} isWeek={isWeek} />
         <Figures hours={shown} />
       </section>
-      <div className="halves">
-        <section className="card" aria-labelledby="refused">
-          <h2 id="refused">Why sign-ins were refused</h2>
-          <p className="hint">The last 24 hours, by error.</p>
-          <Refusals refusals={refusals} />
-        </section>
-        <section className="card" aria-labelledby="health">
-          <h2 id="health">Providers</h2>
-          <p className="hint">The last sign-in with each that worked, and that did not.</p>
-          <Health providers={providers} />
-        </section>
-      </div>
+      <Refusals />
+      <section className="card" aria-labelledby="health">
+        <h2 id="health">Providers</h2>
+        <p className="hint">The last sign-in with each that worked, and that did not.</p>
+        <Health providers={providers} />
+      </section>
     </>
   );
 }
@@ -96,27 +85,6 @@ function Tile({ name, value, isLive = false }: { name: string; value: number; is
       <dt className={isLive ? 'state good' : ''}>{name}</dt>
       <dd>{formatNumber(value)}</dd>
     </div>
-  );
-}
-
-function Refusals({ refusals }: { refusals: Numbers['refusals'] }): ReactNode {
-  if (refusals.length === 0) return <Empty>No sign-in was refused.</Empty>;
-  const most = Math.max(...refusals.map(({ count }) => count));
-  return (
-    <>
-      <ol className="bars">
-        {refusals.map(({ error, count }) => (
-          <li key={error}>
-            <code>{error}</code>
-            <span className="bar" style={{ inlineSize: `${(count / most) * 100}%` }} aria-hidden="true" />
-            <span>{formatNumber(count)}</span>
-          </li>
-        ))}
-      </ol>
-      <p className="hint">
-        <Link href="/audit?event=sign_in_refused">Refused sign-ins in the audit trail</Link>
-      </p>
-    </>
   );
 }
 

@@ -45,10 +45,14 @@ function Confirmation({
   close: () => void;
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
   const title = useId();
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<ApiError>();
-  useEffect(() => dialog.current!.showModal(), []);
+  useEffect(() => {
+    dialog.current!.showModal();
+    cancel.current!.focus();
+  }, []);
 
   const go = async (): Promise<void> => {
     setRunning(true);
@@ -72,7 +76,7 @@ function Confirmation({
         </p>
       )}
       <div className="actions">
-        <button type="button" className="button" autoFocus onClick={() => dialog.current!.close()}>
+        <button type="button" ref={cancel} className="button" onClick={() => dialog.current!.close()}>
           Cancel
         </button>
         <button

@@ -1,8 +1,24 @@
 import type { ReactNode } from 'react';
 import { say } from './toast.js';
 
+interface CopyProps {
+  readonly value: string;
+  readonly what: string;
+}
+
 /** A value for programs, and a button that copies it. */
-export function Copyable({ value, what }: { value: string; what: string }): ReactNode {
+export function Copyable(props: CopyProps): ReactNode {
+  return (
+    <span className="copyable">
+      <code>{props.value}</code>
+      <Copy {...props} />
+    </span>
+  );
+}
+
+/** A button that copies a text; browsers have no clipboard for a page without TLS. */
+export function Copy({ value, what }: CopyProps): ReactNode {
+  if (!('clipboard' in navigator)) return null;
   const copy = (): void => {
     navigator.clipboard.writeText(value).then(
       () => say(`Copied: ${what}.`),
@@ -10,13 +26,8 @@ export function Copyable({ value, what }: { value: string; what: string }): Reac
     );
   };
   return (
-    <span className="copyable">
-      <code>{value}</code>
-      {'clipboard' in navigator && (
-        <button type="button" className="button small" onClick={copy}>
-          Copy<span className="visually-hidden"> {what}</span>
-        </button>
-      )}
-    </span>
+    <button type="button" className="button small" onClick={copy}>
+      Copy<span className="visually-hidden"> {what}</span>
+    </button>
   );
 }

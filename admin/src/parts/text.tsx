@@ -61,6 +61,12 @@ export function Avatar({ user, isLarge = false }: { user: User; isLarge?: boolea
 }
 
 /** Browser and operating system, as far as they are known. */
-export function programOf({ browser, os }: { browser: string | null; os: string | null }): string {
+export function programOf({
+  browser,
+  os,
+}: {
+  browser?: string | null | undefined;
+  os?: string | null | undefined;
+}): string {
   return browser && os ? `${browser} on ${os}` : (browser ?? os ?? 'Unknown browser');
 }

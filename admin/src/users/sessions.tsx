@@ -1,34 +1,53 @@
-import { useMemo, type ReactNode } from 'react';
+import { useMemo, useState, type ReactNode } from 'react';
 import { call } from '../api/api.js';
 import type { Device, Session, UserDetail } from '../api/types.js';
 import { Action } from '../parts/action.js';
 import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
 import { nameOf, programOf, When } from '../parts/text.js';
+import { sessionDetails } from './details.js';
 import { ended } from './ended.js';
+import { Find, fits } from './find.js';
 import type { Rest } from './use-rest.js';
+import { DeviceOfSession } from './which-device.js';
 
 /** The live sessions of a user, newest use first. */
 export function Sessions({
   path,
   user,
   list: { rows, rest },
+  devices: { rows: allDevices },
+  showDevice,
   reload,
 }: {
   path: string;
   user: UserDetail;
   list: Rest<Session>;
+  devices: Rest<Device>;
+  showDevice: (deviceId: string) => void;
   reload: () => void;
 }): ReactNode {
+  const [text, setText] = useState('');
   const name = nameOf(user);
-  const { devices } = user;
+  const devices = useMemo(
+    () => new Map(allDevices.map((device) => [device.device_id, device])),
+    [allDevices],
+  );
   const columns = useMemo(
     () =>
       columnsOf<Session>([
         {
           id: 'session',
           title: 'Session',
-          cell: (session) => <WhichSession session={session} devices={devices} />,
+          cell: (session) => (
+            <>
+              <span className="strong">{programOf(session)}</span>
+              <span className="second">
+                <DeviceOfSession session={session} devices={devices} show={showDevice} />, since{' '}
+                <When at={session.created_at} isExact />
+              </span>
+            </>
+          ),
         },
         {
           id: 'state',
@@ -46,39 +65,64 @@ export function Sessions({
         {
           id: 'actions',
           title: 'Actions',
-          cell: (session) => (
-            <Action
-              label="Sign out"
-              subject={programOf(session)}
-              isSmall
-              question="End this session?"
-              yes="End the session"
-              run={async () => {
-                const body = { session_id: session.session_id };
-                const { sessions } = await call<{ sessions: number }>(`${path}/sign-out`, 'POST', body);
-                reload();
-                return ended(sessions);
-              }}
-            >
-              <bdi className="strong">{name}</bdi> is signed out in {programOf(session)} at once.
-            </Action>
-          ),
+          cell: (session) => <SignOut session={session} path={path} name={name} reload={reload} />,
         },
       ]),
-    [path, name, devices, reload],
+    [path, name, devices, showDevice, reload],
   );
+  const found = text.trim() === '' ? rows : rows.filter((one) => fits(text.trim(), valuesOf(one, devices)));
   return (
     <section className="card list" aria-labelledby="sessions">
       <div className="head">
         <h2 id="sessions">Sessions</h2>
+        <Find label="Find a session" count={rows.length} text={text} setText={setText} />
       </div>
       {rows.length === 0 && <Empty>This user is signed in nowhere.</Empty>}
-      {rows.length > 0 && (
-        <Table label="Sessions" columns={columns} rows={rows} keyOf={({ session_id }) => session_id} />
+      {rows.length > 0 && found.length === 0 && <Empty>No loaded session fits.</Empty>}
+      {found.length > 0 && (
+        <Table label="Sessions" columns={columns} rows={found} keyOf={keyOf} details={sessionDetails} />
       )}
       {rest.error && <Failure error={rest.error} retry={rest.reload} />}
-      <More {...rest} />
+      <More {...rest} label={found.length === 0 ? 'Search further' : 'Load more'} />
     </section>
+  );
+}
+
+const keyOf = ({ session_id }: Session): string => session_id;
+
+function valuesOf(session: Session, devices: ReadonlyMap<string, Device>): (string | null | undefined)[] {
+  const { device_id, session_id, address } = session;
+  const device = devices.get(device_id ?? '');
+  return [device?.device_name, programOf(session), address, device_id, session_id];
+}
+
+function SignOut({
+  session,
+  path,
+  name,
+  reload,
+}: {
+  session: Session;
+  path: string;
+  name: string;
+  reload: () => void;
+}): ReactNode {
+  return (
+    <Action
+      label="Sign out"
+      subject={programOf(session)}
+      isSmall
+      question="End this session?"
+      yes="End the session"
+      run={async () => {
+        const body = { session_id: session.session_id };
+        const { sessions } = await call<{ sessions: number }>(`${path}/sign-out`, 'POST', body);
+        reload();
+        return ended(sessions);
+      }}
+    >
+      <bdi className="strong">{name}</bdi> is signed out in {programOf(session)} at once.
+    </Action>
   );
 }
 
@@ -95,26 +139,5 @@ function End({ session: { expires_at, ends_because } }: { session: Session }): R
       <When at={expires_at} />
       <span className="second">{WHY[ends_because] ?? ends_because}</span>
     </span>
-  );
-}
-
-function WhichSession({ session, devices }: { session: Session; devices: readonly Device[] }): ReactNode {
-  const device = devices.find(({ device_id }) => device_id === session.device_id)?.device_name;
-  return (
-    <>
-      <span className="strong" title={session.user_agent ?? undefined}>
-        {programOf(session)}
-      </span>
-      <span className="second">
-        {device && (
-          <>
-            <bdi>{device}</bdi>, since{' '}
-          </>
-        )}
-        {!device && 'Since '}
-        <When at={session.created_at} isExact />
-        {session.bound && ', bound to a key'}
-      </span>
-    </>
   );
 }

@@ -7,6 +7,7 @@ import type { User } from '../api/types.js';
 import { Action } from '../parts/action.js';
 import { nameOf } from '../parts/text.js';
 import { ended } from './ended.js';
+import { Export } from './export.js';
 
 /** What can be done with a user as a whole. */
 export function UserActions({ user, reload }: { user: User; reload: () => void }): ReactNode {
@@ -22,6 +23,7 @@ export function UserActions({ user, reload }: { user: User; reload: () => void }
   };
   return (
     <div className="actions">
+      <Export userId={user.user_id} />
       <Action
         label="Sign out everywhere"
         question="Sign out everywhere?"

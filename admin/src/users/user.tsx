@@ -1,9 +1,10 @@
-import { useCallback, type ReactNode } from 'react';
+import { useCallback, useState, type ReactNode } from 'react';
+import { flushSync } from 'react-dom';
 import useSWR from 'swr';
 import { Link } from 'wouter';
 import type { ApiError } from '../api/api.js';
 import { useMayChange } from '../api/session.js';
-import type { AuditEvent, UserDetail } from '../api/types.js';
+import type { AuditEvent, Device, Session, UserDetail } from '../api/types.js';
 import { usePages, type Pages } from '../api/use-pages.js';
 import { Events } from '../audit/events.js';
 import { Copyable } from '../parts/copy.js';
@@ -14,19 +15,28 @@ import { Empty, Failure, Loading, More } from '../parts/states.js';
 import { Avatar, nameOf, When } from '../parts/text.js';
 import { Claims, EffectiveClaims } from './claims.js';
 import { Devices } from './devices.js';
+import { EarlierRefusals } from './earlier-refusals.js';
 import { Sessions } from './sessions.js';
 import { Status } from './status.js';
 import { useRest } from './use-rest.js';
 import { UserActions } from './user-actions.js';
+import { goToDevice } from './which-device.js';
+
+const NO_SESSIONS: readonly Session[] = [];
+const NO_DEVICES: readonly Device[] = [];
 
 /** A user, with everything that the service knows about them. */
 export function User({ userId }: { userId: string }): ReactNode {
   const path = `/users/${encodeURIComponent(userId)}`;
   const { data, error, mutate } = useSWR<UserDetail, ApiError>(path);
   const mayChange = useMayChange();
-  const trail = usePages<AuditEvent>(data ? `/audit?user_id=${data.user_id}&limit=20` : null, 'events', 10);
-  const sessions = useRest(path, 'sessions', data?.sessions ?? []);
-  const devices = useRest(path, 'devices', data?.devices ?? []);
+  const trail = usePages<AuditEvent>(
+    data ? `/admin/trail?user_id=${data.user_id}&limit=20` : null,
+    'events',
+    10,
+  );
+  const sessions = useRest(path, 'sessions', data?.sessions ?? NO_SESSIONS);
+  const devices = useRest(path, 'devices', data?.devices ?? NO_DEVICES);
   const { reload: reloadTrail } = trail;
   const { reload: reloadSessions } = sessions.rest;
   const { reload: reloadDevices } = devices.rest;
@@ -36,6 +46,11 @@ export function User({ userId }: { userId: string }): ReactNode {
     reloadSessions();
     reloadDevices();
   }, [mutate, reloadTrail, reloadSessions, reloadDevices]);
+  const [deviceText, setDeviceText] = useState('');
+  const showDevice = useCallback((deviceId: string) => {
+    flushSync(() => setDeviceText('')); // else the search may hide its row
+    goToDevice(deviceId);
+  }, []);
   if (!data)
     return (
       <>
@@ -77,9 +92,24 @@ export function User({ userId }: { userId: string }): ReactNode {
           )}
         </section>
       </div>
-      <Sessions path={path} user={data} list={sessions} reload={reload} />
-      <Devices path={path} user={data} list={devices} reload={reload} />
-      <Trail userId={data.user_id} pages={trail} />
+      <Sessions
+        path={path}
+        user={data}
+        list={sessions}
+        devices={devices}
+        showDevice={showDevice}
+        reload={reload}
+      />
+      <Devices
+        path={path}
+        user={data}
+        list={devices}
+        sessions={sessions}
+        text={deviceText}
+        setText={setDeviceText}
+        reload={reload}
+      />
+      <Trail user={data} pages={trail} />
     </>
   );
 }
@@ -113,12 +143,13 @@ function Directory({ active, changed_at: at }: NonNullable<UserDetail['directory
 }
 
 /** The latest events about this user. */
-function Trail({ userId, pages }: { userId: string; pages: Pages<AuditEvent> }): ReactNode {
+function Trail({ user, pages }: { user: UserDetail; pages: Pages<AuditEvent> }): ReactNode {
   return (
     <section className="card list" aria-labelledby="trail">
       <div className="head">
         <h2 id="trail">Audit</h2>
-        <Link href={`/audit?user_id=${userId}`}>With filters, live</Link>
+        <Link href={`/audit?user_id=${user.user_id}`}>With filters, live</Link>
+        <EarlierRefusals uses={[...user.sessions, ...user.devices]} />
       </div>
       {pages.rows.length > 0 && <Events events={pages.rows} isOfOneUser />}
       {pages.error && <Failure error={pages.error} retry={pages.reload} />}

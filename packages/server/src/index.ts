@@ -2,7 +2,16 @@ import { checkNames } from './option-names.js';
 import { OPTIONS, type VerifierOptions } from './options.js';
 import { Verifier } from './verifier.js';
 
-export type { Audit, AuditPage, AuditQuery, AuditStreamOptions } from './calls/audit.js';
+export type {
+  Audit,
+  AuditCount,
+  AuditCountQuery,
+  AuditCounts,
+  AuditFilters,
+  AuditPage,
+  AuditQuery,
+  AuditStreamOptions,
+} from './calls/audit.js';
 export type { AuditEvent, AuditName } from './calls/audit-event.js';
 export type { Introspection } from './calls/introspector.js';
 export type { Pages } from './calls/pages.js';

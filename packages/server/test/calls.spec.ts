@@ -103,6 +103,24 @@ describe('calls of the service', () => {
       ],
     ],
     [
+      'audit.find by what an event has',
+      (by) => by.audit.find({ address: '2001:db8::/48', requestId: device, newDevice: true, limit: 1 }),
+      [
+        `GET /audit?address=2001%3Adb8%3A%3A%2F48&request_id=${device}&new_device=true&limit=1`,
+        undefined,
+        undefined,
+      ],
+    ],
+    [
+      'audit.count',
+      (by) => by.audit.count({ by: 'error', sessionId: device, newNetwork: true, since: new Date(0) }),
+      [
+        `GET /audit/counts?by=error&session_id=${device}&new_network=true&since=1970-01-01T00%3A00%3A00.000Z`,
+        undefined,
+        undefined,
+      ],
+    ],
+    [
       'users.setClaims',
       (by) => by.users.setClaims(user, { roles: ['admin'] }),
       [`PUT /users/${user}/claims`, { claims: { roles: ['admin'] } }, undefined],

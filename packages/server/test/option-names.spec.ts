@@ -31,7 +31,9 @@ describe('an unknown option', () => {
     ['users.signOut', () => users.signOut('u', as({ deviceID: 'd' })), 'deviceId?'],
     ['users.signOut', () => users.signOut(as({ emails: 'ada@example.com' })), 'email?'],
     ['audit.find', () => audit.find(as({ user_id: 'u' })), 'userId?'],
-    ['audit.find', () => audit.find(as({ request_id: 'r' })), 'there are userId'],
+    ['audit.find', () => audit.find(as({ request_id: 'r' })), 'requestId?'],
+    ['audit.find', () => audit.find(as({ ip: 'r' })), 'there are userId'],
+    ['audit.count', () => audit.count(as({ by: 'error', limit: 1 })), 'there are by'],
     ['audit.stream', () => audit.stream(as({ lastEventID: '1' })), 'lastEventId?'],
   ];
 

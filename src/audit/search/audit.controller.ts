@@ -4,7 +4,8 @@ import { answerWithStream } from '../../http/event-stream.js';
 import { parseCursor } from '../../http/parameters/cursor.js';
 import { Requires, ServiceKeyOnly } from '../../token/guard/access.js';
 import { AuditStreams } from '../audit-streams.js';
-import { AuditDto, type AuditEvents } from './audit.dto.js';
+import { AuditCounter } from './audit-counter.js';
+import { AuditCountsDto, AuditDto, type AuditCounts, type AuditEvents } from './audit.dto.js';
 import { AuditSearch } from './audit-search.js';
 
 @Requires('read', 'support')
@@ -12,6 +13,7 @@ import { AuditSearch } from './audit-search.js';
 export class AuditController {
   constructor(
     private readonly search: AuditSearch,
+    private readonly counter: AuditCounter,
     private readonly streams: AuditStreams,
   ) {}
 
@@ -26,6 +28,19 @@ export class AuditController {
   @Get()
   findAudit(@Query() query: AuditDto): Promise<AuditEvents> {
     return this.search.find(query);
+  }
+
+  /**
+   * Count events of the audit trail
+   *
+   * A call reads a bounded number of the newest events: `since` of the answer says how far back it came.
+   *
+   * @returns Attempts and distinct people of each key.
+   */
+  @Requires('support')
+  @Get('counts')
+  countAudit(@Query() query: AuditCountsDto): Promise<AuditCounts> {
+    return this.counter.count(query);
   }
 
   /**

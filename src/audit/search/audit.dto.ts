@@ -1,5 +1,6 @@
 import { OptionalCursor } from '../../http/parameters/cursor.js';
-import { KnownOnly, OptionalText, type TextRule } from '../../http/parameters/parameter.js';
+import { soughtAddress } from '../../http/network.js';
+import { KnownOnly, OptionalText, RequiredText, type TextRule } from '../../http/parameters/parameter.js';
 import { A_UUID } from '../../http/parameters/uuid.js';
 import { AUDIT_NAMES, type AuditName } from '../../config/settings/audit-names.js';
 import { AuditEvent } from '../audit-event.js';
@@ -16,10 +17,17 @@ const A_TIME: TextRule = {
 const oneOf = (names: readonly string[]): TextRule => ({
   matches: { pattern: { test: (text: string) => names.includes(text) }, as: `one of ${names.join(', ')}` },
 });
+const AN_ADDRESS: TextRule = {
+  max: 64,
+  matches: {
+    pattern: { test: (text: string) => soughtAddress(text, 'full') !== undefined },
+    as: 'an IP address, or a network as events have it (/24, IPv6: /48)',
+  },
+};
+const TRUE: TextRule = { matches: { pattern: /^true$/, as: 'true' } };
 
-/** Query of GET /audit. Each parameter that is given restricts the result. */
-@KnownOnly()
-export class AuditDto {
+/** Which events: each parameter that is given restricts the result. */
+export class AuditFilters {
   @OptionalText(A_UUID)
   user_id?: string;
 
@@ -34,6 +42,32 @@ export class AuditDto {
   @OptionalText(oneOf(['ok', 'refused']))
   result?: AuditEvent['result'];
 
+  /** Code of a refusal. */
+  @OptionalText({ max: 64 })
+  error?: string;
+
+  /** IP address; it is looked for as `AUDIT_ADDRESSES` stores it. Or a network, as events have it. */
+  @OptionalText(AN_ADDRESS)
+  address?: string;
+
+  /** `X-Request-Id` of an answer. */
+  @OptionalText(A_UUID)
+  request_id?: string;
+
+  @OptionalText(A_UUID)
+  session_id?: string;
+
+  @OptionalText(A_UUID)
+  device_id?: string;
+
+  /** `true`: sign-ins on a device that was new to the user. */
+  @OptionalText(TRUE)
+  new_device?: 'true';
+
+  /** `true`: sign-ins from a network that was new to the user. */
+  @OptionalText(TRUE)
+  new_network?: 'true';
+
   /** Events from this time on (RFC 3339). */
   @OptionalText(A_TIME)
   since?: string;
@@ -41,7 +75,11 @@ export class AuditDto {
   /** Events before this time (RFC 3339). */
   @OptionalText(A_TIME)
   until?: string;
+}
 
+/** Query of GET /audit. */
+@KnownOnly()
+export class AuditDto extends AuditFilters {
   /** Events on a page, 1000 at most; default 50. */
   @OptionalText({ matches: { pattern: /^(?:[1-9]\d{0,2}|1000)$/, as: 'a whole number from 1 to 1000' } })
   limit?: string;
@@ -58,4 +96,43 @@ export class AuditEvents {
 
   /** For the next page; left out on the last one. */
   next_cursor?: string | undefined;
+}
+
+/** Query of GET /audit/counts. */
+@KnownOnly()
+export class AuditCountsDto extends AuditFilters {
+  /**
+   * What is counted: each error, event, provider or hour. Events without an error, or provider, are left out.
+   */
+  @RequiredText(oneOf(['error', 'event', 'provider', 'hour']))
+  by!: 'error' | 'event' | 'provider' | 'hour';
+}
+
+export class AuditCount {
+  /**
+   * An error, an event, a provider, or the beginning of an hour (RFC 3339). `other` stands for all beyond the
+   * 100 most frequent.
+   */
+  key!: string;
+
+  /** Number of events. */
+  attempts!: number;
+
+  /**
+   * Distinct people. Someone who is not known counts by the id at the provider, else by address, else not at
+   * all.
+   */
+  people!: number;
+}
+
+/** Answer of GET /audit/counts. */
+export class AuditCounts {
+  /** Most attempts first; hours in their order. */
+  counts!: AuditCount[];
+
+  /** From this time on events were counted; later than asked for if there were too many. */
+  since!: string;
+
+  /** Events before this time were counted. */
+  until!: string;
 }

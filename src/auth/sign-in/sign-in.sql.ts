@@ -1,14 +1,22 @@
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.history.js';
 import type { Statement } from '../../database/sql.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
-import { ARRAYS, NAMES } from './sign-in.js';
+import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in.js';
+
+/** Network of an address (docs/audit.md#new-devices-and-networks), as in the index audit_events_networks. */
+const networkOf = (address: string): string =>
+  `network(set_masklen(${address}::inet, CASE family(${address}::inet) WHEN 4 THEN 24 ELSE 48 END))`;
+
+/** Condition on an event `e`: a sign-in from the network of an address. */
+const isFromNetworkOf = (address: string): string =>
+  `e.event = 'sign_in' AND e.address IS NOT NULL AND ${networkOf('e.address')} = ${networkOf(address)}`;
 
 /** Devices that a user may have (docs/security.md#database). */
 const MOST_DEVICES = 2000;
 
 /**
  * Writes sign-ins of different users, each one as a whole or not at all. Parameters: `lock_timeout` or NULL,
- * `Settings.channelHistory`, whether the audit trail is stored, and the sign-ins (toArrays).
+ * `Settings.channelHistory`, `Settings.auditRetentionDays`, and the sign-ins (toArrays).
  *
  * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes: users, devices,
  * counters, access tokens, each by key. PostgreSQL runs a member before its readers, and a member that writes
@@ -25,7 +33,8 @@ export const SIGN_IN: Statement = {
 
     -- 2. Lock the users who exist.
     locked_user AS MATERIALIZED (
-      SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at
+      SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
+        last_seen_at IS NULL AS is_new
       FROM users WHERE user_id IN (SELECT user_id FROM requested)
       ORDER BY user_id FOR NO KEY UPDATE
     ),
@@ -174,18 +183,35 @@ export const SIGN_IN: Statement = {
       ORDER BY user_id, jti
     ),
 
-    -- 14. The event of the audit trail, with the id of the session.
+    -- 14. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
+    --     one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
+    fact AS MATERIALIZED (
+      SELECT user_id,
+        CASE WHEN user_id IN (SELECT user_id FROM created_user UNION SELECT user_id FROM locked_user WHERE is_new)
+          THEN '${FIRST_SIGN_IN}' END AS reason,
+        CASE WHEN $3 > 0 AND device_id IS NOT NULL THEN NOT EXISTS (
+          SELECT FROM devices AS d WHERE d.user_id = a.user_id AND d.device_id = a.device_id
+            AND d.last_seen_at > now() - make_interval(days => $3) OFFSET 0) END AS new_device,
+        CASE WHEN $3 > 0 AND address IS NOT NULL THEN NOT EXISTS (
+          SELECT FROM audit_events AS e WHERE e.user_id = a.user_id AND ${isFromNetworkOf('a.address')}
+          OFFSET 0) END AS new_network
+      FROM admitted AS a
+    ),
+
+    -- 15. The event of the audit trail, with the id of the session.
     audit_event AS (
-      INSERT INTO audit_events (user_id, id, event, result, session_id, device_id, provider, provider_user_id,
-        address, user_agent, actor_type, request_id)
-      SELECT user_id, session_id, 'sign_in', 'ok', session_id, device_id, provider, provider_user_id,
-        address, user_agent, 'user', request_id
-      FROM admitted WHERE $3
+      INSERT INTO audit_events (user_id, id, event, result, reason, session_id, device_id, provider,
+        provider_user_id, address, user_agent, actor_type, request_id, new_device, new_network)
+      SELECT user_id, session_id, 'sign_in', 'ok', reason, session_id, device_id, provider,
+        provider_user_id, address, user_agent, 'user', request_id, new_device, new_network
+      FROM admitted JOIN fact USING (user_id) WHERE $3 > 0
     )
 
-    SELECT user_id AS "userId", NULL AS refused, id, event_offset, data, sent_at FROM device_event
+    SELECT user_id AS "userId", NULL AS refused, reason, new_device AS "newDevice",
+      new_network AS "newNetwork", id, event_offset, data, sent_at
+    FROM fact LEFT JOIN device_event USING (user_id)
     UNION ALL
-    SELECT user_id, refused, NULL, NULL, NULL, NULL FROM judged WHERE refused IS NOT NULL`,
+    SELECT user_id, refused, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM judged WHERE refused IS NOT NULL`,
 };
 
 // On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.
@@ -234,6 +260,19 @@ export const FIND_REACHED_BOUND = `
         AND EXISTS (SELECT FROM devices WHERE user_id = $1 OFFSET ${MOST_DEVICES - 1} LIMIT 1)
         AND NOT EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $2) THEN 'device'
     END AS refused
+  FROM users WHERE user_id = $1`;
+
+/**
+ * Selects what is new about a sign-in: $1 user, $2 device, $3 address, $4 days of the retention. After the
+ * lock, so of concurrent sign-ins from one new network, only the first says so.
+ */
+export const FIND_NEWS = `
+  SELECT
+    CASE WHEN $2::uuid IS NOT NULL THEN NOT EXISTS (
+      SELECT FROM devices WHERE user_id = $1 AND device_id = $2
+        AND last_seen_at > now() - make_interval(days => $4)) END AS "newDevice",
+    CASE WHEN $3::text IS NOT NULL THEN NOT EXISTS (
+      SELECT FROM audit_events AS e WHERE e.user_id = $1 AND ${isFromNetworkOf('$3::text')}) END AS "newNetwork"
   FROM users WHERE user_id = $1`;
 
 /** Writes the device: $1 user, $2 device, $3 name, $4 user agent, $5 address. */

@@ -14,12 +14,19 @@ import {
   toAuditFacts,
   type RefusalReason,
   type SignIn,
+  type SignInNews,
   type SignInResult,
   type StoredDeviceEvent,
 } from './sign-in.js';
 import { SIGN_IN } from './sign-in.sql.js';
 
-type Row = StoredDeviceEvent & { readonly userId: string; readonly refused: RefusalReason | null };
+/** Without a device, the event has no id. */
+type Row = Omit<StoredDeviceEvent, 'id'> &
+  SignInNews & {
+    readonly userId: string;
+    readonly refused: RefusalReason | null;
+    readonly id: string | null;
+  };
 
 /**
  * Devices that a sign-in removes at most, to make room for its own: a concurrent sign-in may take the room.
@@ -99,13 +106,16 @@ export class SignInStore {
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
    */
   async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<SignInResult[]> {
-    const scalars = [lockTimeout, this.settings.channelHistory, this.audit.isOn];
+    const scalars = [lockTimeout, this.settings.channelHistory, this.audit.retentionDays];
     const rows = await this.sql.query<Row>(SIGN_IN, [...scalars, ...toArrays(signIns)]);
     const byUser = new Map(rows.map((row) => [row.userId, row]));
-    const results = signIns.map(({ session }) => toResult(byUser.get(session.userId)));
-    const admitted = signIns.filter((_, i) => results[i]!.refused === null);
-    this.audit.publish(admitted.map((one) => toAuditRow(one.session.sessionId, toAuditFacts(one))));
-    return results;
+    const results = signIns.map(({ session }) => byUser.get(session.userId)!);
+    const recorded = signIns.flatMap((one, i) => {
+      const result = results[i]!;
+      return result.refused === null ? toAuditRow(one.session.sessionId, toAuditFacts(one, result)) : [];
+    });
+    this.audit.publish(recorded);
+    return results.map(toResult);
   }
 
   /** Removes the device that has been signed out the longest. @returns whether there is one */
@@ -134,8 +144,7 @@ export class SignInStore {
   }
 }
 
-/** @param row undefined for a sign-in that was written without a device */
-function toResult(row: Row | undefined): SignInResult {
-  if (row && row.refused !== null) return { refused: row.refused };
-  return { refused: null, event: row ?? null };
+function toResult({ refused, id, ...event }: Row): SignInResult {
+  if (refused !== null) return { refused };
+  return { refused: null, event: id === null ? null : { ...event, id } };
 }

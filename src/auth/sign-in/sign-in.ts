@@ -50,6 +50,17 @@ export type RefusalReason = 'session' | 'device' | 'suspended' | 'claims';
 export type SignInResult =
   { readonly refused: RefusalReason } | { readonly refused: null; readonly event: StoredDeviceEvent | null };
 
+/** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
+export interface SignInNews {
+  /** FIRST_SIGN_IN or null. */
+  readonly reason: string | null;
+  readonly newDevice: boolean | null;
+  readonly newNetwork: boolean | null;
+}
+
+/** Reason of the first sign-in of a user. */
+export const FIRST_SIGN_IN = 'first sign-in';
+
 /**
  * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch.
  * Each is an array of SIGN_IN, since JSON takes more of the database's time
@@ -72,7 +83,7 @@ const COLUMNS = {
   device_name: ['text', ({ deviceName }) => deviceName],
   user_agent: ['text', ({ userAgent }) => userAgent],
   address: ['text', ({ origin }) => origin.address],
-  request_id: ['text', ({ origin }) => origin.requestId],
+  request_id: ['uuid', ({ origin }) => origin.requestId],
   session_id: ['uuid', ({ session }) => session.sessionId],
   token_hash: ['bytea', ({ refreshTokenHash }) => refreshTokenHash],
   ttl: ['float8', ({ refreshTokenTtl }) => refreshTokenTtl],
@@ -113,8 +124,20 @@ function toKey(text: string | null): string | null {
   return text === null ? null : searchKey(text);
 }
 
-export function toAuditFacts({ session, provider, identity, userAgent, origin }: SignIn): AuditFacts {
+export function toAuditFacts(
+  { session, provider, identity, userAgent, origin }: SignIn,
+  { reason, newDevice, newNetwork }: SignInNews,
+): AuditFacts {
   const actor = { type: 'user', name: session.userId } as const;
   const { providerUserId } = identity;
-  return { event: 'sign_in', ...session, provider, providerUserId, origin: { ...origin, userAgent, actor } };
+  return {
+    event: 'sign_in',
+    ...session,
+    provider,
+    providerUserId,
+    reason: reason ?? undefined,
+    newDevice,
+    newNetwork,
+    origin: { ...origin, userAgent, actor },
+  };
 }

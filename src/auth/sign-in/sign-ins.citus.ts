@@ -3,16 +3,19 @@ import type { EntityManager } from 'typeorm';
 import { appendInSteps } from '../../channel/channel.history.citus.js';
 import { OWN_EVENTS_TTL } from '../../channel/channel.history.js';
 import {
+  FIRST_SIGN_IN,
   toAuditFacts,
   toRow,
   type RefusalReason,
   type SignIn,
+  type SignInNews,
   type SignInResult,
   type SignInRow,
 } from './sign-in.js';
 import {
   CREATE_USER,
   DELETE_WORDS,
+  FIND_NEWS,
   FIND_REACHED_BOUND,
   INSERT_ACCESS_TOKEN,
   INSERT_SESSION,
@@ -38,10 +41,13 @@ export class CitusSignIns extends SignInStore {
     // Raw: each has a lock, a condition on several tables, or the database's clock.
     const run: Run = (text, values) => manager.query(text, values);
     const row = toRow(signIn);
-    const refused = await writeUser(run, row);
+    const { refused, isCreated = false } = await writeUser(run, row);
     if (refused !== null) return { refused };
+    const news = await this.findNews(run, row);
     await writeSession(run, row);
-    await this.audit.write(manager, [toAuditFacts(signIn)]);
+    await this.audit.write(manager, [
+      toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null }),
+    ]);
     const { userId, deviceId } = signIn.session;
     if (deviceId === null) return { refused: null, event: null };
     const [facts] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
@@ -50,6 +56,14 @@ export class CitusSignIns extends SignInStore {
     const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
     const appended = await appendInSteps(manager, event, this.settings.channelHistory);
     return { refused: null, event: { id, data, ...appended } };
+  }
+
+  private async findNews(run: Run, row: SignInRow): Promise<Omit<SignInNews, 'reason'>> {
+    const { retentionDays } = this.audit;
+    if (retentionDays === 0) return { newDevice: null, newNetwork: null };
+    const values = [row.user_id, row.device_id, row.address, retentionDays];
+    const [news] = await run<Omit<SignInNews, 'reason'>>(FIND_NEWS, values);
+    return news!;
   }
 }
 
@@ -60,33 +74,37 @@ interface LockedUser {
   readonly is_new: boolean;
 }
 
-/** Locks and writes the user. @returns why nothing was written */
-async function writeUser(run: Run, row: SignInRow): Promise<RefusalReason | null> {
+/** Locks and writes the user. @returns `refused`: why nothing was written */
+async function writeUser(
+  run: Run,
+  row: SignInRow,
+): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
   const { user_id: userId, username, email, avatar_url, email_key } = row;
   const profile = [username, email, avatar_url, email_key];
   const [user] = await run<LockedUser>(LOCK_USER, [userId]);
   if (!user) {
-    if (row.has_application_claims) return 'claims'; // they belonged to a user who has been removed since
+    // they belonged to a user who has been removed since
+    if (row.has_application_claims) return { refused: 'claims' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
-    if ((await run(CREATE_USER, values)).length === 0) return 'claims';
-    await run(INSERT_WORDS, [userId, wordsOf(row)]);
-    return null;
+    const isCreated = (await run(CREATE_USER, values)).length > 0;
+    if (isCreated) await run(INSERT_WORDS, [userId, wordsOf(row)]);
+    return { refused: isCreated ? null : 'claims', isCreated };
   }
-  if (user.suspended) return 'suspended';
+  if (user.suspended) return { refused: 'suspended' };
   const isSame =
     user.version === row.claims_version && user.has_application_claims === row.has_application_claims;
-  if (!isSame) return 'claims';
+  if (!isSame) return { refused: 'claims' };
   const bounds = await run<{ refused: RefusalReason | null }>(FIND_REACHED_BOUND, [userId, row.device_id]);
   const { refused } = bounds[0]!;
-  if (refused !== null) return refused;
+  if (refused !== null) return { refused };
   const updated = await run<object[]>(UPDATE_PROFILE, [userId, ...profile]);
   if (updated[0]!.length > 0) {
     await run(DELETE_WORDS, [userId, wordsOf(row)]);
     await run(INSERT_WORDS, [userId, wordsOf(row)]);
   }
   if (user.is_new) await run(MARK_SEEN, [userId]);
-  return null;
+  return { refused: null, isCreated: user.is_new };
 }
 
 function wordsOf({ word_keys: keys }: SignInRow): string[] {

@@ -9,6 +9,7 @@ import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { namesPrivateAddress } from './signed-calls.js';
+import { checkTraces, wantsTraces } from './trace-settings.js';
 import { warningsFor } from './warnings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
@@ -132,6 +133,7 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
     const use = 'a day or more: webhooks are sent from the stored events';
     errors.add('AUDIT_RETENTION_DAYS', 'is 0, but WEBHOOK_URLS is set', use);
   }
+  checkTraces(env, errors);
   if (nodeEnv !== 'production') return;
   if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {
     const use = 'addresses on the Internet in production, or set WEBHOOK_PRIVATE=true';
@@ -159,18 +161,4 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   if (publicUrl?.startsWith('http:') && !isLoopbackUrl(publicUrl)) {
     errors.add('PUBLIC_URL', 'is not secure', HTTPS, quote(publicUrl));
   }
-}
-
-const OTLP_ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-const EXPORTERS = ['otlp', 'zipkin', 'console'];
-
-/**
- * Whether OpenTelemetry's variables ask for traces (docs/metrics.md#traces): by an exporter, or else by an
- * endpoint.
- */
-function wantsTraces(env: Environment): boolean {
-  if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false;
-  const exporters = (env['OTEL_TRACES_EXPORTER'] ?? '').split(',').map((name) => name.trim());
-  if (exporters.some((name) => name !== '')) return exporters.some((name) => EXPORTERS.includes(name));
-  return OTLP_ENDPOINTS.some((name) => (env[name] ?? '').trim() !== '');
 }

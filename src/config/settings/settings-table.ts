@@ -180,6 +180,11 @@ export const settingsTable = named({
     default: 'full',
     doc: 'Addresses of clients that the audit trail, sessions and devices keep: `full`, `network` (IPv4 /24, IPv6 /48) or `off` (none).',
   },
+  auditClaims: {
+    parser: parsers.oneOf('full', 'off'),
+    default: 'full',
+    doc: 'What `claims_changed` records: `full` (names and values of claims), or `off` (names).',
+  },
   shutdownDelay: {
     parser: parsers.integer(0, 3600, 'seconds'),
     default: '0',

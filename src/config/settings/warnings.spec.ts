@@ -137,6 +137,17 @@ it.each([
 });
 
 it.each([
+  [
+    { OTEL_TRACES_EXPORTER: 'otlp,zipkin' },
+    'OTEL_TRACES_EXPORTER is not supported. Use otlp, console or none',
+  ],
+  [
+    { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    'OTEL_EXPORTER_OTLP_PROTOCOL is not supported. Use http/protobuf or http/json',
+  ],
+])('%j is refused', (env, error) => expect(() => parseSettings({ ...QUIET, ...env })).toThrow(error));
+
+it.each([
   ['127.0.0.1', 0],
   ['localhost', 0],
   ['::', 0],

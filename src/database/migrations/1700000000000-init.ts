@@ -212,11 +212,24 @@ export class Init1700000000000 implements MigrationInterface {
         user_agent text,
         actor_type text NOT NULL,
         actor_name text,
-        request_id text,
+        request_id uuid,
+        new_device boolean,
+        new_network boolean,
+        changes json,
         PRIMARY KEY (user_id, at, id)
       );
       CREATE INDEX audit_events_at ON audit_events (at, id);
       CREATE INDEX audit_events_refused ON audit_events (at, id) WHERE result = 'refused';
+      CREATE INDEX audit_events_request ON audit_events (request_id, at) WHERE request_id IS NOT NULL;
+      CREATE INDEX audit_events_session ON audit_events (session_id, at) WHERE session_id IS NOT NULL;
+      CREATE INDEX audit_events_device ON audit_events (device_id, at) WHERE device_id IS NOT NULL;
+      CREATE INDEX audit_events_address ON audit_events (address, at) WHERE address IS NOT NULL;
+      CREATE INDEX audit_events_error ON audit_events (error, at) WHERE error IS NOT NULL;
+      CREATE INDEX audit_events_new_device ON audit_events (new_device, at) WHERE new_device;
+      CREATE INDEX audit_events_new_network ON audit_events (new_network, at) WHERE new_network;
+      CREATE INDEX audit_events_networks ON audit_events (user_id,
+          network(set_masklen(address::inet, CASE family(address::inet) WHEN 4 THEN 24 ELSE 48 END)))
+        WHERE event = 'sign_in' AND address IS NOT NULL;
 
       CREATE TABLE webhooks (
         address_hash bytea PRIMARY KEY,

@@ -3,6 +3,9 @@ import type { Request, Response } from 'express';
 import { allowedMethods } from '../server/route-table.js';
 import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-error.js';
 
+/** A static file has set these before it could not be sent, as for a range behind its end. */
+const OF_FILES = ['Content-Encoding', 'ETag'];
+
 /**
  * Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones.
  * Causes are only logged.
@@ -33,6 +36,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
       response.destroy(); // a partial answer must not look complete
       return;
     }
+    for (const name of OF_FILES) response.removeHeader(name);
     response
       .status(error.ownStatus ?? this.statuses[error.error])
       .set(error.headers)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { PipeTransform } from '@nestjs/common';
 
 /** A UUID of any version, in any case. */
@@ -30,4 +31,13 @@ export function uuidOfHash(digest: Buffer): string {
   bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version
   bytes[8] = (bytes[8]! & 0x3f) | 0x80; // variant
   return uuidIn(bytes.toString('hex'), 0);
+}
+
+/**
+ * Makes a UUID of version 7 (RFC 9562 §5.7): later ones are greater, so that an index on them grows at its
+ * end.
+ */
+export function uuidOfNow(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }

@@ -1,6 +1,7 @@
 import { runningEmbeddedPostgres } from '#embedded-postgres';
 import { DataSource } from 'typeorm';
 import { AuditSearch } from '../../audit/search/audit-search.js';
+import { AuditWalks } from '../../audit/search/audit-walks.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { usualTarget } from '../../database/pool/connection-target.js';
 import { dataSourceOptions } from '../../database/pool/data-source.js';
@@ -22,7 +23,7 @@ export async function openArrivals(settings: Settings, provider: string): Promis
   const database = databaseUrl ? usualTarget(settings) : runningEmbeddedPostgres(dataDir);
   if (!database) throw new Error('the service does not run here, and DATABASE_URL is not set');
   const dataSource = await new DataSource(dataSourceOptions(database, 1)).initialize();
-  const search = new AuditSearch(dataSource);
+  const search = new AuditSearch(new AuditWalks(dataSource));
   return {
     async has(state) {
       const { events } = await search.find({ event: 'signal_received', provider });

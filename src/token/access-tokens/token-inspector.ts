@@ -7,6 +7,7 @@ import { ClaimsStore } from '../../user/claims.store.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { REFRESH_TOKEN, REFRESH_TOKENS } from './introspect.sql.js';
+import type { Session } from '../sessions/session.entity.js';
 import { SessionStore } from '../sessions/session.store.js';
 import {
   hashRefreshToken,
@@ -85,13 +86,13 @@ export class TokenInspector {
   }
 
   /**
-   * Whether the session that a refresh token names has this token, live or not, and its user exists: events
-   * of a removed user keep no new facts.
+   * Finds the session that a refresh token names, live or not, if it has this token, and its user exists:
+   * events of a removed user keep no new facts.
    */
-  async isOurs(token: string, { userId, sessionId }: SessionIds): Promise<boolean> {
+  async findSession(token: string, { userId, sessionId }: SessionIds): Promise<Session | undefined> {
     const session = await this.sessions.find({ userId, sessionId });
-    if (!session?.tokenHash.equals(hashRefreshToken(token, session.jkt))) return false;
-    return (await this.claims.find(userId)) !== undefined;
+    if (!session?.tokenHash.equals(hashRefreshToken(token, session.jkt))) return undefined;
+    return (await this.claims.find(userId)) && session;
   }
 
   /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */

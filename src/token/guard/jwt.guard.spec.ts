@@ -224,7 +224,11 @@ describe('authentication', () => {
         userId: 'u',
         error: 'insufficient_scope',
         reason: `support needed: ${scope}, or a role with it: support`,
-        origin: { ...from, actor: { type: 'user', name: 'u' } },
+        origin: {
+          ...from,
+          session: { userId: 'u', sessionId: 's', deviceId: null },
+          actor: { type: 'user', name: 'u' },
+        },
       },
     ]);
   });

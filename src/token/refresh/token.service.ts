@@ -11,6 +11,7 @@ import type { IssuedAccessToken } from '../access-tokens/access-token.js';
 import { AccessTokenStore, type Refresh } from '../access-tokens/access-token.store.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
+import { SessionEndReasons } from '../sessions/session-end-reasons.js';
 import { mayEndEarly, toSessionEnds, type SessionEnds } from '../sessions/session-ends.js';
 import { LimitedRefreshStore } from './limited-refresh.store.js';
 import { parseRefreshToken } from './refresh-token.js';
@@ -56,6 +57,7 @@ export class TokenService {
     private readonly inspector: TokenInspector,
     private readonly audit: AuditTrail,
     private readonly events: Events,
+    private readonly ends: SessionEndReasons,
     private readonly limited: LimitedRefreshStore,
     private readonly clock: Clock,
     @Inject(SETTINGS)
@@ -88,14 +90,14 @@ export class TokenService {
     const idle = this.settings.sessionIdleTtl === undefined ? 0 : parseIdleFor(idleFor);
     const parsed = parseRefreshToken(refreshToken);
     try {
-      if (!parsed) throw unknownToken();
+      if (!parsed) throw new UnknownToken();
       const { session, authentication, bound, early = false } = parsed;
       const proof = bound ? await this.proofs.validate(call) : undefined;
       const refresh = { refreshToken, session, authentication, proof };
       const isLimited = early || this.mayEndEarly;
       const { token, expiresIn, endsAt } = await this.issue(refresh, isLimited, idle);
       // After the token, which proves the session: a forged one must look nothing up, and end nothing.
-      for (const isLive of this.checks) if (!(await isLive(session))) throw unknownToken();
+      for (const isLive of this.checks) if (!(await isLive(session))) throw new UnknownToken();
       this.events.emit('session.used', session);
       const ends = isLimited ? this.toEnds(endsAt!, idle) : {};
       return { access_token: token, token_type: 'Bearer', expires_in: expiresIn, ...ends };
@@ -123,7 +125,7 @@ export class TokenService {
         ? await this.limited.issue({ ...current, ...limits })
         : await this.store.issue(current);
       if (!('refusal' in result)) return result;
-      if (result.refusal === 'session') throw unknownToken();
+      if (result.refusal === 'session') throw new UnknownToken();
       if (result.refusal === 'proof') throw unusableProof();
       if (result.refusal === 'idle') throw new IdleEnd(session);
       if (result.refusal === 'end') limits = { idleFor, latest: result.endsAt };
@@ -139,20 +141,30 @@ export class TokenService {
     return toSessionEnds(endsAt - this.clock.now() / 1000, idle);
   }
 
-  /** The event has the ids in the token if the token is ours. */
-  private recordRefusal(
-    { error, reason }: OAuthError,
-    origin: Origin,
-    token: string,
-    claimed?: SessionIds,
-  ): void {
-    const isProven = claimed && (() => this.inspector.isOurs(token, claimed));
-    this.audit.refused({ event: 'refresh_refused', error, reason, origin, claimed, isProven });
+  /** The event has the ids in the token if the token is ours; it says then how its session has ended. */
+  private recordRefusal(refusal: OAuthError, origin: Origin, token: string, claimed?: SessionIds): void {
+    const { error, reason } = refusal;
+    const prove = async () => {
+      const session = await this.inspector.findSession(token, claimed!);
+      return (
+        session && { reason: refusal instanceof UnknownToken ? await this.ends.describe(session) : reason }
+      );
+    };
+    this.audit.refused({
+      event: 'refresh_refused',
+      error,
+      reason,
+      origin,
+      claimed,
+      prove: claimed && prove,
+    });
   }
 }
 
-function unknownToken(): OAuthError {
-  return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+class UnknownToken extends OAuthError {
+  constructor() {
+    super('invalid_grant', 'refresh token is unknown or has expired');
+  }
 }
 
 function unusableProof(): OAuthError {

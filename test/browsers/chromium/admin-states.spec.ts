@@ -30,7 +30,8 @@ const NOTHING: Record<string, Answer> = {
   },
   '/admin/providers': { providers: [] },
   '/users': { users: [] },
-  '/audit': { events: [] },
+  '/admin/trail': { events: [] },
+  '/audit/counts': { counts: [], since: new Date(0).toISOString(), until: new Date().toISOString() },
 };
 const REFUSED = { error: 'server_error', error_description: 'something went wrong' };
 
@@ -86,10 +87,23 @@ inChromium('the administration page', () => {
     await expectAccessible(page, 'providers');
   });
 
+  it('says how far back the refused sign-ins could be counted', async () => {
+    const since = new Date().toISOString();
+    answers['/audit/counts'] = {
+      counts: [{ key: 'cancelled', attempts: 99_000, people: 812 }],
+      since,
+      until: since,
+    };
+    await page.reload();
+    await page.getByText('There are too many events to count all').waitFor();
+    await page.getByText('99,000 attempts of 812 people').waitFor();
+    await expectAccessible(page, 'a part of the refusals');
+  });
+
   it.each([
     ['Overview', '/admin/overview'],
     ['Users', '/users'],
-    ['Audit', '/audit'],
+    ['Audit', '/admin/trail'],
     ['Providers', '/admin/providers'],
   ] as const)('shows what went wrong at %s, and tries again', async (view, path) => {
     answers[path] = 400;

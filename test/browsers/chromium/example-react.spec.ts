@@ -22,14 +22,12 @@ class ExampleProject {
       recursive: true,
       filter: (path) => !['node_modules', 'dist'].includes(basename(path)),
     });
-    const used = ['express', 'react', 'react-dom', 'socket.io-client', 'typescript', 'vite', '@types'];
+    const used = ['express', 'react', 'react-dom', 'socket.io-client', 'typescript', '@types'];
     for (const name of used) await project.link(name);
-    const modules = join(project.directory, 'node_modules/@vitejs');
-    await mkdir(modules, { recursive: true });
-    await symlink(
-      join(ROOT, 'examples/react/node_modules/@vitejs/plugin-react'),
-      join(modules, 'plugin-react'),
-    );
+    const own = 'node_modules/@vitejs';
+    await mkdir(join(project.directory, own), { recursive: true });
+    for (const name of ['node_modules/vite', `${own}/plugin-react`])
+      await symlink(join(ROOT, 'examples/react', name), join(project.directory, name));
     return new ExampleProject(project);
   }
 

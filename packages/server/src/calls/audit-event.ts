@@ -49,4 +49,14 @@ export interface AuditEvent {
   };
   /** The request in the service's log. */
   readonly request_id?: string;
+  /** Of `sign_in` with a device: the first use of the device by the user within the retention. */
+  readonly new_device?: boolean;
+  /** Of `sign_in` with an address: the first sign-in of the user from this network within the retention. */
+  readonly new_network?: boolean;
+  /** Of `claims_changed`: claims by name; of a list, the entries. `…` stands for what is not recorded. */
+  readonly changes?: {
+    readonly source: 'provider' | 'application' | 'directory' | (string & {});
+    readonly added: Readonly<Record<string, unknown>>;
+    readonly removed: Readonly<Record<string, unknown>>;
+  };
 }

@@ -1,7 +1,7 @@
 import { checkNames } from '../option-names.js';
 import { AuditStream, type AuditStreamEvent } from '../feed/audit-stream.js';
 import type { AuditEvent, AuditName } from './audit-event.js';
-import { pagesOf, type Pages } from './pages.js';
+import { pagesOf, queryOf, type Pages, type Query } from './pages.js';
 import type { ServiceCalls } from './service-calls.js';
 
 /** A page of audit events, newest first. */
@@ -11,31 +11,74 @@ export interface AuditPage {
   readonly next_cursor?: string;
 }
 
-/** Which events to find: all conditions have to be met. */
-export interface AuditQuery {
+/** Which events: all conditions have to be met. */
+export interface AuditFilters {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
   readonly result?: AuditEvent['result'] | undefined;
+  readonly error?: string | undefined;
+  /** IP address, or the network of one as events have it. */
+  readonly address?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly deviceId?: string | undefined;
+  /** Sign-ins on a device that was new to the user. */
+  readonly newDevice?: true | undefined;
+  /** Sign-ins from a network that was new to the user. */
+  readonly newNetwork?: true | undefined;
   /** A `Date`, or RFC 3339. */
   readonly since?: Date | string | undefined;
   readonly until?: Date | string | undefined;
+}
+
+/** Which events to find, and how many at once. */
+export interface AuditQuery extends AuditFilters {
   /** Events of a page, 1,000 at most. Default 50. */
   readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */
   readonly cursor?: string | undefined;
 }
 
-const QUERY = {
+/** What is counted. Events without an error, or a provider, are left out. */
+export interface AuditCountQuery extends AuditFilters {
+  readonly by: 'error' | 'event' | 'provider' | 'hour';
+}
+
+export interface AuditCount {
+  /** An error, an event, a provider, or the beginning of an hour. `other` stands for all beyond the 100 most frequent. */
+  readonly key: string;
+  /** Number of events. */
+  readonly attempts: number;
+  /** Distinct people. Who is not known counts by the id at the provider, else by address. */
+  readonly people: number;
+}
+
+export interface AuditCounts {
+  /** Most attempts first; hours in their order. */
+  readonly counts: readonly AuditCount[];
+  /** From this time on events were counted; later than asked for if there were too many. RFC 3339. */
+  readonly since: string;
+  readonly until: string;
+}
+
+const FILTERS = {
   userId: true,
   event: true,
   provider: true,
   result: true,
+  error: true,
+  address: true,
+  requestId: true,
+  sessionId: true,
+  deviceId: true,
+  newDevice: true,
+  newNetwork: true,
   since: true,
   until: true,
-  limit: true,
-  cursor: true,
 } as const;
+const QUERY = { ...FILTERS, limit: true, cursor: true } as const;
+const COUNT_QUERY = { by: true, ...FILTERS } as const;
 
 /** Where a stream begins and ends. */
 export interface AuditStreamOptions {
@@ -64,9 +107,23 @@ export class Audit {
    */
   find(query: AuditQuery = {}): Pages<AuditPage, AuditEvent> {
     checkNames('audit.find()', query, QUERY);
-    const { userId, since, until, ...others } = query;
-    const conditions = { ...others, user_id: userId, since: timeOf(since), until: timeOf(until) };
+    const { limit, cursor, ...filters } = query;
+    const conditions = { ...conditionsOf(filters), limit, cursor };
     return pagesOf(this.calls, '/audit', 'read', conditions, ({ events }: AuditPage) => events);
+  }
+
+  /**
+   * Counts the newest events that match. Needs the right `support`.
+   * @throws LatchkeyError as `find`
+   *
+   * @example
+   * const { counts } = await latchkey.audit.count({ by: 'error', since: new Date(Date.now() - 3_600_000) });
+   */
+  count(query: AuditCountQuery): Promise<AuditCounts> {
+    checkNames('audit.count()', query, COUNT_QUERY);
+    const { by, ...filters } = query;
+    const path = `/audit/counts${queryOf({ by, ...conditionsOf(filters) })}`;
+    return this.calls.send(path, { method: 'GET', right: 'support', isRepeatable: true });
   }
 
   /**
@@ -88,6 +145,21 @@ export class Audit {
     const stream = new AuditStream(this.calls, this.warn, AbortSignal.any(signals));
     return stream.from(options.lastEventId);
   }
+}
+
+function conditionsOf(filters: AuditFilters): Query {
+  const { userId, requestId, sessionId, deviceId, newDevice, newNetwork, since, until, ...others } = filters;
+  return {
+    ...others,
+    user_id: userId,
+    request_id: requestId,
+    session_id: sessionId,
+    device_id: deviceId,
+    new_device: newDevice,
+    new_network: newNetwork,
+    since: timeOf(since),
+    until: timeOf(until),
+  };
 }
 
 function timeOf(time: Date | string | undefined): string | undefined {

@@ -37,24 +37,28 @@ export class Pages<Page extends { readonly next_cursor?: string }, Entry>
   }
 }
 
-/**
- * Returns the pages of a list.
- * @param query undefined members are left out
- */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Returns the query of a URL, with its question mark; undefined members are left out. */
+export function queryOf(query: Query): string {
+  const defined = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = new URLSearchParams(
+    defined.map(([name, value]) => [name, String(value)] as [string, string]),
+  ).toString();
+  return text && `?${text}`;
+}
+
+/** Returns the pages of a list. */
 export function pagesOf<Page extends { readonly next_cursor?: string }, Entry>(
   calls: ServiceCalls,
   path: string,
   right: Right,
-  query: Readonly<Record<string, string | number | boolean | undefined>>,
+  query: Query,
   entriesOf: (page: Page) => readonly Entry[],
 ): Pages<Page, Entry> {
   const { cursor, ...conditions } = query;
   const load = async (at: string | undefined): Promise<Page> => {
-    const defined = Object.entries({ ...conditions, cursor: at }).filter(([, value]) => value !== undefined);
-    const text = new URLSearchParams(
-      defined.map(([name, value]) => [name, String(value)] as [string, string]),
-    ).toString();
-    const page = await calls.send<Page>(path + (text && `?${text}`), {
+    const page = await calls.send<Page>(path + queryOf({ ...conditions, cursor: at }), {
       method: 'GET',
       right,
       isRepeatable: true,

@@ -56,7 +56,7 @@ export class ServiceCalls {
         method,
         headers,
         body,
-        redirect: 'error', // the key is for the service alone
+        redirect: 'manual', // the key is for the service alone
         signal,
       });
       return [response, await readText(response, method === 'GET' ? LONGEST_PAGE : LONGEST_ANSWER)];

@@ -69,7 +69,7 @@ export class AuditStream {
             ...serviceKey.header,
             ...(this.cursor !== '' && { 'Last-Event-ID': this.cursor }),
           },
-          redirect: 'error', // the key is for the service alone
+          redirect: 'manual', // the key is for the service alone
           signal,
         }),
       );

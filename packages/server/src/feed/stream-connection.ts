@@ -81,7 +81,8 @@ export class StreamConnection {
           ...serviceKey.header,
           ...(cursor !== '' && { 'Last-Event-ID': cursor }),
         },
-        redirect: 'error', // the key is for the service alone
+        // The key is for the service alone. With `error`, Node.js 20 loses `signal` at a garbage collection.
+        redirect: 'manual',
         signal: this.end.signal,
       });
       await this.readBody(response, listener);

@@ -113,7 +113,7 @@ export class TokenCalls {
           ...(address && { 'X-Forwarded-For': address }),
         },
         body: JSON.stringify(body),
-        redirect: 'error', // the tokens are for the service alone
+        redirect: 'manual', // the tokens are for the service alone
         signal,
       });
       const text = await readText(response);

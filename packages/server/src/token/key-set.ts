@@ -83,7 +83,7 @@ export class KeySet {
     this.begunAt = performance.now();
     const response = await fetch(`${this.url}/.well-known/jwks.json`, {
       headers: { 'Cache-Control': 'no-cache' }, // a cached answer may lack a new key
-      redirect: 'error',
+      redirect: 'manual',
       signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
     });
     const text = await readText(response);

@@ -1,0 +1,25 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { AuditDto } from '../audit/search/audit.dto.js';
+import { Requires } from '../token/guard/access.js';
+import { NamedTrail } from './named-trail.js';
+import type { NamedEvents } from './trail.dto.js';
+
+/** The audit trail of the administration page. */
+@Requires('support')
+@Controller('admin/trail')
+export class TrailController {
+  constructor(private readonly trail: NamedTrail) {}
+
+  /**
+   * Search the audit trail, with names
+   *
+   * As `GET /audit`, for people: each event also has the names of its users and of its device, and the
+   * browser and operating system.
+   *
+   * @returns A page of events.
+   */
+  @Get()
+  findTrail(@Query() query: AuditDto): Promise<NamedEvents> {
+    return this.trail.find(query);
+  }
+}

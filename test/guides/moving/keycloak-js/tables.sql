@@ -1,0 +1,5 @@
+CREATE TABLE notes (
+  id serial PRIMARY KEY,
+  owner text NOT NULL,
+  text text NOT NULL
+);
