@@ -61,7 +61,8 @@ describe('a user who is created before the first sign-in', () => {
     for (const search of [`q=${email}`, 'q=adam', `provider=stub&provider_user_id=${user}`]) {
       expect((await backend().get(`/users?${search}`).expect(200)).body).toEqual({ users: [created] });
     }
-    const changed = { event: 'claims_changed', provider: 'stub' };
+    const changes = { source: 'application', added: profile.claims, removed: {} };
+    const changed = { event: 'claims_changed', provider: 'stub', changes };
     const actor = { type: 'service_key', name: 'all-1' };
     expect(await events()).toEqual([expect.objectContaining({ ...changed, actor })]);
 

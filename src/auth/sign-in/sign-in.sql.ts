@@ -107,8 +107,9 @@ export const SIGN_IN: Statement = {
       WHERE user_id IN (SELECT user_id FROM created_user UNION ALL SELECT user_id FROM updated_user)
     ),
     former_word AS (
-      DELETE FROM user_words AS w USING updated_user AS u
-      WHERE w.user_id = u.user_id AND (w.user_id, w.word) NOT IN (SELECT user_id, word FROM word)
+      DELETE FROM user_words AS w
+      WHERE w.user_id = ANY (ARRAY(SELECT user_id FROM updated_user)) -- by index, however few rows there were
+        AND (w.user_id, w.word) NOT IN (SELECT user_id, word FROM word)
     ),
     new_word AS (
       INSERT INTO user_words (user_id, word) SELECT user_id, word FROM word ON CONFLICT DO NOTHING
