@@ -70,9 +70,6 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Roles and groups', 'docs/guides/roles.md'],
       ['Sign in again where it matters', 'docs/guides/step-up.md'],
       ['Test your application', 'docs/test-your-application.md'],
-      ['Moving from Auth.js', 'docs/guides/from-auth-js.md'],
-      ['Moving from Supabase Auth', 'docs/guides/from-supabase.md'],
-      ['Moving from keycloak-js', 'docs/guides/from-keycloak-js.md'],
     ],
   ],
   [
@@ -80,6 +77,14 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
     [
       ['The channel and push', 'docs/realtime.md'],
       ['Webhooks', 'docs/webhooks.md'],
+    ],
+  ],
+  [
+    'Moving in',
+    [
+      ['From Auth.js', 'docs/guides/from-auth-js.md'],
+      ['From Supabase Auth', 'docs/guides/from-supabase.md'],
+      ['From keycloak-js', 'docs/guides/from-keycloak-js.md'],
     ],
   ],
   [
@@ -168,6 +173,8 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
     [
       ['For developers of Latchkey', 'docs/development.md'],
       ['Contributing', 'CONTRIBUTING.md'],
+      ['For coding agents', 'AGENTS.md'],
+      ['Code of conduct', 'CODE_OF_CONDUCT.md'],
       ['Security policy', 'SECURITY.md'],
       ['Supply chain', 'docs/supply-chain.md'],
       ['Changelog', 'CHANGELOG.md'],
