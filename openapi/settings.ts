@@ -33,7 +33,8 @@ const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take th
 const PROVIDERS = `# --- Providers ---
 
 # Two spellings: providers.<name>.<key>, or PROVIDERS_<NAME>_<KEY> for a name of letters and digits.
-# Any other key is handed to the adapter.
+# Any other key is handed to the adapter. In production, addresses of a provider are https:, unless the host is loopback.
+
 `;
 
 const SAMPLE_PROVIDER = `# The built-in sample provider, called mock: on outside production. With a url, mock is a provider like any other.
@@ -60,7 +61,7 @@ async function settingsPage(): Promise<string> {
     'Nothing is required in development; [production requires some](production.md#what-the-start-refuses). A setting without a default is unset.',
     ...sections,
     '## Providers',
-    '[Connect a provider](providers.md) has examples. Spelling: `providers.<name>.<key>`, or `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error.',
+    '[Connect a provider](providers.md) has examples. Spelling: `providers.<name>.<key>`, or `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error. In production, addresses of a provider are `https:`, unless the host is loopback.',
     ...PROVIDER_KEYS.map(entry),
     'Other keys are passed to the adapter. The built-in sample provider is `mock`, in production only with `PROVIDERS_MOCK_ENABLED=true`. `PROVIDERS_MOCK_ACCOUNTS` names the [file of its accounts](providers.md#accounts-of-the-sample-provider), required in production. With `url` set, `mock` is an ordinary provider.',
   ];

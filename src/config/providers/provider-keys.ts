@@ -99,7 +99,7 @@ export const providerKeys = {
   },
   url: {
     parser: baseUrl,
-    doc: 'Base address of the provider, for `oidc` its issuer (unless `issuer` names it), without query, fragment and user info. In production `https:`, unless the host is loopback.',
+    doc: 'Base address of the provider, for `oidc` its issuer (unless `issuer` names it), without query, fragment and user info.',
   },
   client_id: { parser: parsers.text, doc: 'Client identifier agreed with the provider.' },
   client_secret: {
@@ -110,7 +110,7 @@ export const providerKeys = {
   client_key: {
     parser: clientKeyText,
     secret: true,
-    doc: '`oidc`, `oauth2`: private key of the client, PEM or JWK, instead of a client secret (`private_key_jwt`, RFC 7523); for `apple` the key that makes the client secret. A certificate in the PEM adds its thumbprint to the assertion (Entra ID).',
+    doc: '`oidc`, `oauth2`: private key of the client, PEM or JWK, instead of a client secret (`private_key_jwt`, RFC 7523); `apple`: makes the client secret. A certificate in the PEM adds its thumbprint to the assertion (Entra ID).',
   },
   adapter: {
     parser: adapterName,
@@ -179,7 +179,7 @@ export const providerKeys = {
   signals_issuer: {
     parser: endpointUrl,
     defaultShown: "the provider's issuer",
-    doc: 'With `signals`: issuer of the transmitter. In production `https:`, unless the host is loopback.',
+    doc: 'With `signals`: issuer of the transmitter.',
   },
   signals_audience: {
     parser: parsers.text,
@@ -258,7 +258,7 @@ export const adapterKeys = {
   },
   authorize_url: {
     parser: endpointUrl,
-    doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback; so are the next two.',
+    doc: '`oauth2`: the authorization page.',
   },
   token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
   userinfo_url: {
@@ -289,7 +289,7 @@ export const adapterKeys = {
   },
   tenants: {
     parser: parsers.list('tenant ids (GUIDs)', (id) => TENANT.test(id)),
-    doc: '`microsoft`: comma-separated ids of the tenants whose users may sign in. With one, `url` is not needed; an issuer of many tenants needs the list.',
+    doc: '`microsoft`: comma-separated ids of the tenants that may sign in, required for an issuer of many tenants. With one, `url` is not needed.',
   },
   par: {
     parser: parsers.oneOf('auto', 'on', 'off'),

@@ -44,7 +44,7 @@ export const settingsTable = named({
   publicUrl: {
     parser: origin,
     defaultShown: 'http://localhost:<PORT>',
-    doc: 'Origin at which clients reach the service; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
+    doc: 'Origin of the service for clients; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
     section: 'Storage',
@@ -119,7 +119,7 @@ export const settingsTable = named({
   stateTtl: lifetime('600', 'Seconds a sign-in may take from authorize to token.'),
   sessionIdleTtl: {
     parser: parsers.integer(300, TEN_YEARS, 'seconds'),
-    doc: 'Seconds after its last use at which a session ends, at least 300 (docs/guides/session-length.md#idle).',
+    doc: 'Seconds from the last use of a session to its end, at least 300 (docs/guides/session-length.md#idle).',
   },
   maxSessions: {
     parser: parsers.integer(1, 10_000, 'sessions'),
