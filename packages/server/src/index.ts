@@ -4,7 +4,7 @@ import { Verifier } from './verifier.js';
 
 export type {
   Audit,
-  AuditCount,
+  CountedEvents,
   AuditCountQuery,
   AuditCounts,
   AuditFilters,

@@ -45,7 +45,7 @@ export interface AuditCountQuery extends AuditFilters {
   readonly by: 'error' | 'event' | 'provider' | 'hour';
 }
 
-export interface AuditCount {
+export interface CountedEvents {
   /** An error, an event, a provider, or the beginning of an hour. `other` stands for all beyond the 100 most frequent. */
   readonly key: string;
   /** Number of events. */
@@ -56,7 +56,7 @@ export interface AuditCount {
 
 export interface AuditCounts {
   /** Most attempts first; hours in their order. */
-  readonly counts: readonly AuditCount[];
+  readonly counts: readonly CountedEvents[];
   /** From this time on events were counted; later than asked for if there were too many. RFC 3339. */
   readonly since: string;
   readonly until: string;

@@ -81,7 +81,7 @@ export class StreamConnection {
           ...serviceKey.header,
           ...(cursor !== '' && { 'Last-Event-ID': cursor }),
         },
-        // The key is for the service alone. With `error`, Node.js 20 loses `signal` at a garbage collection.
+        // Node 20: with `error`, `signal` is lost at a garbage collection. The key is for the service alone.
         redirect: 'manual',
         signal: this.end.signal,
       });
