@@ -8,6 +8,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { validClaims } from '../../provider/identity/select-claims.js';
+import { claimDifference } from '../../user/claim-difference.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { UserStore, type NewUser } from '../../user/user.store.js';
 import type { NewUserDto } from './users.dto.js';
@@ -63,7 +64,8 @@ export class UserCreation {
       const isNew = await this.users.insert(manager, user);
       const hasClaims = Object.keys(claims.effective).length > 0;
       if (isNew && hasClaims) {
-        await this.audit.write(manager, [{ event: 'claims_changed', userId, provider, origin }]);
+        const changes = claimDifference('application', {}, claims.effective, this.audit.recordsClaims);
+        await this.audit.write(manager, [{ event: 'claims_changed', userId, provider, changes, origin }]);
       }
       return isNew;
     });
