@@ -64,7 +64,8 @@ describe('a user who is created before the first sign-in', () => {
     const changes = { source: 'application', added: profile.claims, removed: {} };
     const changed = { event: 'claims_changed', provider: 'stub', changes };
     const actor = { type: 'service_key', name: 'all-1' };
-    expect(await events()).toEqual([expect.objectContaining({ ...changed, actor })]);
+    const changes = { source: 'application', added: profile.claims, removed: {} };
+    expect(await events()).toEqual([expect.objectContaining({ ...changed, actor, changes })]);
 
     provider.answerWith(200, {
       provider_user_id: user,

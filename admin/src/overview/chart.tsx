@@ -24,7 +24,7 @@ export function Chart({ hours, isWeek }: { hours: readonly Hour[]; isWeek: boole
   const most = Math.max(1, ...hours.map((hour) => (hour.sign_ins ?? 0) + (hour.refusals ?? 0)));
   const step = distanceOfLines(most);
   const lines = Math.ceil(most / step);
-  const [plotWidth, plotHeight] = [width - START, HEIGHT - TOP - BOTTOM];
+  const [plotWidth, plotHeight] = [Math.max(0, width - START), HEIGHT - TOP - BOTTOM];
   const slot = plotWidth / hours.length;
   const bar = Math.max(1, Math.min(slot - (isWeek ? 1 : 4), WIDEST));
   const y = (value: number): number => TOP + plotHeight * (1 - value / (step * lines));

@@ -38,7 +38,7 @@ export function Refusals(): ReactNode {
         />
       </div>
       <div className="head counted">
-        <Total begin={begin} />
+        <Total key={span} begin={begin} />
         <Switch
           name="by"
           legend="Count by"
@@ -47,7 +47,7 @@ export function Refusals(): ReactNode {
           choose={(value) => setFilter('by', value)}
         />
       </div>
-      <Groups key={by} by={by} begin={begin} />
+      <Groups key={`${by} ${span}`} by={by} begin={begin} />
       <p className="hint">
         <Link href={trailOf({ event: 'sign_in_refused', since: begin })}>
           Refused sign-ins in the audit trail

@@ -188,6 +188,15 @@ inChromium('the audit trail of the administration page', () => {
     const row = card.getByRole('row', { name: /^access_denied/ });
     await row.getByText('Tell the caller').waitFor();
     expect(await row.getByRole('cell').nth(1).innerText()).toBe(String(before + 3));
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route(/\/audit\/counts/, (route) => released.then(() => route.continue()));
+    await card.getByText('7 days', { exact: true }).click();
+    await card.getByText('Loading the refused sign-ins').waitFor({ state: 'attached' });
+    expect(await card.locator('.total').innerText()).toBe(''); // not the number of the last hour
+    release();
+    await row.waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
     for (const span of ['Today', '7 days', 'Last hour']) {
       await card.getByText(span, { exact: true }).click();
       await row.waitFor();

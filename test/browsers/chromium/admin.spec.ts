@@ -102,6 +102,10 @@ inChromium('the administration page, on the service', () => {
         .getByRole('row')
         .count(),
     ).toBe(169);
+    await page.evaluate(`document.querySelector('figure.chart').style.display = 'none'`); // as in a folded view
+    await page.locator('.chart svg[width="0"]').waitFor({ state: 'attached' });
+    expect(await page.locator('.chart rect[width^="-"]').count()).toBe(0);
+    await page.evaluate(`document.querySelector('figure.chart').style.display = ''`);
     const health = page.getByRole('region', { name: 'Providers' });
     await health.getByText('just now').first().waitFor();
     await expectAccessible(page, 'overview');
