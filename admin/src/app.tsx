@@ -28,12 +28,15 @@ export function App(): ReactNode {
   };
   return (
     <SWRConfig key={session.userId} value={settings}>
-      <Router base="/admin">
+      <Router base="/admin" hrefs={served} aroundNav={(go, to, options) => go(served(to), options)}>
         <Authorized />
       </Router>
     </SWRConfig>
   );
 }
+
+/** The overview is at `/admin` only, and the router would add a slash: a reload would find nothing. */
+const served = (path: string): string => path.replace(/^\/admin\/(?=$|[?#])/, '/admin');
 
 /** Shows the views if the service grants a right. */
 function Authorized(): ReactNode {

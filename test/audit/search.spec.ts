@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import request from 'supertest';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { query } from '../support/database.js';
@@ -122,6 +123,35 @@ describe('GET /audit', () => {
       expect(performance.now() - began).toBeLessThan(2000);
     }
   });
+
+  it('many at once leave connections to other requests', async () => {
+    const keys = `${KEYS.read},${KEYS.support}`;
+    const small = await startTestService({
+      SERVICE_KEYS: keys,
+      DATABASE_URL: service.databaseUrl,
+      DATABASE_POOL_SIZE: '4',
+    });
+    const holder = new Client(service.databaseUrl);
+    await holder.connect();
+    try {
+      await holder.query('BEGIN; LOCK TABLE audit_events');
+      const ask = (path: string) =>
+        request(small.url).get(path).set('Authorization', `Bearer ${KEYS.support}`).expect(200);
+      const paths = ['/audit?provider=nobody', '/audit/counts?by=hour'];
+      const waiting = Array.from({ length: 10 }, (_, i) => ask(paths[i % 2]!).then(() => undefined));
+      await until(() => isAwaited(), 'a search waits for the lock');
+      await ask('/users?limit=1');
+      await holder.query('ROLLBACK');
+      await Promise.all(waiting);
+    } finally {
+      await holder.end();
+      await small.close();
+    }
+  });
+  async function isAwaited(): Promise<boolean> {
+    const sql = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'audit_events'::regclass`;
+    return (await query(service.databaseUrl, sql)).length > 0;
+  }
 
   it('needs the right `read` or `support`', async () => {
     await get({}, KEYS.support).expect(200);

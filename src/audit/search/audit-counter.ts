@@ -1,7 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../../database/clock.js';
-import { ConcurrencyLimit } from '../../database/limits.js';
 import { NO_USER } from '../audit-event.js';
 import { AuditWalks, type Walk } from './audit-walks.js';
 import type { AuditCount, AuditCounts, AuditCountsDto, AuditFilters } from './audit.dto.js';
@@ -32,16 +30,10 @@ interface Counted {
 /** Counts the newest events of the audit trail (docs/audit.md#counts). */
 @Injectable()
 export class AuditCounter {
-  /** Counts at a time: they must leave connections to other requests. */
-  private readonly limit: ConcurrencyLimit;
-
   constructor(
     private readonly walks: AuditWalks,
     private readonly clock: Clock,
-    @Inject(SETTINGS) { databasePoolSize }: Pick<Settings, 'databasePoolSize'>,
-  ) {
-    this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
-  }
+  ) {}
 
   async count({ by, ...filters }: AuditCountsDto): Promise<AuditCounts> {
     const end = filters.until === undefined ? this.clock.now() : Date.parse(filters.until);
@@ -52,8 +44,8 @@ export class AuditCounter {
     const range: AuditFilters = { ...filters, until };
     if (since !== undefined) range.since = since;
     if (by === 'error') range.result ??= 'refused'; // only refusals have an error, and an index
-    const [counted] = await this.limit.run(() =>
-      this.walks.read<Counted>(range, undefined, WALK, (walk, most) => select(by, walk, most)),
+    const [counted] = await this.walks.read<Counted>(range, undefined, WALK, (walk, most) =>
+      select(by, walk, most),
     );
     const { counts, is_all, oldest } = counted!;
     const reached = is_all && since !== undefined ? since : (oldest?.toISOString() ?? until);

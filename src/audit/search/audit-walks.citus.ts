@@ -6,7 +6,7 @@ import { AuditWalks } from './audit-walks.js';
 export function createAuditWalks(
   dataSource: DataSource,
   { distributed }: Sql,
-  { auditAddresses }: Pick<Settings, 'auditAddresses'>,
+  { auditAddresses, databasePoolSize }: Pick<Settings, 'auditAddresses' | 'databasePoolSize'>,
 ): AuditWalks {
-  return new AuditWalks(dataSource, auditAddresses, distributed);
+  return new AuditWalks(dataSource, auditAddresses, distributed, Math.ceil(databasePoolSize / 4));
 }

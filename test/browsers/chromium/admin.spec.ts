@@ -109,6 +109,13 @@ inChromium('the administration page, on the service', () => {
     const health = page.getByRole('region', { name: 'Providers' });
     await health.getByText('just now').first().waitFor();
     await expectAccessible(page, 'overview');
+
+    await goTo(page, 'Users');
+    await goTo(page, 'Overview');
+    await page.getByRole('region', { name: 'How many could not sign in' }).getByText('7 days').click();
+    await page.waitForURL(`${service.url}/admin?span=week`);
+    await page.reload();
+    await heading('Overview').waitFor();
   });
 
   it('finds users in every script, and shows one by a link, after a reload and on the way back', async () => {
