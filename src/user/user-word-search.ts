@@ -53,9 +53,8 @@ export async function findByWords(
     // A user with two such words is listed at the first one.
     .andWhere((one) => {
       const earlier = one.subQuery().select('1').from(UserWord, 'earlier');
-      earlier.where(
-        'earlier.userId = walked.user_id AND earlier.word >= :from AND earlier.word < walked.word',
-      );
+      // Not `walked.user_id`, which is equal: Citus cannot join a walk to a table.
+      earlier.where('earlier.userId = user.userId AND earlier.word >= :from AND earlier.word < walked.word');
       return `NOT EXISTS ${earlier.getQuery()}`;
     })
     .orderBy('walked.word')

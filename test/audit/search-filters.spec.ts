@@ -7,14 +7,17 @@ import { AuditWalks } from '../../src/audit/search/audit-walks.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { query } from '../support/database.js';
+import { needs } from '../support/installed.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
 
 const KEY = 'r'.repeat(32);
 const EVENTS = 30_000;
+const isOnCitus = process.env['CITUS_URL'] !== undefined;
+const alone = needs({ 'one PostgreSQL': !isOnCitus });
 /** Events that one page reads at most, in the order of time, and of a filter with an index. */
 const WALK = 20_000;
-const WALK_OF_FILTER = WALK / 4;
+const WALK_OF_FILTER = WALK / 4 / (isOnCitus ? 20 : 1);
 /** Events that have the same time: the order of their ids decides. */
 const TIES = 7;
 const BEGIN = Date.parse('2026-01-01T00:00:00Z');
@@ -125,15 +128,19 @@ describe('a filter of GET /audit', () => {
   it('reads a bounded number of events of a frequent value for a page, and the cursor continues', async () => {
     const { ids, pages } = await all({ address: HEAVY, error: 'none' });
     expect(ids).toEqual([]);
-    expect(pages).toBe(Math.ceil(expected({ address: HEAVY }).length / WALK_OF_FILTER));
+    const count = expected({ address: HEAVY }).length;
+    expect(pages).toBeGreaterThanOrEqual(Math.ceil(count / WALK_OF_FILTER));
+    expect(pages).toBeLessThanOrEqual(Math.ceil(count / (WALK_OF_FILTER - TIES))); // they are read again
   });
 
   it('that takes too long reads fewer events', async () => {
-    const options = dataSourceOptions(service.databaseUrl.split('?')[0]!, 1);
+    const url = new URL(service.databaseUrl);
+    for (const name of ['statement_timeout', 'query_timeout']) url.searchParams.delete(name);
+    const options = dataSourceOptions(url.href, 1);
     const extra = { ...options.extra, statement_timeout: 2000, query_timeout: 30_000 };
     const dataSource = await new DataSource({ ...options, extra }).initialize();
     try {
-      const [row] = await new AuditWalks(dataSource).read<{ bound: number }>(
+      const [row] = await new AuditWalks(dataSource, 'full', isOnCitus).read<{ bound: number }>(
         { address: HEAVY },
         undefined,
         WALK,
@@ -147,7 +154,8 @@ describe('a filter of GET /audit', () => {
     }
   });
 
-  describe.each(['without statistics', 'with statistics'])('%s', (kind) => {
+  // On Citus, a page is made of the walks of all nodes: test/database/citus.spec.ts.
+  alone.describe.each(['without statistics', 'with statistics'])('%s', (kind) => {
     let dataSource: DataSource;
     beforeAll(async () => {
       if (kind === 'with statistics') await query(service.databaseUrl, 'ANALYZE audit_events');

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Client, type PoolClient } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import request from 'supertest';
+import { AuditWalks } from '../../src/audit/search/audit-walks.js';
+import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions, poolOf } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
@@ -34,10 +36,11 @@ function listen(service: TestService): Command[] {
     client.on('notice', ({ message, detail }) => {
       const [, text] = /^issuing ([^]*)$/.exec(message ?? '') ?? [];
       const [, node] = /^on server (\S+)/.exec(detail ?? '') ?? [];
-      // Every instance reads sign-outs and writes presence beside the requests.
-      const isPoll = /signed_out_at OPERATOR.pg_catalog.>=|ROW.claims_changed_at|presence|instances/.test(
-        text ?? '',
-      );
+      // Every instance reads sign-outs and changes of claims, and writes presence, beside the requests.
+      const isPoll =
+        /signed_out_at OPERATOR.pg_catalog.>=|ROW.(?:claims_changed|voided)_at|presence|instances/.test(
+          text ?? '',
+        );
       if (text !== undefined && !isPoll) commands.push({ text, node: node! });
     });
   });
@@ -100,7 +103,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
         .expect(200),
     );
     expect(exchange.twoPhases).toBe(false);
-    expect(exchange.statements).toHaveLength(11); // the state, which may be on another node, and 10 of the user
+    expect(exchange.statements).toHaveLength(12); // the state, which may be on another node, and 11 of the user
 
     const pushed = await during(() => push(tokens.user_id).expect(202));
     expect(pushed).toMatchObject({ nodes: 1, twoPhases: false });
@@ -199,7 +202,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
          VALUES ('\\x01', gen_random_uuid(), 'stub', '{}', now(), ${past});
        INSERT INTO device_requests (id, device_code_hash, user_code_hash, client_id, network, poll_interval, codes_expire_at, expires_at)
          VALUES (gen_random_uuid(), '\\x01', '\\x01', 'cli', '\\x01', 5, ${past}, ${past});
-       INSERT INTO device_session_facts VALUES (gen_random_uuid(), gen_random_uuid(), '{}', false, ${past});
+       INSERT INTO device_session_facts VALUES (gen_random_uuid(), gen_random_uuid(), '{}', NULL, ${past});
        INSERT INTO signal_accounts VALUES ('\\x01', false, ${past}, ${past});`,
     );
     const removed = await service.app.get(Removal).run();
@@ -218,6 +221,31 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       );
       return row!['c'] === 0;
     });
+  });
+
+  it('a walk through the audit trail reads a part of its events on each node, by an index', async () => {
+    await query(
+      database.url,
+      `INSERT INTO audit_events (user_id, id, event, result, actor_type, address)
+         SELECT gen_random_uuid(), gen_random_uuid(), 'sign_in', 'ok', 'user', '192.0.2.7' FROM generate_series(1, 20000)`,
+    );
+    const walks = service.app.get(AuditWalks);
+    const explain = async (filters: AuditFilters): Promise<string> => {
+      const plan = await walks.read<{ 'QUERY PLAN': string }>(
+        filters,
+        undefined,
+        20_000,
+        ({ events, matches }, most) =>
+          `EXPLAIN VERBOSE SELECT ${matches} FROM (${events} LIMIT ${most}) AS walked`,
+      );
+      return plan.map((line) => line['QUERY PLAN']).join('\n');
+    };
+    const ofAll = await explain({ address: '192.0.2.7' });
+    expect(ofAll).toContain('Index Scan Backward using audit_events_address_');
+    expect(ofAll).toMatch(/Query: .* LIMIT '?250\b/);
+    const ofOne = await explain({ user_id: randomUUID() });
+    expect(ofOne).toContain('Task Count: 1');
+    expect(ofOne).toMatch(/Query: .* LIMIT '?5000\b/);
   });
 
   it('a later version brings columns, indexes and tables, and the service spreads the tables', async () => {
