@@ -154,4 +154,4 @@ function installedFiles(): string[] {
 }
 
 const HEADING = `Peers beside this service, each in its own database, with the same load; one peer runs at a time.
-What is equal and what is not: docs/benchmark.md.`;
+What is equal and what is not: lab/bench/README.md.`;

@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by
  * that column.
  *
- * - `access_tokens` has no foreign keys and one index, since each slows a refresh (docs/benchmark.md).
+ * - `access_tokens` has no foreign keys and one index, since each slows a refresh.
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
  *   session.sql.ts).

@@ -24,9 +24,9 @@ interface Shape {
 
 /**
  * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored,
- * except in the query of a search (KnownOnly). Nest's ValidationPipe takes several times as long
- * (docs/benchmark.md), and class-transformer changes nested data: it drops a member `__proto__`, and throws
- * for a `constructor`.
+ * except in the query of a search (KnownOnly). It replaces Nest's ValidationPipe
+ * (CONTRIBUTING.md#deviations-from-nestjs), since class-transformer changes nested data: it drops a member
+ * `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {

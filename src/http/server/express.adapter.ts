@@ -31,7 +31,7 @@ const SERVER_LIMITS = {
 /**
  * Nest's Express adapter, with these differences:
  * - Requests and responses are created with Express's prototypes, which Express 5 otherwise sets on each of
- *   them. That takes longer than the rest of a small answer (docs/benchmark.md).
+ *   them. That takes longer than the rest of a small answer (CONTRIBUTING.md#deviations-from-nestjs).
  * - JSON is sent in one write.
  * - Routes are listed, for 405 and `Allow`.
  * - `Date` follows the clock that all instances share.

@@ -10,7 +10,8 @@ const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Ag
 
 /**
  * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter
- * (docs/benchmark.md). Every status is an answer; redirects are not followed, and no request is sent twice.
+ * (CONTRIBUTING.md#deviations-from-nestjs). Every status is an answer; redirects are not followed, and no
+ * request is sent twice.
  *
  * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close`
  *   ends all connections

@@ -32,7 +32,8 @@ export type Refresher = ReturnType<typeof keepFresh>;
 
 /**
  * Keeps the access token fresh (spec §1): refreshes it before it expires, when the page wakes up, and on demand; one tab at a time, and
- * the others take the new token from the storage. A failure delays the next attempt or ends the session (docs/frontend.md has the table).
+ * the others take the new token from the storage. A failure delays the next attempt or ends the session
+ * (docs/browser-sessions.md#refresh).
  * @param key name of the session's lock
  * @param life of a refresh token, in seconds, unless the service names its end
  */
