@@ -13,7 +13,7 @@ export type Step =
   | { readonly does: 'sign in'; readonly login: string; readonly password: string };
 
 /** Lines of a file that are replaced. */
-export interface Change {
+interface Change {
   readonly from: string;
   readonly to: string;
 }

@@ -17,7 +17,8 @@ describe('moving from Auth.js', () => {
   let database: string;
   let env: Record<string, string>;
   let service: TestService;
-  let [ada, grace]: Visitor[] = [];
+  let ada: Visitor;
+  let grace: Visitor;
 
   beforeAll(async () => {
     application = endings.after(await Application.install('auth-js', PAGE, ['server']), (one) =>
@@ -55,22 +56,22 @@ describe('moving from Auth.js', () => {
   const visitor = async (login: string): Promise<Visitor> =>
     endings.after(await Visitor.arrive(application.url, login), (one) => one.leave());
   const statusOf = async (one: Visitor): Promise<number> => (await one.open('/admin')).status();
-  const home = async (visitor: Visitor): Promise<unknown> => {
-    const answer = await visitor.open('/');
+  const home = async (one: Visitor): Promise<unknown> => {
+    const answer = await one.open('/');
     return answer.headers()['content-type']!.includes('json') ? answer.json() : undefined;
   };
 
   /** As the link of the page leads. */
-  async function signIn(visitor: Visitor): Promise<void> {
-    const [, link] = /href="([^"]+)"/.exec(await (await visitor.open('/')).text())!;
-    await visitor.open(link!);
+  async function signIn(one: Visitor): Promise<void> {
+    const [, link] = /href="([^"]+)"/.exec(await (await one.open('/')).text())!;
+    await one.open(link!);
   }
 
   /** The form of Auth.js, to which its link leads. */
-  async function signInBefore(visitor: Visitor): Promise<void> {
-    const form = await (await visitor.open('/auth/signin')).text();
+  async function signInBefore(one: Visitor): Promise<void> {
+    const form = await (await one.open('/auth/signin')).text();
     const [, csrfToken] = /name="csrfToken" value="([^"]+)"/.exec(form)!;
-    await visitor.post('/auth/signin/corp', { csrfToken: csrfToken! });
+    await one.post('/auth/signin/corp', { csrfToken: csrfToken! });
   }
 
   const mapping = (): Promise<object[]> =>
@@ -104,12 +105,12 @@ describe('moving from Auth.js', () => {
       const moved = await mapping();
       await application.follow('Users', env);
       expect(await mapping()).toEqual(moved);
-      const [first, home, second] = await Promise.all(['ada', 'ada-at-home', 'grace'].map(userOf));
+      const [first, atHome, second] = await Promise.all(['ada', 'ada-at-home', 'grace'].map(userOf));
       expect(moved).toHaveLength(3);
       expect(moved).toEqual(
         expect.arrayContaining([
           { old_id: 1, user_id: first!.user_id },
-          { old_id: 1, user_id: home!.user_id },
+          { old_id: 1, user_id: atHome!.user_id },
           { old_id: 2, user_id: second!.user_id },
         ]),
       );
@@ -148,7 +149,7 @@ describe('moving from Auth.js', () => {
     const alan = await visitor('alan');
     await signIn(alan);
     const pages = await Promise.all([home(alan), home(alan), home(alan)]);
-    expect(pages).toEqual(Array(3).fill({ id: expect.any(Number), name: 'alan', notes: [] }));
+    for (const page of pages) expect(page).toEqual({ id: expect.any(Number), name: 'alan', notes: [] });
     expect(await query(database, "SELECT FROM users WHERE name = 'alan'")).toHaveLength(1);
   });
 

@@ -55,7 +55,7 @@ export class SupabaseStandIn {
     });
     app.get('/auth/v1/authorize', (request, response) => {
       const [state, verifier] = [randomUUID(), randomUUID() + randomUUID()];
-      this.states.set(state, { to: String(request.query['redirect_to']), verifier });
+      this.states.set(state, { to: request.query['redirect_to'] as string, verifier });
       const { issuer, id } = this.client;
       const query = new URLSearchParams({
         client_id: id,
@@ -66,14 +66,14 @@ export class SupabaseStandIn {
         code_challenge: createHash('sha256').update(verifier).digest('base64url'),
         code_challenge_method: 'S256',
       });
-      response.redirect(`${issuer}/auth?${query}`);
+      response.redirect(`${issuer}/auth?${query.toString()}`);
     });
     app.get('/auth/v1/callback', async (request, response) => {
-      const { to, verifier } = this.states.get(String(request.query['state']))!;
-      const id = await this.signIn(String(request.query['code']), verifier);
+      const { to, verifier } = this.states.get(request.query['state'] as string)!;
+      const id = await this.signIn(request.query['code'] as string, verifier);
       const tokens = { access_token: await this.accessToken(id), refresh_token: randomUUID() };
       const hash = new URLSearchParams({ ...tokens, expires_in: '3600', token_type: 'bearer' });
-      response.redirect(`${to}#${hash}`);
+      response.redirect(`${to}#${hash.toString()}`);
     });
     app.get('/auth/v1/user', async (request, response) => {
       const { sub } = await claimsOf(request);
