@@ -7,6 +7,8 @@ const MOST_SEARCHED = 8;
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const APOSTROPHES = /['’ʼ]/g;
+/** A letter with its accents: people search without them. */
+const ACCENTED = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{Mn}+/gu;
 
 /**
  * Returns the keys of a user's words (`user_words`): each begins with another word, and the rest follows, so
@@ -30,13 +32,17 @@ export function searchedWords(text: string): string[] {
 
 /** Apostrophes are no end of a word: `O'Brien` is found by `obrien`. Text without letters is one word. */
 function wordsIn(text: string): string[] {
-  const key = searchKey(text).replaceAll(APOSTROPHES, '');
+  const key = plainKey(text).replaceAll(APOSTROPHES, '');
   return key.match(WORD) ?? key.split(/\s+/).filter((word) => word !== '');
 }
 
 /** Returns what is behind an apostrophe, too: `O'Brien` is found by `brien`. */
 function partsIn(text: string): string[] {
-  return text.search(APOSTROPHES) < 0 ? [] : (searchKey(text).match(WORD) ?? []);
+  return text.search(APOSTROPHES) < 0 ? [] : (plainKey(text).match(WORD) ?? []);
+}
+
+function plainKey(text: string): string {
+  return searchKey(text).normalize('NFD').replaceAll(ACCENTED, '$1').normalize('NFC');
 }
 
 /** Leaves out words with which another one begins. */
