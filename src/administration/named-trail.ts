@@ -19,7 +19,7 @@ export class NamedTrail {
     private readonly devices: DeviceStore,
   ) {}
 
-  /** Returns a page of events. The names of all its users are one statement, those of its devices another. */
+  /** Returns a page of events. The names of all its users are one statement, those of 100 devices another. */
   async find(query: AuditDto): Promise<NamedEvents> {
     const { events, next_cursor } = await this.search.find(query);
     const [users, devices] = await Promise.all([this.namesOfUsers(events), this.namesOfDevices(events)]);

@@ -14,8 +14,8 @@ import { until } from '../support/waiting.js';
 const PEOPLE = 2500;
 /** Statements that wait for the lock of a user; on Citus, they do so on another server. */
 const WAITING = `SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%FOR NO KEY UPDATE%'
-    AND query_start < clock_timestamp() - interval '200 ms'`;
+  WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+    AND (wait_event_type = 'Lock' OR query LIKE '%FOR NO KEY UPDATE%') AND query_start < clock_timestamp() - interval '200 ms'`;
 
 /** An instance is killed while it works for a directory; the other one lives. */
 describe('a killed instance', () => {
