@@ -185,7 +185,7 @@ inChromium('step-up', () => {
     expect(paid.map(({ sid }) => sid)).toEqual(Array.from({ length: 3 }, () => sidOf(now.access_token)));
     await until(async () => (await events(sidOf(old.access_token))).length === 2);
     expect(await events(sidOf(old.access_token))).toEqual([
-      { event: 'sign_in', reason: null },
+      { event: 'sign_in', reason: 'first sign-in' },
       { event: 'sign_out', reason: 'replaced' },
     ]);
     const orders = async ({ access_token }: { access_token: string }): Promise<number> =>
