@@ -63,6 +63,7 @@ describe('the client signs in', () => {
     await tab.evaluate(`document.querySelector('#in').focus()`);
     await tab.press('Enter');
     await waitFor(tab.frame, find({ css: 'input[type=password]' }) + ' !== null');
+    await waitFor(tab.frame, `document.readyState === 'complete'`); // its script passes Escape on
     await tab.evaluate(`document.querySelector('#in').focus()`);
     expect(await tab.evaluate(`document.querySelector('#in').matches(':focus')`)).toBe(false); // what is behind is inert
     await close(tab);
