@@ -56,14 +56,14 @@ describe('the client signs in', () => {
   });
 
   it.each([
-    ['Escape', (tab: Tab) => tab.press('Escape')],
+    // Not awaited: the key removes the frame that has the focus, and Chromium then confirms it at times not at all.
+    ['Escape', async (tab: Tab) => void tab.press('Escape').catch(() => undefined)],
     ['✕', (tab: Tab) => tab.click(CLOSE)],
   ])('unless the user closes the dialog by %s: then the focus is back where it was', async (_how, close) => {
     const tab = await open();
     await tab.evaluate(`document.querySelector('#in').focus()`);
     await tab.press('Enter');
     await waitFor(tab.frame, find({ css: 'input[type=password]' }) + ' !== null');
-    await waitFor(tab.frame, `document.readyState === 'complete'`); // its script passes Escape on
     await tab.evaluate(`document.querySelector('#in').focus()`);
     expect(await tab.evaluate(`document.querySelector('#in').matches(':focus')`)).toBe(false); // what is behind is inert
     await close(tab);
