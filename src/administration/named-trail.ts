@@ -19,7 +19,7 @@ export class NamedTrail {
     private readonly devices: DeviceStore,
   ) {}
 
-  /** Returns a page of events. The names of all its users are one statement, those of 100 devices another. */
+  /** Returns a page of events. The names of all its users are one statement, names of 100 devices another. */
   async find(query: AuditDto): Promise<NamedEvents> {
     const { events, next_cursor } = await this.search.find(query);
     const [users, devices] = await Promise.all([this.namesOfUsers(events), this.namesOfDevices(events)]);
@@ -50,7 +50,7 @@ function actorOf({ actor: { type, name }, user_id }: AuditEvent): string | undef
   return type === 'user' && name !== user_id && UUID.test(name ?? '') ? name : undefined;
 }
 
-/** Events whose `reason` may say who has ended the session (docs/audit.md#the-audit-trail). */
+/** Events with a `reason` that may say who has ended the session (docs/audit.md#the-audit-trail). */
 const ENDS: readonly string[] = ['sign_out', 'device_removed', 'refresh_refused'];
 const ENDED_BY = /^(?:ended )?by (device|user) ([\da-f-]{36})(?: |$)/;
 

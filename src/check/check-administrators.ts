@@ -16,7 +16,7 @@ type Roles = Pick<
 >;
 
 /**
- * Returns a warning if the administration page is on and nobody can get a role of it
+ * Returns a warning if the administration page is on and no user can get a role of it
  * (docs/administration.md#turn-it-on). Roles that the database has already are not looked at.
  */
 export function withoutAdministrators(settings: Roles): string | undefined {
@@ -34,7 +34,7 @@ export function withoutAdministrators(settings: Roles): string | undefined {
 
 type Sender = Pick<ProviderSettings, 'options' | 'scim'> & { readonly adapter?: string };
 
-/** Providers whose roles grant rights, as UserRights decides. */
+/** Providers with roles that grant rights, as UserRights decides. */
 function trustedProviders({ adminProviders, production, providers, sampleProvider }: Roles): Sender[] {
   const all = new Map<string, Sender>(providers);
   if (sampleProvider) all.set(SAMPLE_PROVIDER, sampleProvider.provider);

@@ -10,7 +10,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   directory: 'the directory',
 };
 
-/** What changed in the claims of a user, and where it came from. */
+/** What changed in the claims of a user, and its source. */
 export function ClaimChanges({ changes: { source, added, removed } }: { changes: Changes }): ReactNode {
   return (
     <span className="changes">

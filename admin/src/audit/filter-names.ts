@@ -17,7 +17,7 @@ export const FILTERS = [
 
 export type Filter = (typeof FILTERS)[number];
 
-/** Filters without a field of their own: they are shown once they are set. */
+/** Filters without a separate field: they are shown once they are set. */
 export const CHIPS = {
   user_id: 'User',
   error: 'Error',

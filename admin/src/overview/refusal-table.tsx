@@ -53,7 +53,7 @@ export function RefusalTable({
   return <Table label={`Refused by ${by}`} columns={columns} rows={counts} keyOf={({ key }) => key} />;
 }
 
-/** What an error means, and what to tell the person who calls. */
+/** What an error means, and what to say to the person who calls. */
 function Advice({ error }: { error: string }): ReactNode {
   const { means, say } = explain(error);
   return (

@@ -19,7 +19,7 @@ const GROUPS = [
   ['event', 'Event'],
 ] as const;
 
-/** Refused sign-ins: how many, of how many people, why, and what to tell a caller. */
+/** Refused sign-ins: how many, of how many people, why, and what to say to a caller. */
 export function Refusals(): ReactNode {
   const [filters, setFilter] = useFilters();
   const span = filters.get('span') ?? '';
@@ -57,7 +57,7 @@ export function Refusals(): ReactNode {
   );
 }
 
-/** Refused sign-ins; by event all refusals, since a refused refresh, too, makes somebody sign in again. */
+/** Refused sign-ins; by event all refusals, since a refused refresh, too, makes the user sign in again. */
 function Groups({ by, begin }: { by: By; begin: string }): ReactNode {
   const filters = useMemo(
     () => ({ since: begin, ...(by === 'event' ? { result: 'refused' } : { event: 'sign_in_refused' }) }),

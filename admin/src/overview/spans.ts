@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Times that are counted, by their name in the address: where each begins. */
+/** Begins of the times that are counted, by their name in the address. */
 const BEGINS: Readonly<Record<string, (now: number) => number>> = {
   '': (now) => now - HOUR,
   today: (now) => new Date(now).setHours(0, 0, 0, 0),

@@ -126,7 +126,7 @@ function SignOut({
   );
 }
 
-/** Why a session ends at that time, if nobody ends it before (docs/guides/session-length.md#how-long-a-session-lasts). */
+/** Why a session ends at that time, if no person ends it before (docs/guides/session-length.md#how-long-a-session-lasts). */
 const WHY: Readonly<Record<string, string>> = {
   lifetime: 'its lifetime is over',
   idle: 'if it is not used before',

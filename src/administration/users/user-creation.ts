@@ -13,7 +13,7 @@ import { ClaimsStore } from '../../user/claims.store.js';
 import { UserStore, type NewUser } from '../../user/user.store.js';
 import type { NewUserDto } from './users.dto.js';
 
-/** Attempts to create a user whom others create and remove at the same time. */
+/** Attempts to create a user whom others create and remove concurrently. */
 const TRIES = 3;
 
 /** Creates users before their first sign-in (docs/endpoints.md#users-before-their-first-sign-in). */
@@ -29,7 +29,7 @@ export class UserCreation {
   ) {}
 
   /**
-   * @returns the id, and whether there was no such user; one who is there stays as they are
+   * @returns the id, and whether the user is new; a user who exists stays unchanged
    * @throws OAuthError `invalid_request` for an unknown provider, an unusable claim and beyond the limits of
    *   claims; `access_denied` for a removed user who is kept out
    */
