@@ -9,7 +9,7 @@ import { DeviceConfirmation } from './device-grant/page/device-confirmation.enti
 import { DeviceRequest } from './device-grant/requests/device-request.entity.js';
 import { SessionFacts } from './device-grant/approval/session-facts.entity.js';
 import { Device } from './device/device.entity.js';
-import { LogoutToken } from './provider/logout/logout-token.entity.js';
+import { LogoutToken } from './token/sessions/logout-token.entity.js';
 import { ProviderCheck } from './recheck/provider-check.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { DirectoryActivity } from './scim/activity/directory-activity.entity.js';

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
@@ -13,7 +12,7 @@ import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { providerParams } from './provider-params.dto.js';
 import { checkAllowed, withoutQuery } from './service-endpoint.js';
-import { StateService, type PendingSignIn } from './states/state.service.js';
+import { StateService, type PendingSignIn, type SpentSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 import { SignInChecks, type Verified } from './sign-in/sign-in-checks.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
@@ -31,7 +30,6 @@ export class AuthService {
     private readonly states: StateService,
     private readonly proofs: DpopProofs,
     private readonly tokens: TokenIssuer,
-    private readonly clock: Clock,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     private readonly refreshes: TokenService,
@@ -99,10 +97,9 @@ export class AuthService {
 
   /** Asks the provider who the user is. */
   private async verifyCode(
-    { provider: name, redirectUri, memory }: PendingSignIn,
+    { provider: name, redirectUri, memory, requestedAt }: SpentSignIn,
     { code, state, iss }: TokenDto,
   ): Promise<Verified> {
-    const requestedAt = this.clock.now();
     const provider = this.providers.get(name);
     const atProvider = redirectUriAt(this.settings, provider.settings, redirectUri);
     const identity = await provider.exchange({ code, state, redirectUri: atProvider, iss, memory });

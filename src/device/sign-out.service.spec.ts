@@ -3,6 +3,7 @@ import type { Origin } from '../audit/audit-event.js';
 import type { AuditStore } from '../audit/audit.store.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
 import type { Sql } from '../database/sql.js';
+import type { RecentEnds } from '../token/sessions/recent-ends.js';
 import { SignOutService } from './sign-out.service.js';
 
 it('one sign-out of a target at a time; equal calls share the next one, which begins after them', async () => {
@@ -11,13 +12,13 @@ it('one sign-out of a target at a time; equal calls share the next one, which be
   const history = {
     transactionOf: (userId: string) => {
       began.push(userId);
-      return new Promise<number>((resolve, reject) =>
-        ends.push((error) => (error ? reject(error) : resolve(2))),
+      return new Promise<object>((resolve, reject) =>
+        ends.push((error) => (error ? reject(error) : resolve({ count: 2, provider: 'corp' }))),
       );
     },
   } as unknown as ChannelHistory;
   const sql = { batched: () => async () => true } as unknown as Sql;
-  const signOuts = new SignOutService(history, {} as AuditStore, sql);
+  const signOuts = new SignOutService(history, {} as AuditStore, sql, {} as RecentEnds);
   const call = (userId: string) =>
     signOuts
       .signOut('all', { userId, sessionId: null, deviceId: null }, {} as Origin)

@@ -5,6 +5,7 @@ import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { Sql } from '../database/sql.js';
 import type { EndCause, RevokeReason, SessionIds } from '../events.js';
+import { RecentEnds } from '../token/sessions/recent-ends.js';
 import {
   usersAtProvider,
   type Ended,
@@ -21,7 +22,7 @@ import {
   type MeantOfUser,
   type Target,
 } from './end-sessions.js';
-import { FIND_SIGNED_OUT_DEVICES, LOCK_USER, SLICE } from './sign-out.sql.js';
+import { FIND_SIGNED_OUT_DEVICES, LOCK_SIGNED_OUT_USER, LOCK_USER, SLICE } from './sign-out.sql.js';
 
 /** What the audit events of one sign-out have in common. */
 interface Circumstances {
@@ -31,6 +32,8 @@ interface Circumstances {
   readonly reason?: RevokeReason | undefined;
   /** Absent: a person signs out. */
   readonly cause?: EndCause | undefined;
+  /** All sessions end: also sign-ins that began before this time (null: now). Absent: some sessions end. */
+  readonly begunUntil?: Date | null | undefined;
 }
 
 interface SignOutOptions extends Pick<Circumstances, 'reason' | 'cause'> {
@@ -48,6 +51,12 @@ interface Run {
 /** Reasons of a client that has lost its session, and did not sign out. */
 const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'storage_lost']);
 
+/**
+ * Scopes that also end what is about to become a session (docs/development.md#ends-of-sessions); `others` if it
+ * ends a session, since it writes nothing else.
+ */
+const OF_ALL: ReadonlySet<SessionScope> = new Set(['others', 'all']);
+
 /** Ends sessions, and announces signed-out devices on the user's channel. */
 @Injectable()
 export class SignOutService {
@@ -59,6 +68,7 @@ export class SignOutService {
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
+    private readonly ends: RecentEnds,
   ) {
     this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
   }
@@ -70,8 +80,8 @@ export class SignOutService {
 
   /**
    * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no
-   * rate limit (docs/security.md#requests). So if no session is left, a batched read finds that out, without
-   * a lock; and equal calls at one time are one.
+   * rate limit (docs/security.md#requests): equal calls at one time are one, and if no session is left, a
+   * batched read finds that out without a lock. `all` is not asked for again and again: it ends its caller.
    * @returns number of sessions that this call has ended
    */
   async signOut(
@@ -81,9 +91,10 @@ export class SignOutService {
     { reason, cause, last }: SignOutOptions = {},
   ): Promise<number> {
     const target = { ...ids, scope };
-    const circumstances = { userId: ids.userId, origin, reason, cause };
+    const begunUntil = OF_ALL.has(scope) ? null : undefined;
+    const circumstances = { userId: ids.userId, origin, reason, cause, begunUntil };
     if (last) return this.endAll(target, circumstances, last);
-    if (await this.hasOpenSession(target)) return this.endAllOnce(target, circumstances);
+    if (scope === 'all' || (await this.hasOpenSession(target))) return this.endAllOnce(target, circumstances);
     await this.sql.confirmRead(); // an earlier request may have ended them
     return 0;
   }
@@ -116,8 +127,9 @@ export class SignOutService {
     { cause = 'provider_ended', until = null }: { cause?: EndCause; until?: Date | null } = {},
   ): Promise<{ readonly isLast: boolean; readonly count: number }> {
     let sessions = 0;
+    const begunUntil = names.session === null ? until : undefined;
     for (const userId of userIds) {
-      const { count } = await this.endSlice(within, { userId, origin, cause }, () =>
+      const { count } = await this.endSlice(within, { userId, origin, cause, begunUntil }, () =>
         endSessionsAtProvider(within.manager, userId, names, cause, until),
       );
       sessions += count;
@@ -158,6 +170,7 @@ export class SignOutService {
       await this.audit.write(manager, toAuditFacts({ userId, origin, cause }, provider, ended));
       count = ended.length;
     }
+    await this.ends.rememberUser(manager, userId);
     for (const follow of this.followers) await follow(manager, userId);
   }
 
@@ -194,16 +207,21 @@ export class SignOutService {
     circumstances: Circumstances,
     last?: SignOutOptions['last'],
   ): Promise<number> {
-    let [sessions, count] = [0, SLICE];
+    const isOfAll = circumstances.begunUntil !== undefined;
+    let [sessions, count, isRemembered] = [0, SLICE, false];
     while (count === SLICE) {
-      count = await this.history.transactionOf(target.userId, async (transaction) => {
-        const slice = await this.endSlice(transaction, circumstances, () =>
+      const slice = await this.history.transactionOf(target.userId, async (transaction) => {
+        const ended = await this.endSlice(transaction, circumstances, () =>
           endSessions(transaction.manager, target, circumstances.cause ?? null),
         );
-        if (slice.count < SLICE) await last?.(transaction, slice.provider);
-        return slice.count;
+        if (ended.count < SLICE) await last?.(transaction, ended.provider);
+        return ended;
       });
+      count = slice.count;
       sessions += count;
+      if (slice.provider !== undefined || !isOfAll || isRemembered) continue;
+      // A first sign-in may have been committed before it could see this end: look once more.
+      [isRemembered, count] = [true, SLICE];
     }
     if (count === 0) await this.sql.confirmRead(); // an earlier request may have ended them
     return sessions;
@@ -216,7 +234,7 @@ export class SignOutService {
     end: () => Promise<Ended[]>,
   ): Promise<{ readonly count: number; readonly provider: string | undefined }> {
     const { userId } = circumstances;
-    const [user] = await manager.query<{ provider: string }[]>(LOCK_USER.text, [userId]);
+    const provider = await this.lock(manager, circumstances);
     const ended = await end();
     const deviceIds = new Set(ended.flatMap(({ deviceId }) => deviceId ?? []));
     if (deviceIds.size > 0) {
@@ -225,8 +243,25 @@ export class SignOutService {
       await append(userId, 'device.signed_out', signedOut.map(toDeviceFacts));
     }
     if (ended.length > 0) for (const follow of this.followers) await follow(manager, userId);
-    await this.audit.write(manager, toAuditFacts(circumstances, user?.provider, ended));
-    return { count: ended.length, provider: user?.provider };
+    await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));
+    return { count: ended.length, provider };
+  }
+
+  /** Locks the user. @returns the user's provider; undefined without a row */
+  private async lock(
+    manager: EntityManager,
+    { userId, begunUntil }: Circumstances,
+  ): Promise<string | undefined> {
+    if (begunUntil === undefined) {
+      const [user] = await manager.query<{ provider: string }[]>(LOCK_USER.text, [userId]);
+      return user?.provider;
+    }
+    const [[user]] = await manager.query<[{ provider: string }[], number]>(LOCK_SIGNED_OUT_USER.text, [
+      userId,
+      begunUntil,
+    ]);
+    if (!user) await this.ends.rememberUser(manager, userId);
+    return user?.provider;
   }
 }
 

@@ -65,6 +65,17 @@ export const LOCK_USER = {
 };
 
 /**
+ * Locks the user as LOCK_USER does, and stores that all sessions end: sign-ins that began before are refused.
+ * Parameters: user, latest begin of a sign-in that is meant (NULL: now). A sign-in locks the same row.
+ */
+export const LOCK_SIGNED_OUT_USER = {
+  name: 'sign-out-all-lock',
+  text: `
+    UPDATE users SET sessions_ended_at = greatest(sessions_ended_at, least(now(), $2::timestamptz))
+    WHERE user_id = $1 AND removed_at IS NULL RETURNING provider`,
+};
+
+/**
  * Ends one session; parameters: user, session, EndCause. A sign-out expires the session (spec §2.2: a refresh
  * token "ends only by expiry") and marks it as signed out. The row stays for the session feed, with ids only.
  */

@@ -1,5 +1,4 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { AuthorizationCodes } from '../auth/clients/authorization-codes.js';
 import { SignInChecks, type Candidate } from '../auth/sign-in/sign-in-checks.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -13,7 +12,6 @@ export class AllowCheck implements OnModuleInit {
     private readonly checks: SignInChecks,
     private readonly providers: ProviderRegistry,
     private readonly signOuts: SignOutService,
-    private readonly codes: AuthorizationCodes,
   ) {}
 
   onModuleInit(): void {
@@ -30,7 +28,6 @@ export class AllowCheck implements OnModuleInit {
     if (reason === undefined) return;
     const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
     const all = { userId, sessionId: null, deviceId: null };
-    await this.codes.forget(userId);
     await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
     throw refusal(reason);
   }

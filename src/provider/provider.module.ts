@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
 import { Events } from '../events.js';
-import { LoggedOut } from './logout/logged-out.js';
 import { LogoutTokens } from './logout/logout-tokens.js';
 import { ProviderHttp } from './transport/provider-http.js';
 import { builtInAdapters, ProviderRegistry } from './provider.registry.js';
@@ -12,7 +11,6 @@ import { ProvidersController } from './providers.controller.js';
   controllers: [ProvidersController],
   providers: [
     ProviderHttp,
-    LoggedOut,
     LogoutTokens,
     {
       provide: ProviderRegistry,
@@ -21,6 +19,6 @@ import { ProvidersController } from './providers.controller.js';
         ProviderRegistry.load(settings, builtInAdapters(http), events, clock),
     },
   ],
-  exports: [LoggedOut, LogoutTokens, ProviderHttp, ProviderRegistry],
+  exports: [LogoutTokens, ProviderHttp, ProviderRegistry],
 })
 export class ProviderModule {}

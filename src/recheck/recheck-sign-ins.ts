@@ -7,7 +7,7 @@ import {
 } from '../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Clock } from '../database/clock.js';
-import { hashIfNamed } from '../provider/logout/logged-out.js';
+import { hashIfNamed } from '../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { AdmissionClaims } from '../user/admission-claims.store.js';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { systemOrigin } from '../audit/audit-event.js';
-import { AuthorizationCodes } from '../auth/clients/authorization-codes.js';
 import { SignInChecks } from '../auth/sign-in/sign-in-checks.js';
 import type { RecheckSettings } from '../config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
@@ -11,7 +10,7 @@ import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { deriveUserId } from '../identity/user-id.js';
 import type { Identity } from '../provider/identity/identity.js';
-import { hashIfNamed } from '../provider/logout/logged-out.js';
+import { hashIfNamed } from '../token/sessions/recent-ends.js';
 import type { Provider } from '../provider/provider.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { ClaimsStore } from '../user/claims.store.js';
@@ -39,7 +38,6 @@ export class Recheck {
     private readonly claims: ClaimsStore,
     private readonly sessions: SessionStore,
     private readonly signOuts: SignOutService,
-    private readonly codes: AuthorizationCodes,
     private readonly clock: Clock,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
@@ -128,7 +126,6 @@ export class Recheck {
   /** Ends all sessions of the user; the row ends with them. */
   private async end(row: ProviderCheck, cause: 'provider_ended' | 'not_allowed'): Promise<Outcome> {
     if (await this.store.isLeased(row)) {
-      await this.codes.forget(row.userId);
       const all = { userId: row.userId, sessionId: null, deviceId: null };
       await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });
     }

@@ -19,6 +19,7 @@ import { signalsOf } from './receiver/signals.controller.js';
 import { revocationOf } from './revocation/revocation.controller.js';
 import { Revocation } from './revocation/revocation.service.js';
 import { RevocationTokens } from './revocation/revocation-tokens.js';
+import { TokenModule } from '../token/token.module.js';
 import { signalProviders } from './transmitter/signal-providers.js';
 
 /** Shared Signals and global token revocation of providers (docs/signals.md). */
@@ -32,6 +33,7 @@ export class SignalsModule {
         ChannelModule,
         DeviceModule,
         ProviderModule,
+        TokenModule,
         TypeOrmModule.forFeature([SignalAccount]),
       ],
       controllers: signalProviders(settings).flatMap((name) => [signalsOf(name), revocationOf(name)]),

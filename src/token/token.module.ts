@@ -23,6 +23,7 @@ import { CitusTotals } from './sessions/totals.citus.js';
 import { Totals } from './sessions/totals.js';
 import { CitusSessionStore } from './sessions/session.citus.js';
 import { Session } from './sessions/session.entity.js';
+import { RecentEnds } from './sessions/recent-ends.js';
 import { SessionEndReasons } from './sessions/session-end-reasons.js';
 import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
@@ -52,6 +53,7 @@ import { TokenService } from './refresh/token.service.js';
     KeyService,
     KeyStore,
     SessionFeedStore,
+    RecentEnds,
     ServiceKeys,
     SessionEndReasons,
     SessionService,
@@ -75,6 +77,7 @@ import { TokenService } from './refresh/token.service.js';
     IdTokens,
     JwtGuard,
     KeyStore,
+    RecentEnds,
     SessionService,
     SessionStore,
     TokenInspector,

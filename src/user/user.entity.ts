@@ -83,6 +83,10 @@ export class User {
   @Column('timestamptz', { name: 'removed_at', nullable: true })
   removedAt!: Date | null;
 
+  /** Last end of all sessions, or of all others: a sign-in that began before is refused. */
+  @Column('timestamptz', { name: 'sessions_ended_at', nullable: true })
+  sessionsEndedAt!: Date | null;
+
   /** Whether the directory of the provider lets the user in (docs/directory.md); null: it has none. */
   @Column('boolean', { name: 'directory_active', nullable: true })
   directoryActive!: boolean | null;

@@ -36,6 +36,7 @@ const REMOVED = {
   claims: null,
   claimsVersion: '0',
   claimsChangedAt: null,
+  sessionsEndedAt: null,
   directoryActive: null,
   directoryChangedAt: null,
 } as const;

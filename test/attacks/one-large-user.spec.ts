@@ -6,7 +6,7 @@ import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { DatabaseBusy } from '../../src/database/limits.js';
 import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Events } from '../../src/events.js';
-import { hashOfName } from '../../src/provider/logout/logged-out.js';
+import { hashOfName } from '../../src/token/sessions/recent-ends.js';
 import { LogoutTokens } from '../../src/provider/logout/logout-tokens.js';
 import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';

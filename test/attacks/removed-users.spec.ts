@@ -176,15 +176,14 @@ describe('attacks of removed users', () => {
       'INSERT INTO devices (user_id, device_id) SELECT $1, gen_random_uuid() FROM generate_series(2, 2000)',
       [id],
     );
-    await backend().post(`/users/${id}/sign-out`).expect(200); // else the removal waits for its sign-out first
     const holder = new Client(here.databaseUrl);
     await holder.connect();
     let status: number;
     try {
       await holder.query('BEGIN');
-      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [id]);
+      await holder.query('SELECT FROM devices WHERE user_id = $1 LIMIT 1 FOR UPDATE', [id]);
       const removed = remove(id).then((answer) => answer.status);
-      await waiting(here.databaseUrl, 1, removed); // first in the queue of the row
+      await waiting(here.databaseUrl, 1, removed); // with the lock of the user
       const state = await beginSignIn(there.url);
       const answer = request(there.url)
         .post('/oauth2/token')

@@ -15,7 +15,7 @@ import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { ENTITIES } from '../../src/entities.js';
 import { Events, type RecordedEvent } from '../../src/events.js';
-import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
+import { hashIfNamed, hashOfName, RecentEnds, rememberToken } from '../../src/token/sessions/recent-ends.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
@@ -78,12 +78,12 @@ describe('the rows of a logout by the provider', () => {
         { channelHistory: 1000 },
       );
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-      signOuts = new SignOutService(history, audit, sql);
+      signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql));
       logout = new BackchannelLogout(
         {
           verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),
         } as never,
-        new LoggedOut(sql),
+        new RecentEnds(sql),
         history,
         signOuts,
         { count: (...what: unknown[]) => Promise.resolve(void counted.push(what)) } as never,
@@ -215,9 +215,9 @@ describe('the rows of a logout by the provider', () => {
     });
   });
 
-  const loggedOut = (isDistributed = false): LoggedOut =>
-    new LoggedOut(new Sql(dataSource, isDistributed, events));
-  const remember = (it: LoggedOut, logout: Names, provider = 'corp'): Promise<void> =>
+  const loggedOut = (isDistributed = false): RecentEnds =>
+    new RecentEnds(new Sql(dataSource, isDistributed, events));
+  const remember = (it: RecentEnds, logout: Names, provider = 'corp'): Promise<void> =>
     dataSource.transaction((manager) => it.remember(manager, provider, logout));
   const rows = (): Promise<{ hash: Buffer; left: number }[]> =>
     dataSource.query(
@@ -256,7 +256,7 @@ describe('the rows of a logout by the provider', () => {
       const asked = await now();
       await remember(it, logout);
       const since = (provider: string) =>
-        Promise.all(identities.map((identity) => it.since(asked, provider, identity)));
+        Promise.all(identities.map((identity) => it.since(asked, { provider, identity })));
       expect(await since('corp')).toEqual(applies);
       expect(await since('other')).toEqual(identities.map(() => false));
     });
@@ -267,10 +267,14 @@ describe('the rows of a logout by the provider', () => {
       await remember(it, of('u', 's'));
       const after = await now();
       expect(
-        await Promise.all([before, after + 1, before].map((asked) => it.since(asked, 'corp', of('u', 's')))),
+        await Promise.all(
+          [before, after + 1, before].map((asked) =>
+            it.since(asked, { provider: 'corp', identity: of('u', 's') }),
+          ),
+        ),
       ).toEqual([true, false, true]);
       await remember(it, of('u', 's'));
-      expect(await it.since(after, 'corp', of('u', 's'))).toBe(true); // the last one counts
+      expect(await it.since(after, { provider: 'corp', identity: of('u', 's') })).toBe(true); // the last one counts
     });
   });
 
@@ -300,7 +304,7 @@ describe('the rows of a logout by the provider', () => {
   it('keeps the jti of each provider, until a minute after the token has expired', async () => {
     const until = Math.floor((await now()) / 1000) + 100;
     const obey = (jti: string, provider: string): Promise<boolean> =>
-      dataSource.transaction((manager) => rememberLogout(manager, provider, { jti, until, ...of('u') }));
+      dataSource.transaction((manager) => rememberToken(manager, hashOfName(provider, jti), until + 60));
     expect(await obey('j', 'corp')).toBe(true);
     const [{ hash, left }] = (await rows()) as [{ hash: Buffer; left: number }];
     expect(hash).toEqual(hashOfName('corp', 'j'));

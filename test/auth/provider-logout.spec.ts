@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
-import { hashOfName } from '../../src/provider/logout/logged-out.js';
+import { hashOfName } from '../../src/token/sessions/recent-ends.js';
 import { NOWHERE } from '../support/audit.js';
 import { authorization, bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { LoggedOut } from '../../src/provider/logout/logged-out.js';
+import { RecentEnds } from '../../src/token/sessions/recent-ends.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -129,13 +129,13 @@ describe('the rights of a session that was approved', () => {
     // the stub names no subject
     await sql(`UPDATE device_confirmations SET identity = identity || $1`, { subject: user });
     const { manager } = service.app.get(DataSource);
-    await service.app.get(LoggedOut).remember(manager, 'stub', { subject: user, session: null });
+    await service.app.get(RecentEnds).remember(manager, 'stub', { subject: user, session: null });
     // eight minutes pass, and rows that have expired are removed
     await sql(`UPDATE device_confirmations SET requested_at = requested_at - interval '8 minutes'`);
     await sql(`UPDATE logout_tokens SET expires_at = expires_at - interval '8 minutes'`);
     await sql(`DELETE FROM logout_tokens WHERE expires_at <= now()`);
     await sayYes(cookie).expect(200);
-    expect((await poll(begun)).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await poll(begun).expect(400)).body).toMatchObject({ error: 'access_denied' });
   });
 
   it('end with the facts that were kept of a user who is removed', async () => {

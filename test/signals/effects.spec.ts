@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { hashOfName } from '../../src/provider/logout/logged-out.js';
+import { hashOfName } from '../../src/token/sessions/recent-ends.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';

@@ -84,6 +84,7 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     session: { userId: deriveUserId('corp', name), sessionId: randomUUID(), deviceId },
     provider: 'corp',
     identity: parseIdentity({ provider_user_id: name }),
+    requestedAt: Date.now(),
     providerSubject: null,
     providerSession: null,
     idToken: null,

@@ -1,3 +1,4 @@
+import { RecentEnds } from '../../src/token/sessions/recent-ends.js';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
@@ -102,7 +103,7 @@ describe.each([
     const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
     codes = new AuthorizationCodes(dataSource, sql, idTokens, { deviceGrant: 'off' });
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
-    const signOuts = new SignOutService(history, audit, sql);
+    const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql));
     users = new UsersService(
       signOuts,
       devices,
@@ -143,6 +144,13 @@ describe.each([
     ).map(({ lives }) => lives);
   const count = async (table: string, of: SignIn): Promise<number> =>
     (await dataSource.query<unknown[]>(`SELECT FROM ${table} WHERE user_id = $1`, [idOf(of)])).length;
+  /** Both forms of a sign-in. */
+  function writers(): readonly SignInStore[] {
+    const retention = { auditRetentionDays: 90, auditClaims: 'full' } as const;
+    const audit = createAuditStore(dataSource, sql, new Events(), retention);
+    const settings = { channelHistory: 1000 };
+    return [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
+  }
   const TABLES = ['users', 'devices', 'channels', 'channel_events', 'authorization_codes'];
   const rowsOf = (of: SignIn) => Promise.all(TABLES.map((table) => count(table, of)));
   const codeOf = ({ provider, identity }: SignIn) =>
@@ -152,10 +160,10 @@ describe.each([
     );
 
   it.each([
-    ['everywhere; no code of theirs is good any more', 'all', [false, false]],
-    ['on one device; a code may be for another one', 'device', [false, true]],
-  ])('a user is signed out %s', async (_where, scope, alive) => {
-    const code = await codeOf(ada);
+    ['everywhere; no sign-in that began before is recorded', 'all', [false, false], 'signed_out'],
+    ['on one device; a sign-in may be on another one', 'device', [false, true], null],
+  ])('a user is signed out %s', async (_where, scope, alive, refused) => {
+    const begun = [1, 2].map(() => signInOf('ada', {}, randomUUID()));
     const deviceId = scope === 'all' ? undefined : ada.session.deviceId!;
     expect(await users.signOut(idOf(ada), BACKEND, { deviceId })).toBe(scope === 'all' ? 2 : 1);
     expect([await living(ada), await living(other)]).toEqual([alive, [true]]);
@@ -165,18 +173,37 @@ describe.each([
       const { actor } = BACKEND;
       expect(one).toMatchObject({ event: 'sign_out', user_id: idOf(ada), provider: 'corp', actor });
     }
-    const redeemed = codes.redeem(code);
-    if (scope === 'device') expect(await redeemed).toMatchObject({ provider: 'corp' });
-    else await expect(redeemed).rejects.toMatchObject({ error: 'invalid_grant' });
     expect(sql.asked).not.toContain('confirm-read');
     expect(await count('devices', ada)).toBe(2);
+    const results = await Promise.all(writers().map((writer, i) => writer.write(begun[i]!)));
+    expect(results.map((result) => result.refused)).toEqual([refused, refused]);
+    for (const writer of writers()) {
+      expect((await writer.write(signInOf('ada', {}, randomUUID()))).refused).toBeNull();
+    }
   });
 
-  it('a code of a user who was never here is no good after a sign-out', async () => {
-    const stranger = signInOf('stranger');
-    const code = await codeOf(stranger);
-    await expect(users.signOut(idOf(stranger), BACKEND)).rejects.toMatchObject(NOT_FOUND);
-    await expect(codes.redeem(code)).rejects.toMatchObject({ error: 'invalid_grant' });
+  it('a first sign-in that began before the user was signed out is not recorded, nor is the user', async () => {
+    const begun = signInOf('stranger');
+    await expect(users.signOut(idOf(begun), BACKEND)).rejects.toMatchObject(NOT_FOUND);
+    for (const writer of writers()) expect(await writer.write(begun)).toEqual({ refused: 'signed_out' });
+    expect(await count('users', begun)).toBe(0);
+    for (const writer of writers()) {
+      expect((await writer.write(signInOf('stranger'))).refused).toBeNull();
+    }
+  });
+
+  it('a first sign-in that was committed before it could see the sign-out ends with it', async () => {
+    const begun = signInOf('stranger');
+    const remember = RecentEnds.prototype.rememberUser; // oxlint-disable-line typescript/unbound-method
+    jest.spyOn(RecentEnds.prototype, 'rememberUser').mockImplementationOnce(async function (
+      this: RecentEnds,
+      ...call
+    ) {
+      await remember.apply(this, call);
+      await signIns.execute([begun], null);
+    });
+    await expect(users.signOut(idOf(begun), BACKEND)).rejects.toMatchObject(NOT_FOUND);
+    expect(await living(begun)).toEqual([false]);
   });
 
   // The commit of a removal that was read may not be on the standby yet.
@@ -199,7 +226,9 @@ describe.each([
     const late = signInOf('ada', {}, randomUUID());
     jest
       .spyOn(presence, 'forget')
-      .mockImplementationOnce(async () => void (await signIns.execute([late], null)));
+      .mockImplementationOnce(
+        async () => void (await signIns.execute([{ ...late, requestedAt: Date.now() }], null)),
+      );
     await users.remove(idOf(ada), BACKEND);
     expect(await living(ada)).toEqual([false, false, false]);
     expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
@@ -208,14 +237,8 @@ describe.each([
   });
 
   it('a suspended user stays out after the removal, also in both forms of a sign-in that began before', async () => {
-    const settings = { channelHistory: 1000 };
-    const audit = createAuditStore(dataSource, sql, new Events(), {
-      auditRetentionDays: 90,
-      auditClaims: 'full',
-    });
-    const writers = [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
     const signInEach = () =>
-      Promise.all(writers.map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
+      Promise.all(writers().map((writer) => writer.write(signInOf('ada', {}, randomUUID()))));
     await users.suspend(idOf(ada), true, BACKEND);
     let during: Promise<unknown[]> | undefined;
     // oxlint-disable-next-line typescript/unbound-method -- called with its object
@@ -236,7 +259,7 @@ describe.each([
     await expect(users.remove(idOf(ada), BACKEND)).rejects.toMatchObject(NOT_FOUND);
     expect(await users.suspend(idOf(ada), false, BACKEND)).toBe(false);
     expect(await count('users', ada)).toBe(0);
-    for (const writer of writers)
+    for (const writer of writers())
       expect((await writer.write(signInOf('ada', {}, randomUUID()))).refused).toBeNull();
   });
 

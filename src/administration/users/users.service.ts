@@ -52,10 +52,12 @@ export class UsersService {
    */
   async signOut(userId: string, origin: Origin, { deviceId, sessionId, cause }: Part = {}): Promise<number> {
     if (sessionId !== undefined) return this.endSession(userId, sessionId, origin);
-    if (deviceId === undefined) await this.codes.forget(userId);
-    if (!(await this.exists(userId, deviceId))) return this.notFound();
+    const isThere = await this.exists(userId, deviceId);
+    if (!isThere && deviceId !== undefined) return this.notFound();
     const target = { userId, sessionId: null, deviceId: deviceId ?? null };
-    return this.signOuts.signOut(deviceId === undefined ? 'all' : 'device', target, origin, { cause });
+    const scope = deviceId === undefined ? 'all' : 'device';
+    const count = await this.signOuts.signOut(scope, target, origin, { cause }); // also a first sign-in
+    return isThere ? count : this.notFound();
   }
 
   /** @param cursor `next_cursor` of the page before */
@@ -109,6 +111,7 @@ export class UsersService {
    */
   async remove(userId: string, origin: Origin): Promise<void> {
     await this.signOut(userId, origin, { cause: 'removed' });
+    await this.codes.forget(userId);
     const forgotten = await this.audit.forget(this.dataSource.manager, userId);
     await removeMostEvents(this.dataSource, userId);
     await this.presence.forget(userId);

@@ -88,13 +88,13 @@ export class AuthorizationCodes {
     return { ...row, identity: { ...row.identity, ...tokens } };
   }
 
-  /** Takes back the codes of a user that are still to be redeemed, and what other modules keep like them. */
+  /** Deletes the codes of a removed user, which no sign-in accepts any more, and what other modules keep. */
   async forget(userId: string): Promise<void> {
     await this.dataSource.manager.delete(AuthorizationCode, { userId });
     for (const forget of this.others) await forget(userId);
   }
 
-  /** @param forget takes back what else waits for its session */
+  /** @param forget deletes what else is kept of a user who is removed */
   onForget(forget: (userId: string) => Promise<void>): void {
     this.others.push(forget);
   }

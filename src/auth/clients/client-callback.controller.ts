@@ -2,7 +2,6 @@ import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res, UseFilters
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimit } from '../../http/rate-limit.js';
 import { isProviderCode } from '../../provider/errors/callback-codes.js';
@@ -18,7 +17,7 @@ import { otherKindOfSignIn } from '../auth.service.js';
 import { SignInChecks, type Verified } from '../sign-in/sign-in-checks.js';
 import { toOAuthError } from '../sign-in/sign-in-errors.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import { StateService, testState, type PendingSignIn } from '../states/state.service.js';
+import { StateService, testState, type SpentSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import {
@@ -40,7 +39,6 @@ export class ClientCallbackController {
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
     private readonly codes: AuthorizationCodes,
-    private readonly clock: Clock,
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     private readonly users: UserStore,
@@ -163,12 +161,11 @@ export class ClientCallbackController {
   private async verify(
     provider: Provider,
     client: ClientRequest,
-    { redirectUri, memory }: Pick<PendingSignIn, 'redirectUri' | 'memory'>,
+    { redirectUri, memory, requestedAt }: Pick<SpentSignIn, 'redirectUri' | 'memory' | 'requestedAt'>,
     params: ClientCallbackDto,
   ): Promise<Verified> {
     const { code, ticket, state, iss, error } = params;
     if (error !== undefined) throw await this.toError(provider, client, params, error);
-    const requestedAt = this.clock.now();
     const request = { code: (code ?? ticket)!, state, redirectUri, iss, memory }; // findProvider found one
     const identity = await provider.exchange(request, true);
     return { provider: provider.settings.name, identity, requestedAt };

@@ -12,7 +12,7 @@ import { SignInRefusals } from './sign-in-refusals.js';
 export interface Verified {
   readonly provider: string;
   readonly identity: Identity;
-  /** Time of the request to the provider: milliseconds, by the database's clock. */
+  /** Before the request to the provider: milliseconds, by the database's clock. */
   readonly requestedAt: number;
 }
 

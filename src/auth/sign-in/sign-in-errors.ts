@@ -9,8 +9,15 @@ export function toOAuthError(reason: Exclude<RefusalReason, 'claims'>): OAuthErr
   if (reason === 'suspended') {
     return new OAuthError('access_denied', 'the user is suspended', { reason });
   }
+  if (reason === 'signed_out') return endedMeanwhile();
   const message = `the user has too many ${reason}s: sign out of some of them first`;
   return new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
+}
+
+/** All sessions of the user, or those that the provider names, have ended since the sign-in began. */
+export function endedMeanwhile(): OAuthError {
+  const reason = 'signed_out';
+  return new OAuthError('invalid_grant', 'the user was signed out during the sign-in', { reason });
 }
 
 /** Throws an error of the database, or what it means. */

@@ -1,5 +1,6 @@
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.history.js';
 import type { Statement } from '../../database/sql.js';
+import { REMEMBERED_S } from '../../token/sessions/recent-ends.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
 import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in.js';
 
@@ -34,32 +35,47 @@ export const SIGN_IN: Statement = {
     -- 2. Lock the users who exist.
     locked_user AS MATERIALIZED (
       SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
-        last_seen_at IS NULL AS is_new
+        sessions_ended_at, last_seen_at IS NULL AS is_new
       FROM users WHERE user_id IN (SELECT user_id FROM requested)
       ORDER BY user_id FOR NO KEY UPDATE
     ),
 
-    -- 3. Create the others. (Claims of the application belonged to a user who has been removed since.)
+    -- 3. Those that began before all sessions of the user ended (docs/development.md#ends-of-sessions).
+    --    Step 2 waits for such an end, and reads what it has written to the row. Of a user without a row, an
+    --    end since the begin of this statement is found after the commit (RecentEnds).
+    ended AS MATERIALIZED (
+      SELECT user_id FROM requested JOIN locked_user USING (user_id)
+      WHERE sessions_ended_at >= to_timestamp(requested_at)
+      UNION ALL
+      SELECT user_id FROM requested
+      WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND EXISTS (
+        SELECT FROM logout_tokens WHERE token_hash = sha256(convert_to(user_id::text, 'UTF8'))
+          AND expires_at >= to_timestamp(requested_at + ${REMEMBERED_S}))
+    ),
+
+    -- 4. Create the others. (Claims of the application belonged to a user who has been removed since.)
     created_user AS (
       INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
         provider_claims, claims, claims_version)
       SELECT user_id, provider, provider_user_id, username, email, avatar_url, email_key, provider_claims,
         claims, claims_version
       FROM requested
-      WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND NOT has_application_claims
+      WHERE user_id NOT IN (SELECT user_id FROM locked_user UNION ALL SELECT user_id FROM ended)
+        AND NOT has_application_claims
       ORDER BY user_id
       ON CONFLICT DO NOTHING -- created by another instance since step 2, perhaps with other claims
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: the user is suspended, the user's claims are not the token's, or a bound
-    --    is reached. Not a bound of a user from step 3: sessions and devices that this statement sees are
+    -- 5. Why a sign-in is refused: the user is suspended, or signed out since, the user's claims are not the
+    --    token's, or a bound is reached. Not a bound of a user from step 4: sessions and devices that this statement sees are
     --    those of a user removed since its begin. The conditions on sessions are those of the index
     --    refresh_tokens_open.
     judged AS MATERIALIZED (
       SELECT user_id, CASE
           WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
           WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
+          WHEN user_id IN (SELECT user_id FROM ended) THEN 'signed_out'
           -- The version alone may be equal by chance, if POST /users has created the user just now.
           WHEN (user_id, claims_version, has_application_claims)
             NOT IN (SELECT user_id, claims_version, has_application_claims FROM locked_user) THEN 'claims'
@@ -85,12 +101,12 @@ export const SIGN_IN: Statement = {
       FROM requested AS r
     ),
 
-    -- 5. The others. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
+    -- 6. The others. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
     admitted AS MATERIALIZED (
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
     ),
 
-    -- 6. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
+    -- 7. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
         email_key = a.email_key, last_seen_at = coalesce(users.last_seen_at, now())
@@ -101,7 +117,7 @@ export const SIGN_IN: Statement = {
       RETURNING users.user_id
     ),
 
-    -- 7. The words by which the search finds users with another profile.
+    -- 8. The words by which the search finds users with another profile.
     word AS (
       SELECT user_id, word FROM admitted, unnest(string_to_array(word_keys, E'\\n')) AS word
       WHERE user_id IN (SELECT user_id FROM created_user UNION ALL SELECT user_id FROM updated_user)
@@ -115,7 +131,7 @@ export const SIGN_IN: Statement = {
       INSERT INTO user_words (user_id, word) SELECT user_id, word FROM word ON CONFLICT DO NOTHING
     ),
 
-    -- 8. The device, if one is named; what the client leaves out stays.
+    -- 9. The device, if one is named; what the client leaves out stays.
     --    \`facts\`: docs/realtime.md#what-the-service-sends
     device AS (
       INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
@@ -133,14 +149,14 @@ export const SIGN_IN: Statement = {
       )::text AS facts
     ),
 
-    -- 9. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
+    -- 10. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM device ORDER BY user_id
       ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
       RETURNING user_id, last_offset
     ),
 
-    -- 10. The event for the user's other devices.
+    -- 11. The event for the user's other devices.
     device_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
       SELECT user_id, last_offset, gen_random_uuid(), 'device.signed_in', facts, NULL, now(),
@@ -149,7 +165,7 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, id, event_offset, data, sent_at
     ),
 
-    -- 11. Trim the history now and then: with more users at once, fewer events of each.
+    -- 12. Trim the history now and then: with more users at once, fewer events of each.
     trimmed AS (
       DELETE FROM channel_events AS e
       USING (
@@ -161,7 +177,7 @@ export const SIGN_IN: Statement = {
         (SELECT min(event_offset) + c.most FROM channel_events AS oldest WHERE oldest.user_id = c.user_id))
     ),
 
-    -- 12. The session.
+    -- 13. The session.
     session AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
         provider_subject, provider_session, id_token, auth_time, address, user_agent, idle_ends_at,
@@ -174,16 +190,16 @@ export const SIGN_IN: Statement = {
       FROM admitted
     ),
 
-    -- 13. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
-    --    step 9: else two statements with equal proofs could wait for each other's counter and token.
+    -- 14. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
+    --     step 10: else two statements with equal proofs could wait for each other's counter and token.
     access_token AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
-      FROM admitted, (SELECT count(*) FROM counter) AS step_9
+      FROM admitted, (SELECT count(*) FROM counter) AS step_10
       ORDER BY user_id, jti
     ),
 
-    -- 14. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
+    -- 15. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
     --     one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
     fact AS MATERIALIZED (
       SELECT user_id,
@@ -198,7 +214,7 @@ export const SIGN_IN: Statement = {
       FROM admitted AS a
     ),
 
-    -- 15. The event of the audit trail, with the id of the session.
+    -- 16. The event of the audit trail, with the id of the session.
     audit_event AS (
       INSERT INTO audit_events (user_id, id, event, result, reason, session_id, device_id, provider,
         provider_user_id, address, user_agent, actor_type, request_id, new_device, new_network)
@@ -216,11 +232,17 @@ export const SIGN_IN: Statement = {
 
 // On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.
 
-/** Locks a user: $1 user. */
+/** Locks a user: $1 user, $2 begin of the sign-in. */
 export const LOCK_USER = `
   SELECT claims_version::float8 AS version, application_claims IS NOT NULL AS has_application_claims,
-    suspended_at IS NOT NULL AS suspended, last_seen_at IS NULL AS is_new
+    suspended_at IS NOT NULL AS suspended, last_seen_at IS NULL AS is_new,
+    sessions_ended_at >= to_timestamp($2) AS ended
   FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
+
+/** Finds an end of a user without a row since the begin of a sign-in: $1 user, $2 begin. */
+export const FIND_END = `
+  SELECT FROM logout_tokens WHERE token_hash = sha256(convert_to($1, 'UTF8'))
+    AND expires_at >= to_timestamp($2::float8 + ${REMEMBERED_S})`;
 
 /** Creates a user unless another instance has: $1 to $7 profile, $8 to $10 claims. */
 export const CREATE_USER = `

@@ -12,6 +12,7 @@ import { isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
 import {
   toArrays,
   toAuditFacts,
+  type Recorded,
   type RefusalReason,
   type SignIn,
   type SignInNews,
@@ -58,19 +59,20 @@ export class SignInStore {
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
    * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `access_denied` if the user is
-   *   suspended; `slow_down` if the user has too many sessions or devices
-   * @returns false if nothing was written, because the user has other claims than the token
+   *   suspended; `invalid_grant` if all sessions of the user have ended since it began; `slow_down` if the
+   *   user has too many sessions or devices
+   * @returns undefined if nothing was written, because the user has other claims than the token
    */
-  async record(signIn: SignIn): Promise<boolean> {
+  async record(signIn: SignIn): Promise<Recorded | undefined> {
     let result = await this.write(signIn).catch(rethrow);
     for (let left = MOST_REMOVED; result.refused === 'device' && left > 0; left--) {
       if (!(await this.removeOneDevice(signIn))) break;
       result = await this.write(signIn).catch(rethrow);
     }
-    if (result.refused === 'claims') return false;
+    if (result.refused === 'claims') return undefined;
     if (result.refused !== null) throw toOAuthError(result.refused);
     if (result.event) this.announce(signIn.session.userId, result.event);
-    return true;
+    return result;
   }
 
   /** Writes a sign-in as a whole, or not at all. */
@@ -144,7 +146,7 @@ export class SignInStore {
   }
 }
 
-function toResult({ refused, id, ...event }: Row): SignInResult {
+function toResult({ refused, id, reason, ...event }: Row): SignInResult {
   if (refused !== null) return { refused };
-  return { refused: null, event: id === null ? null : { ...event, id } };
+  return { refused: null, isFirst: reason !== null, event: id === null ? null : { ...event, id } };
 }

@@ -10,6 +10,8 @@ export interface SignIn {
   readonly session: SessionIds;
   readonly provider: string;
   readonly identity: Identity;
+  /** When the provider was asked: milliseconds, by the database's clock. */
+  readonly requestedAt: number;
   /** Hashes of the provider's subject and session, by which the provider may end the session. */
   readonly providerSubject: Buffer | null;
   readonly providerSession: Buffer | null;
@@ -42,13 +44,20 @@ export interface StoredDeviceEvent {
 
 /**
  * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is
- * suspended, or the claims of the user are not those of the token.
+ * suspended, all sessions of the user have ended since the sign-in began, or the claims of the user are not
+ * those of the token.
  */
-export type RefusalReason = 'session' | 'device' | 'suspended' | 'claims';
+export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims';
 
-/** Without a device, a sign-in has no event. */
-export type SignInResult =
-  { readonly refused: RefusalReason } | { readonly refused: null; readonly event: StoredDeviceEvent | null };
+/** What was written. */
+export interface Recorded {
+  /** Whether it is the first sign-in of the user. */
+  readonly isFirst: boolean;
+  /** Null without a device. */
+  readonly event: StoredDeviceEvent | null;
+}
+
+export type SignInResult = { readonly refused: RefusalReason } | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {
@@ -82,6 +91,7 @@ const COLUMNS = {
   device_id: ['uuid', ({ session }) => session.deviceId],
   device_name: ['text', ({ deviceName }) => deviceName],
   user_agent: ['text', ({ userAgent }) => userAgent],
+  requested_at: ['float8', ({ requestedAt }) => requestedAt / 1000],
   address: ['text', ({ origin }) => origin.address],
   request_id: ['uuid', ({ origin }) => origin.requestId],
   session_id: ['uuid', ({ session }) => session.sessionId],

@@ -15,6 +15,7 @@ import {
 import {
   CREATE_USER,
   DELETE_WORDS,
+  FIND_END,
   FIND_NEWS,
   FIND_REACHED_BOUND,
   INSERT_ACCESS_TOKEN,
@@ -49,13 +50,13 @@ export class CitusSignIns extends SignInStore {
       toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null }),
     ]);
     const { userId, deviceId } = signIn.session;
-    if (deviceId === null) return { refused: null, event: null };
+    if (deviceId === null) return { refused: null, isFirst: isCreated, event: null };
     const [facts] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
     const { data } = facts!;
     const id = randomUUID();
     const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
     const appended = await appendInSteps(manager, event, this.settings.channelHistory);
-    return { refused: null, event: { id, data, ...appended } };
+    return { refused: null, isFirst: isCreated, event: { id, data, ...appended } };
   }
 
   private async findNews(run: Run, row: SignInRow): Promise<Omit<SignInNews, 'reason'>> {
@@ -72,6 +73,7 @@ interface LockedUser {
   readonly has_application_claims: boolean;
   readonly suspended: boolean;
   readonly is_new: boolean;
+  readonly ended: boolean | null;
 }
 
 /** Locks and writes the user. @returns `refused`: why nothing was written */
@@ -81,10 +83,11 @@ async function writeUser(
 ): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
   const { user_id: userId, username, email, avatar_url, email_key } = row;
   const profile = [username, email, avatar_url, email_key];
-  const [user] = await run<LockedUser>(LOCK_USER, [userId]);
+  const [user] = await run<LockedUser>(LOCK_USER, [userId, row.requested_at]);
   if (!user) {
     // they belonged to a user who has been removed since
     if (row.has_application_claims) return { refused: 'claims' };
+    if ((await run(FIND_END, [userId, row.requested_at])).length > 0) return { refused: 'signed_out' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
     const isCreated = (await run(CREATE_USER, values)).length > 0;
@@ -92,6 +95,7 @@ async function writeUser(
     return { refused: isCreated ? null : 'claims', isCreated };
   }
   if (user.suspended) return { refused: 'suspended' };
+  if (user.ended === true) return { refused: 'signed_out' };
   const isSame =
     user.version === row.claims_version && user.has_application_claims === row.has_application_claims;
   if (!isSame) return { refused: 'claims' };

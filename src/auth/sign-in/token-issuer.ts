@@ -5,12 +5,10 @@ import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { DatabaseBusy } from '../../database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
-import { OAuthError } from '../../errors/oauth-error.js';
 import type { SessionIds } from '../../events.js';
 import { cleanUserAgent } from '../../http/user-agent.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
 import {
   AccessTokens,
   type IssuedAccessToken,
@@ -24,9 +22,11 @@ import {
 } from '../../token/refresh/refresh-token.js';
 import { mayEndEarly, toSessionEnds } from '../../token/sessions/session-ends.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
+import { hashIfNamed, RecentEnds } from '../../token/sessions/recent-ends.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 import { SignInChecks, checkExpiry, type Verified } from './sign-in-checks.js';
+import { endedMeanwhile } from './sign-in-errors.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import type { SignIn } from './sign-in.js';
 import { SignInStore } from './sign-in.store.js';
@@ -50,7 +50,7 @@ export class TokenIssuer {
     private readonly accessTokens: AccessTokens,
     private readonly signIns: SignInStore,
     private readonly idTokens: IdTokens,
-    private readonly loggedOut: LoggedOut,
+    private readonly ends: RecentEnds,
     private readonly signOuts: SignOutService,
     private readonly claims: ClaimsStore,
     private readonly refusals: SignInRefusals,
@@ -61,9 +61,9 @@ export class TokenIssuer {
     this.mayEndEarly = mayEndEarly(settings);
   }
 
-  /** @throws OAuthError `invalid_grant` if the provider has logged the user out since the request to it */
+  /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */
   issue(verified: Verified, device: DeviceDto, { proof, origin }: Call): Promise<IssuedTokens> {
-    const { provider, identity } = verified;
+    const { provider, identity, requestedAt } = verified;
     const { providerUserId } = identity;
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
@@ -80,12 +80,13 @@ export class TokenIssuer {
       const isLimited = isEarly || this.mayEndEarly;
       const latest = isLimited ? now / 1000 + Math.min(ttl, idleTtl ?? ttl) : undefined;
       const refreshToken = makeRefreshToken(session, jkt !== null, authentication, isEarly);
-      const accessToken = await this.signAndRecord(
+      const { accessToken, isFirst } = await this.signAndRecord(
         { authentication, proof, latest },
         {
           session,
           provider,
           identity,
+          requestedAt,
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
           providerSubject: hashIfNamed(provider, identity.subject),
@@ -99,7 +100,7 @@ export class TokenIssuer {
           sessionExpiry: isEarly ? identity.sessionExpiry : null,
         },
       );
-      await this.endIfLoggedOut(verified, session, origin);
+      await this.endIfEnded(verified, session, isFirst, origin);
       await this.checks.follow({ provider, identity, session, origin });
       return {
         access_token: accessToken.token,
@@ -116,26 +117,30 @@ export class TokenIssuer {
   private async signAndRecord(
     token: Pick<TokenContent, 'authentication' | 'proof' | 'latest'>,
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
-  ): Promise<IssuedAccessToken> {
+  ): Promise<{ readonly accessToken: IssuedAccessToken; readonly isFirst: boolean }> {
     const { session, identity, provider } = signIn;
     for (let left = TRIES; left > 0; left--) {
       const claims = await this.claims.atSignIn(session.userId, provider, identity.claims, signIn.origin);
       const accessToken = this.accessTokens.issue(session, { ...token, claims: claims.effective });
-      if (await this.signIns.record({ ...signIn, accessToken, claims })) return accessToken;
+      const recorded = await this.signIns.record({ ...signIn, accessToken, claims });
+      if (recorded) return { accessToken, isFirst: recorded.isFirst };
       await this.claims.find(session.userId); // for the next attempt
     }
     throw new DatabaseBusy('the claims of the user change too often');
   }
 
-  private async endIfLoggedOut(
+  /** Ends a session that was committed before SIGN_IN could see an end of this user or by these names. */
+  private async endIfEnded(
     { provider, identity, requestedAt }: Verified,
     session: SessionIds,
+    isFirst: boolean,
     origin: Origin,
   ): Promise<void> {
-    if (!(await this.loggedOut.since(requestedAt, provider, identity))) return;
+    const newUserId = isFirst ? session.userId : undefined;
+    if (!(await this.ends.since(requestedAt, { provider, identity, newUserId }))) return;
     const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;
     await this.signOuts.signOut('session', session, byProvider, { cause: 'provider_ended' });
-    throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
+    throw endedMeanwhile();
   }
 }
 

@@ -5,15 +5,17 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import {
-  forgetLogout,
+  forgetToken,
   hashIfNamed,
   hashOfName,
-  LoggedOut,
-  rememberLogout,
-} from '../../provider/logout/logged-out.js';
+  RecentEnds,
+  rememberToken,
+} from '../../token/sessions/recent-ends.js';
 import type { Logout } from '../../provider/logout/logout-claims.js';
 import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
 import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/session.store.js';
+
+const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 
 type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
@@ -27,7 +29,7 @@ export class BackchannelLogout {
 
   constructor(
     private readonly tokens: LogoutTokens,
-    private readonly loggedOut: LoggedOut,
+    private readonly ends: RecentEnds,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly limits: RateLimits,
@@ -89,12 +91,13 @@ export class BackchannelLogout {
     origin: Origin,
   ): Promise<Slice> {
     const { manager } = within;
-    if (!(await rememberLogout(manager, provider, logout))) {
+    const tokenHash = hashOfName(provider, logout.jti);
+    if (!(await rememberToken(manager, tokenHash, logout.until + LONGER_S))) {
       throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
     }
-    await this.loggedOut.remember(manager, provider, logout);
+    await this.ends.remember(manager, provider, { subject: logout.subject, session: logout.session });
     const slice = await this.signOuts.signOutAtProvider(names, within, origin);
-    if (!slice.isLast) await forgetLogout(manager, provider, logout);
+    if (!slice.isLast) await forgetToken(manager, tokenHash);
     return slice;
   }
 }

@@ -26,6 +26,16 @@ export type PendingSignIn = Pick<
   'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
 >;
 
+/** Sign-in whose state was spent. */
+export type SpentSignIn = PendingSignIn & {
+  /** Before the provider is asked: milliseconds, by the database's clock. */
+  readonly requestedAt: number;
+};
+
+const SPENT = `provider, redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", memory,
+      client_request AS "clientRequest", expires_at > now() AS fresh,
+      (extract(epoch FROM now()) * 1000)::float8 AS "requestedAt"`;
+
 // Raw: both are on the hot path, and batched.
 const SAVE = {
   name: 'states-save',
@@ -47,8 +57,7 @@ const CONSUME = {
       ORDER BY state_hash FOR UPDATE
     )
     DELETE FROM authorization_states AS s USING locked WHERE s.state_hash = locked.state_hash
-    RETURNING encode(s.state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
-      code_challenge AS "codeChallenge", memory, client_request AS "clientRequest", expires_at > now() AS fresh`,
+    RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
 // Citus locks rows of one node only.
@@ -56,17 +65,15 @@ const CONSUME_ONE = {
   name: 'state-consume',
   text: `
     WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
-    SELECT encode(state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
-      code_challenge AS "codeChallenge", memory, client_request AS "clientRequest", expires_at > now() AS fresh
-    FROM spent`,
+    SELECT encode(state_hash, 'hex') AS hash, ${SPENT} FROM spent`,
 };
 
-type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
+type Spent = SpentSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
 export class StateService {
   private readonly saveBatched: (row: unknown[]) => Promise<void>;
-  private readonly spendBatched: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
+  private readonly spendBatched: (stateHash: Buffer) => Promise<SpentSignIn | undefined>;
 
   constructor(
     private readonly sql: Sql,
@@ -93,7 +100,7 @@ export class StateService {
    * Deletes a state, and returns its sign-in.
    * @throws OAuthError `invalid_grant` if it is unknown, used or expired
    */
-  async consume(state: string): Promise<PendingSignIn> {
+  async consume(state: string): Promise<SpentSignIn> {
     const signIn = await this.spend(state);
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
@@ -110,7 +117,7 @@ export class StateService {
   }
 
   /** Deletes a state. @returns its sign-in; undefined if the state is unknown, used or expired */
-  spend(state: string): Promise<PendingSignIn | undefined> {
+  spend(state: string): Promise<SpentSignIn | undefined> {
     return this.spendBatched(hashState(state));
   }
 
@@ -120,7 +127,7 @@ export class StateService {
     return rows.map(() => undefined);
   }
 
-  private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+  private async spendEach(hashes: Buffer[]): Promise<(SpentSignIn | undefined)[]> {
     const [statement, values] = hashes.length === 1 ? [CONSUME_ONE, hashes] : [CONSUME, [hashes]];
     const rows = await this.sql.query<Spent>(statement, values);
     const unspent = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));

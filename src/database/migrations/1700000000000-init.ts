@@ -34,6 +34,7 @@ export class Init1700000000000 implements MigrationInterface {
         email_key text COLLATE "C",
         suspended_at timestamptz,
         removed_at timestamptz,
+        sessions_ended_at timestamptz,
         directory_active boolean,
         directory_changed_at timestamptz,
         last_seen_at timestamptz DEFAULT now()

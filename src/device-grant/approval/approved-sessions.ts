@@ -1,8 +1,11 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { systemOrigin } from '../../audit/audit-event.js';
+import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
 import { SignOutService } from '../../device/sign-out.service.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type EndCause, type EndedSession } from '../../events.js';
-import { SessionFactsStore } from './session-facts.store.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
+import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
 
 /** A provider ends what began before its event; a session that was approved later rests on that sign-in. */
 const BY_PROVIDER: readonly (EndCause | null)[] = ['signal', 'provider_ended'];
@@ -11,17 +14,19 @@ const BY_PROVIDER: readonly (EndCause | null)[] = ['signal', 'provider_ended'];
 const MOST = 1000;
 
 /**
- * Ends the sessions that a session has approved, if the provider has ended that session
- * (docs/device-sign-in.md#the-session).
+ * Sessions that rest on the session that approved them: they need it to begin, and end with it if the
+ * provider ends it (docs/device-sign-in.md#the-session).
  */
 @Injectable()
-export class ApprovedSessions {
+export class ApprovedSessions implements OnModuleInit {
   private readonly logger = new Logger('DeviceGrant');
   private waiting: EndedSession[] = [];
 
   constructor(
     private readonly facts: SessionFactsStore,
     private readonly signOuts: SignOutService,
+    private readonly sessions: SessionStore,
+    private readonly checks: SignInChecks,
     events: Events,
   ) {
     events.on('session.ended', (ended) => {
@@ -29,6 +34,25 @@ export class ApprovedSessions {
       // The sessions of one reading are looked up together.
       if (this.waiting.push(ended) === 1) setImmediate(() => void this.endApproved());
     });
+  }
+
+  onModuleInit(): void {
+    this.checks.addFollower((signedIn) => this.follow(signedIn));
+  }
+
+  /**
+   * Keeps who approved, and then looks: the approving session may have ended since the check.
+   * @throws OAuthError `access_denied`
+   */
+  private async follow(signedIn: SignedIn): Promise<void> {
+    await this.facts.keep(signedIn);
+    const { identity, session, origin } = signedIn;
+    const { approvedBy } = identity as Partial<ApprovedIdentity>;
+    if (approvedBy === undefined) return;
+    if (await this.sessions.isLive({ userId: session.userId, sessionId: approvedBy })) return;
+    const bySystem = { ...origin, actor: systemOrigin().actor } as const;
+    await this.signOuts.signOut('session', session, bySystem, { cause: 'provider_ended' });
+    throw approverEnded();
   }
 
   /** Never rejects. */
@@ -46,4 +70,8 @@ export class ApprovedSessions {
       this.logger.warn({ err: error, msg: 'sessions that an ended session had approved were not ended' });
     }
   }
+}
+
+export function approverEnded(): OAuthError {
+  return new OAuthError('access_denied', 'the session that approved the request has ended');
 }

@@ -72,8 +72,7 @@ export class DeviceRequests {
     if (UUID.test(code)) await this.checkNumber(request, number, { userId, origin });
     const user = await this.users.find(userId);
     if (!user) throw noSuchRequest();
-    const requestedAt = new Date(this.clock.now());
-    const approval = { provider: user.provider, requestedAt, approvedBy: caller.sessionId };
+    const approval = { provider: user.provider, approvedBy: caller.sessionId };
     await this.record(request, { userId, origin, approval });
   }
 

@@ -1,6 +1,6 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
+import type { SignedIn } from '../../auth/sign-in/sign-in-checks.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Sql } from '../../database/sql.js';
 import type { SessionKey } from '../../token/sessions/session.store.js';
@@ -15,20 +15,15 @@ type NewFacts = Omit<SessionFacts, 'expiresAt'>;
 
 /** Keeps of each sign-in what a session that it approves later takes over. */
 @Injectable()
-export class SessionFactsStore implements OnModuleInit {
+export class SessionFactsStore {
   private readonly insert: (row: NewFacts) => Promise<NewFacts>;
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.insert = sql.batched(KEEP_FACTS.name, (rows: NewFacts[]) => this.insertAll(rows));
-  }
-
-  onModuleInit(): void {
-    this.checks.addFollower((signedIn) => this.keep(signedIn));
   }
 
   async find({ userId, sessionId }: SessionKey): Promise<SessionFacts | undefined> {
@@ -47,7 +42,7 @@ export class SessionFactsStore implements OnModuleInit {
     await this.dataSource.manager.delete(SessionFacts, { userId });
   }
 
-  private async keep({ identity, session }: SignedIn): Promise<void> {
+  async keep({ identity, session }: SignedIn): Promise<void> {
     const { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry } = identity;
     const { isEmailVerified, hostedDomain } = identity.proof;
     const facts = { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry };

@@ -10,6 +10,7 @@ import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { areSameClaims } from '../../identity/claims.js';
 import { UserStore } from '../../user/user.store.js';
+import { approverEnded } from '../approval/approved-sessions.js';
 import { InheritedIdentities } from '../approval/inherited-identities.js';
 import { DeviceCodes } from './codes.js';
 import { DeviceTokenDto } from './device-authorization.dto.js';
@@ -28,6 +29,9 @@ const ANSWERS: Readonly<Record<Exclude<Polled, 'approved'>, OAuthError>> = {
   denied: new OAuthError('access_denied', 'the request was denied', { status: 400 }),
   expired: new OAuthError('expired_token', 'the device code is unknown, used or expired'),
 };
+
+/** Refusals of a sign-in: to a device, all mean the same (RFC 8628 §3.5). */
+const REFUSALS: ReadonlySet<string> = new Set(['access_denied', 'invalid_grant']);
 
 /** The grant of a device without a browser at POST /oauth2/token. */
 @Injectable()
@@ -87,7 +91,7 @@ export class DeviceGrant implements OnModuleInit {
       await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
       return await this.tokens.issue(admitted, device, { proof, origin });
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.error !== 'access_denied') throw error;
+      if (!(error instanceof OAuthError) || !REFUSALS.has(error.error)) throw error;
       const { description, reason } = error;
       throw new OAuthError('access_denied', description, { reason, status: 400, cause: error });
     }
@@ -105,7 +109,7 @@ export class DeviceGrant implements OnModuleInit {
       requestedAt!.getTime(),
     );
     if (verified) return verified;
-    throw new OAuthError('access_denied', 'the session that approved the request has ended');
+    throw approverEnded();
   }
 
   /** A sign-in on the page may be minutes old: it must not bring claims back that have changed since. */

@@ -38,7 +38,6 @@ type ApprovalOnPage = StoredIdentity & { readonly approvedBy: null };
 /** The identity is read once the tokens are issued: rights that are taken away until then must not return. */
 interface ApprovalBySession {
   readonly provider: string;
-  readonly requestedAt: Date;
   readonly approvedBy: string;
 }
 
@@ -170,7 +169,7 @@ export class DeviceRequestStore {
       const changed = await manager
         .createQueryBuilder()
         .update(DeviceRequest)
-        .set({ state, userId, ...approval })
+        .set({ state, userId, ...approval, ...(approval?.approvedBy && { requestedAt: () => 'now()' }) })
         .where({ id, state: 'open', codesExpireAt: isFuture() })
         .andWhere('(hinted_user_id IS NULL OR hinted_user_id = :userId)', { userId })
         .execute();

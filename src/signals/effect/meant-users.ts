@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MeantOfUser } from '../../device/end-sessions.js';
-import { hashIfNamed, hashOfName } from '../../provider/logout/logged-out.js';
+import { hashIfNamed, hashOfName } from '../../token/sessions/recent-ends.js';
 import { TooManyUsers, usersAtProvider } from '../../token/sessions/session.store.js';
 import { OtherSubject, type Subject } from '../receiver/subject.js';
 import { SubjectUsers } from './subject-users.store.js';
@@ -14,6 +14,7 @@ export interface Meant {
   /** Accounts at the provider, as hashes. */
   readonly accounts: readonly Buffer[];
   readonly subject: string | null;
+  readonly email: string | null;
   readonly session: string | null;
 }
 
@@ -34,7 +35,7 @@ export class MeantUsers {
       if (userIds.length > 1) return new OtherSubject('several users have the e-mail address');
       const names = { session: sessionHash, subjects: null };
       const accounts = userIds[0] === undefined ? [] : await this.subjects.subjectsOf(manager, userIds[0]);
-      return { userIds, names, accounts, subject: null, ...named };
+      return { userIds, names, accounts, subject: null, email: user.email, ...named };
     }
     const subject = user?.sub ?? null;
     const accounts = subject === null ? [] : [hashOfName(provider, subject)];
@@ -43,7 +44,7 @@ export class MeantUsers {
       const found = await usersAtProvider(manager, { session: sessionHash, subjects: accounts });
       const known = subject === null ? [] : await this.subjects.usersOf(manager, provider, subject);
       const userIds = [...new Set([...found.userIds, ...known])].toSorted();
-      return { userIds, names: found.known, accounts, subject, ...named };
+      return { userIds, names: found.known, accounts, subject, email: null, ...named };
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       return new OtherSubject('too many users have the subject');

@@ -4,7 +4,7 @@ import { SignInChecks, type Candidate, type SignedIn } from '../../auth/sign-in/
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { hashOfName } from '../../provider/logout/logged-out.js';
+import { hashOfName } from '../../token/sessions/recent-ends.js';
 import { UserStore } from '../../user/user.store.js';
 import { signalProviders } from '../transmitter/signal-providers.js';
 import { AccountStates } from './account-states.store.js';

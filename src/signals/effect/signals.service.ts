@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
 import { Clock } from '../../database/clock.js';
 import { printable } from '../../errors/printable.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { forgetToken, hashOfName, rememberToken } from '../../provider/logout/logged-out.js';
+import { forgetToken, hashOfName, rememberToken } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { lockUser } from '../../user/lock-user.js';
 import { endsSessions } from '../receiver/event-types.js';
 import type { SecurityEvents, Signal } from '../receiver/set-claims.js';
 import { SetError } from '../receiver/set-error.js';
 import { SetTokens } from '../receiver/set-tokens.js';
-import { OtherSubject } from '../receiver/subject.js';
+import { OtherSubject, type Subject } from '../receiver/subject.js';
 import { AccountStates, REMEMBERED_DAYS } from './account-states.store.js';
 import { ClaimsChange } from './claims-change.js';
 import { MeantUsers, type Meant } from './meant-users.js';
@@ -28,6 +29,8 @@ const ACCOUNT = /^account-(?:disabled|enabled|purged)$/;
 /** What one event has done. */
 interface Outcome {
   readonly meant: Meant | undefined;
+  /** Subject without what the event does not depend on. */
+  readonly subject?: Subject;
   readonly isLast: boolean;
   readonly count: number;
   /** For the audit trail. */
@@ -83,7 +86,7 @@ export class Signals {
         // First, so that two requests with one token wait for each other.
         if (!(await rememberToken(manager, tokenHash, now + REMEMBERED_DAYS * 86_400))) return 'used';
         const slice: Outcome[] = [];
-        for (const signal of signals) slice.push(await this.applyOne(within, provider, signal, now, origin));
+        for (const signal of signals) slice.push(await this.applyOne(within, provider, signal, origin));
         for (const [i, { count }] of slice.entries()) counts[i]! += count;
         if (slice.some(({ isLast }) => !isLast)) await forgetToken(manager, tokenHash);
         else await this.record(within, provider, signals, slice, counts, origin);
@@ -92,10 +95,10 @@ export class Signals {
     } while (outcomes !== 'used' && outcomes.some(({ isLast }) => !isLast));
     if (outcomes === 'used') return;
     for (const [i, signal] of signals.entries()) {
-      const { meant } = outcomes[i]!;
-      const isNow = signal.time + AFTER_S >= now;
-      if (meant && isNow && this.ends(provider, signal))
-        await this.endings.endLate(meant, origin, lastBegin(signal));
+      const { meant, subject } = outcomes[i]!;
+      if (!meant || !subject || !this.ends(provider, signal)) continue;
+      const find = (manager: EntityManager) => this.meant.find(manager, provider, subject);
+      await this.endings.endLate(find, origin, lastBegin(signal));
     }
   }
 
@@ -103,7 +106,6 @@ export class Signals {
     within: ChannelTransaction,
     provider: string,
     signal: Signal,
-    now: number,
     origin: Origin,
   ): Promise<Outcome> {
     const { name, subject, time } = signal;
@@ -113,9 +115,11 @@ export class Signals {
     if (subject instanceof OtherSubject) return recorded(`recorded only: ${subject.why}`);
     const { manager } = within;
     const { session: _, ...ofUser } = subject;
-    const meant = await this.meant.find(manager, provider, ACCOUNT.test(name) ? ofUser : subject);
+    const whole = ACCOUNT.test(name) ? ofUser : subject;
+    const meant = await this.meant.find(manager, provider, whole);
     if (meant instanceof OtherSubject) return recorded(`recorded only: ${meant.why}`);
-    if (meant.userIds.length + meant.accounts.length === 0) return recorded('recorded only: no such user');
+    const isUnknown = meant.userIds.length + meant.accounts.length === 0;
+    if (isUnknown && !this.ends(provider, signal)) return recorded('recorded only: no such user');
     const done: string[] = [];
     if (name === 'account-disabled' || name === 'account-enabled') {
       const isDisabled = name === 'account-disabled';
@@ -126,9 +130,9 @@ export class Signals {
       done.push(await this.claims.apply(within, provider, meant, signal, origin));
     }
     if (!this.ends(provider, signal)) return { meant, isLast: true, count: 0, done: done.join(', ') };
-    const isNow = time + AFTER_S >= now;
-    const slice = await this.endings.endSlice(within, provider, meant, origin, lastBegin(signal), isNow);
-    return { meant, ...slice, done: [...done, 'sessions ended: '].join(', ') };
+    const slice = await this.endings.endSlice(within, provider, meant, origin, lastBegin(signal));
+    if (isUnknown && meant.session === null) done.push('no such user');
+    return { meant, subject: whole, ...slice, done: [...done, 'sessions ended: '].join(', ') };
   }
 
   private ends(provider: string, { name, body }: Signal): boolean {

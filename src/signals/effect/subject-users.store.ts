@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, type EntityManager } from 'typeorm';
 import { deriveUserId } from '../../identity/user-id.js';
-import { hashOfName } from '../../provider/logout/logged-out.js';
+import { hashOfName } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { hasBegunSince, subjectsOfSessions } from '../../token/sessions/session.store.js';
 import { UserStore } from '../../user/user.store.js';

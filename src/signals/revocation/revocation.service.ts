@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { nameOf } from '../../provider/adapters/addresses.js';
-import { forgetToken, hashOfName, rememberToken } from '../../provider/logout/logged-out.js';
+import { forgetToken, hashOfName, rememberToken } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { lockUser } from '../../user/lock-user.js';
 import { MeantUsers, type Meant } from '../effect/meant-users.js';
@@ -45,10 +45,12 @@ export class Revocation {
     await this.queue.run(provider, JSON.stringify({ user }), async () => {
       const found = await this.meant.find(this.dataSource.manager, provider, { user });
       if (found instanceof OtherSubject) throw unprocessable();
-      if (found.userIds.length === 0) throw new OAuthError('not_found', 'there is no such user');
       const tokenHash = hashOfName(provider, 'revocation', token.jti, bodyHash(body));
       await this.end(provider, found, tokenHash, token.until + LONGER_S, origin);
-      await this.endings.endLate(found, origin, null);
+      const find = (manager: EntityManager) => this.meant.find(manager, provider, { user });
+      // The end is stored also of an unknown user, whose first sign-in may be in progress.
+      if (await this.endings.endLate(find, origin, null)) return;
+      throw new OAuthError('not_found', 'there is no such user');
     });
   }
 
@@ -65,16 +67,16 @@ export class Revocation {
       isLast = await this.history.transaction(async (within) => {
         const { manager } = within;
         if (!(await rememberToken(manager, tokenHash, until))) throw refused(new Error('it was used before'));
-        const slice = await this.endings.endSlice(within, provider, meant, origin, null, true);
+        const slice = await this.endings.endSlice(within, provider, meant, origin, null);
         sessions += slice.count;
         if (!slice.isLast) {
           await forgetToken(manager, tokenHash);
           return false;
         }
-        const isKnown = (await lockUser(manager, userId!)) !== undefined;
+        const isKnown = userId !== undefined && (await lockUser(manager, userId)) !== undefined;
         const reason = `global-token-revocation: sessions ended: ${sessions}`;
         await this.audit.write(manager, [
-          { event: 'signal_received', userId: isKnown ? userId! : null, provider, reason, origin },
+          { event: 'signal_received', userId: isKnown ? userId : null, provider, reason, origin },
         ]);
         return true;
       });

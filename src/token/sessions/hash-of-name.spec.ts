@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hashIfNamed, hashOfName } from './logged-out.js';
+import { hashIfNamed, hashOfName } from './recent-ends.js';
 
 describe('the hash of what a provider calls something', () => {
   it('is SHA-256 of a JSON array: that is what stands in the database', () => {

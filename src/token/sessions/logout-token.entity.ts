@@ -3,7 +3,7 @@ import { Expires } from '../../database/expires.js';
 
 /**
  * Used token of a provider, against replay: a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6) or a
- * signal (src/signals); or a name in a recent one (LoggedOut).
+ * signal (src/signals); or a name in a recent end of sessions (RecentEnds).
  */
 @Expires()
 @Entity('logout_tokens')
