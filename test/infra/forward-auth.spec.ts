@@ -166,7 +166,8 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
         const socket = connect(proxy.port, '127.0.0.1');
         let answer = '';
         socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-        socket.on('end', () => resolve(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])));
+        // Not `100 Continue`, which may come before it.
+        socket.on('end', () => resolve(Number(/HTTP\/1\.1 ([2-5]\d{2}) /.exec(answer)?.[1])));
         socket.on('error', reject);
         socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
       });
@@ -338,7 +339,7 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
           }
           await upgrade('websocket', 'Upgrade: h2c', good, ...KEY);
           const offered = reached.flatMap(({ headers }) =>
-            headers.filter((_, i) => /^upgrade$/i.test(headers[i - 1] ?? '')),
+            headers.filter((_, i) => i % 2 === 1 && /^upgrade$/i.test(headers[i - 1]!)),
           );
           expect(offered.filter((value) => value !== 'websocket')).toEqual([]);
         },

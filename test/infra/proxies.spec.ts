@@ -189,8 +189,8 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies }).describe('bodies', () => {
 
   it.each(KINDS)('%s takes as many bytes as each path, and a head of 16 KB', async (kind) => {
     const endings = new Endings();
-    const service = createServer((request, response) => {
-      request.resume().once('end', () => response.writeHead(204).end());
+    const service = createServer((received, response) => {
+      received.resume().once('end', () => response.writeHead(204).end());
     });
     endings.after(service.listen(0, '127.0.0.1'), () => {
       service.closeAllConnections();

@@ -17,15 +17,16 @@ export function sendsBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Closes the connection after an answer if the body of its request has not arrived whole. A proxy that sends a
- * length without a body would otherwise have the next request read as that body.
+ * Closes the connection after an answer if the body of its request has not arrived whole. A proxy that sends
+ * a length without a body would otherwise have the next request read as that body.
  */
 export function endIfUnread(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !sendsBody(request)) return;
   const { socket } = request;
   response.setHeader('Connection', 'close');
   ending.add(socket);
-  // Node.js calls it after the answer. Its own closes at once, and the kernel resets a client that is sending.
+  // Node.js calls it after the answer. Its own closes at once, and the kernel resets a client that is
+  // sending.
   socket.destroySoon = () => {
     request.resume(); // read by half, if it was too large
     endSoon(socket);
