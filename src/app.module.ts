@@ -15,6 +15,7 @@ import { ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './errors/oauth-error.js';
 import { ForwardAuthModule } from './forward-auth/forward-auth.module.js';
 import { OAuthErrorFilter } from './http/errors/oauth-error.filter.js';
+import { showNotFound } from './http/page/not-found.js';
 import { ParametersPipe } from './http/parameters/parameters.pipe.js';
 import { EventsModule } from './events.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
@@ -73,7 +74,7 @@ export class AppModule {
         AdministrationModule.forRoot(settings),
       ],
       providers: [
-        { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },
+        { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS, showNotFound) },
         { provide: APP_PIPE, useClass: ParametersPipe },
         // In this order: a limit counts before a token is verified. While limits are off, requests cost
         // nothing.

@@ -69,10 +69,12 @@ const MAX_NAMED = 10;
 /**
  * Describes cuts for the log, without values.
  * @param settingOf names the setting that keeps fewer values of a claim
+ * @param what is beyond which limits
  */
 export function describeCuts(
   cuts: readonly Cut[],
   settingOf = (name: string): string => `map_${name}`,
+  what = `claims beyond ${MAX_CLAIMS_BYTES} bytes or ${MAX_CLAIMS} names of all sources`,
 ): string {
   const named = cuts.slice(0, MAX_NAMED).map(({ name, fitting, of }) => {
     const isList = of > 1 || fitting > 0;
@@ -81,5 +83,5 @@ export function describeCuts(
       : `${name} is dropped`;
   });
   const others = cuts.length > MAX_NAMED ? `, and ${cuts.length - MAX_NAMED} others` : '';
-  return `claims beyond ${MAX_CLAIMS_BYTES} bytes or ${MAX_CLAIMS} names of all sources: ${named.join(', ')}${others}`;
+  return `${what}: ${named.join(', ')}${others}`;
 }

@@ -79,6 +79,29 @@ describe('HTTP', () => {
     }
   });
 
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  it.each([
+    ['a browser', '/nothing', BROWSER, 'text/html'],
+    ['a browser at a path with a slash too many', '/users/', BROWSER, 'text/html'],
+    ['a program', '/nothing', '*/*', 'application/json'],
+    ['a program that names JSON', '/nothing', 'application/json, text/plain, */*', 'application/json'],
+    ['a program that prefers JSON', '/nothing', 'text/html;q=0.5, application/json', 'application/json'],
+    ['a program that says nothing', '/nothing', '', 'application/json'],
+    ['a program that wants an image', '/nothing', 'image/png', 'application/json'],
+    ['a browser where there are other methods', '/oauth2/token', BROWSER, 'application/json'],
+  ])('an unknown path, for %s: %s', async (_who, path, accept, type) => {
+    const { status, headers, text } = await request(service.url).get(path).set('Accept', accept);
+    expect([status, headers['content-type']]).toEqual([
+      path === '/oauth2/token' ? 405 : 404,
+      `${type}; charset=utf-8`,
+    ]);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(text).toContain(type === 'text/html' ? '<h1>There is no page here</h1>' : '"error":');
+    expect(text).not.toContain('nothing</'); // nothing of the address
+  });
+
   it('the method is checked before the body of a HEAD, too', async () => {
     const head = (body: string) =>
       new Promise((resolve, reject) => {

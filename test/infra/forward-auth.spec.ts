@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { isInstalled, needs } from '../support/installed.js';
@@ -125,12 +125,23 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
       tokens = await signIn(service.url, 'ada');
       ended = (await signIn(service.url, 'bob')).access_token;
       await bearer(service.url, ended).post('/sign-out').expect(204);
+      const note = ({ method, url, rawHeaders: headers }: IncomingMessage): void =>
+        void reached.push({ method: method!, path: url!, headers });
       api = createServer((request, response) => {
         request.resume().on('end', () => {
-          reached.push({ method: request.method!, path: request.url!, headers: request.rawHeaders });
+          note(request);
           response.end('the API');
         });
       }).listen(0, '127.0.0.1');
+      api.on('upgrade', (request, stream: Socket) => {
+        note(request);
+        const { upgrade } = request.headers;
+        stream.on('error', () => undefined).on('end', () => stream.destroy());
+        stream.write(
+          `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${upgrade}\r\nConnection: Upgrade\r\n\r\n`,
+        );
+        stream.pipe(stream);
+      });
       endings.after(api, (one) => one.close());
       network = endings.after(await TcpProxy.before(service.url.replace('localhost', '127.0.0.1')), (one) =>
         one.refuse(),
@@ -146,16 +157,17 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
     beforeEach(() => void (reached = []));
 
     /** Sends a request as it is written. @returns the status */
-    function send(path: string, lines: readonly string[], method = 'GET'): Promise<number> {
+    function send(path: string, lines: readonly string[], method = 'GET', text = ''): Promise<number> {
       const isChunked = lines.includes('Transfer-Encoding: chunked');
-      const body = isChunked ? '2\r\nhi\r\n0\r\nX-Latchkey-User: root\r\n\r\n' : '';
+      const body = isChunked ? '2\r\nhi\r\n0\r\nX-Latchkey-User: root\r\n\r\n' : text;
       const head = [`${method} ${path} HTTP/1.1`, 'Host: api.example', ...lines];
       if (!lines.some((line) => line.startsWith('Connection'))) head.push('Connection: close');
       return new Promise((resolve, reject) => {
         const socket = connect(proxy.port, '127.0.0.1');
         let answer = '';
         socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-        socket.on('end', () => resolve(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])));
+        // Not `100 Continue`, which may come before it.
+        socket.on('end', () => resolve(Number(/HTTP\/1\.1 ([2-5]\d{2}) /.exec(answer)?.[1])));
         socket.on('error', reject);
         socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
       });
@@ -165,6 +177,7 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
       [
         `x-latchkey-user: ${tokens.user_id}`,
         `x-latchkey-session: ${String(claimsOf(tokens.access_token)['sid'])}`,
+        'x-latchkey-username: Ada',
         'x-latchkey-email: ada@example.com',
         'x-latchkey-roles: editor',
       ].toSorted();
@@ -232,6 +245,106 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
         expect(reached).toEqual([]);
       });
     }
+
+    describe('a body of one person, then a request of another one', () => {
+      /** Ada's request, whose body the proxy does not send with its question. */
+      const sendBody = (length: number, ...lines: string[]): Promise<number> => {
+        const all = [`Authorization: Bearer ${tokens.access_token}`, `Content-Length: ${length}`, ...lines];
+        return send('/orders', all, 'POST', 'x'.repeat(length));
+      };
+
+      it.each([
+        ['small', 57, []],
+        ['larger than a packet', 100_000, []],
+        ['announced (Expect)', 57, ['Expect: 100-continue']],
+        ['with hop-by-hop headers', 57, ['TE: trailers', 'Keep-Alive: timeout=5', 'Connection: close, TE']],
+        ['with an upgrade', 57, ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA']],
+      ])('%s: each gets an own answer', async (_what, length, lines) => {
+        const bob = await signIn(service.url, 'bob');
+        for (let i = 0; i < 5; i++) {
+          expect(await sendBody(length, ...lines)).toBe(200);
+          expect(await send('/orders', [`Authorization: Bearer ${bob.access_token}`])).toBe(200);
+          expect(await send('/orders', [])).toBe(401);
+        }
+        const users = reached.map((one) => identity(one).find((line) => line.includes('-user: ')));
+        expect(users).toEqual(
+          Array(5)
+            .fill([tokens, bob].map(({ user_id }) => `x-latchkey-user: ${user_id}`))
+            .flat(),
+        );
+      });
+
+      it('chunked: each gets an own answer', async () => {
+        const good = [`Authorization: Bearer ${tokens.access_token}`, 'Transfer-Encoding: chunked'];
+        for (let i = 0; i < 5; i++) {
+          expect(await send('/orders', good, 'POST')).toBe(200);
+          expect(await send('/orders', [])).toBe(401);
+        }
+      });
+
+      it('a request in the Authorization header does not open /admin/, whatever the length', async () => {
+        const hidden = ['Authorization: GET /health/live HTTP/1.0'];
+        for (let length = 60; length <= 120; length++) {
+          await sendBody(length);
+          expect([length, await send('/admin/x', hidden)]).toEqual([length, 401]);
+        }
+        expect(reached.filter(({ path }) => path.startsWith('/admin/'))).toEqual([]);
+      });
+    });
+
+    describe('an upgrade', () => {
+      /** @returns the status, and what came after a line was sent behind the head */
+      async function upgrade(protocol: string, ...lines: readonly string[]): Promise<[number, string]> {
+        const socket = connect(proxy.port, '127.0.0.1').setEncoding('latin1');
+        let text = '';
+        socket.on('error', () => undefined).on('data', (chunk: string) => (text += chunk));
+        const head = ['GET /live HTTP/1.1', 'Host: api.example', `Upgrade: ${protocol}`, ...lines];
+        socket.write(`${[...head, 'Connection: Upgrade'].join('\r\n')}\r\n\r\n`);
+        await until(() => text.includes('\r\n\r\n'));
+        const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)![1]);
+        if (status === 101) {
+          socket.write('over the socket');
+          await until(() => text.endsWith('over the socket'));
+        }
+        socket.destroy();
+        return [status, text.split('\r\n\r\n')[1]!];
+      }
+      const KEY = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+
+      it('to a WebSocket passes with a token, in any case, and the API gets the user', async () => {
+        const good = `Authorization: Bearer ${tokens.access_token}`;
+        for (const protocol of ['websocket', 'WebSocket'])
+          expect(await upgrade(protocol, good, 'X-Latchkey-User: root', ...KEY)).toEqual([
+            101,
+            'over the socket',
+          ]);
+        expect(reached.map(identity)).toEqual([mine(), mine()]);
+      });
+
+      it('to a WebSocket does not pass without a token, or with one that has ended', async () => {
+        expect((await upgrade('websocket', ...KEY))[0]).toBe(401);
+        expect((await upgrade('websocket', `Authorization: Bearer ${ended}`, ...KEY))[0]).toBe(401);
+        expect(reached).toEqual([]);
+      });
+
+      // Traefik passes all on (docs/forward-auth.md#attacks).
+      (kind === 'traefik' ? it.skip : it)(
+        'to another protocol is not passed on, not even beside',
+        async () => {
+          const good = `Authorization: Bearer ${tokens.access_token}`;
+          const settings = 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA';
+          for (const protocol of ['h2c', 'h2c, websocket', 'websocket/13, h2c', 'foo']) {
+            const [status] = await upgrade(protocol, good, settings);
+            expect([protocol, status]).toEqual([protocol, 200]);
+          }
+          await upgrade('websocket', 'Upgrade: h2c', good, ...KEY);
+          const offered = reached.flatMap(({ headers }) =>
+            headers.filter((_, i) => i % 2 === 1 && /^upgrade$/i.test(headers[i - 1]!)),
+          );
+          expect(offered.filter((value) => value !== 'websocket')).toEqual([]);
+        },
+      );
+    });
 
     it('nothing passes while the database fails, or the service is slow or away', async () => {
       const statuses: Record<string, number> = {};

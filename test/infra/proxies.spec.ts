@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { get } from 'node:https';
+import { get, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
@@ -171,6 +171,56 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies }).describe('a proxy', () => {
     answer.resume();
     await endings.run();
     expect(answer.rawHeaders.filter((_, i, all) => all[i - 1]?.toLowerCase() === 'date')).toEqual([date]);
+  });
+});
+
+needs({ 'nginx, haproxy, openssl': hasWebProxies }).describe('bodies', () => {
+  /** KiB by path: docs/security.md#requests (test/project/body-limits.spec.ts). */
+  const LIMITS: readonly (readonly [path: string, kibibytes: number])[] = [
+    ['/oauth2/refresh', 64],
+    ['/push', 64],
+    ['/push/batch/', 64],
+    ['/users/scim/v2/', 64],
+    ['/push/batch', 1024],
+    ['/push/batch?x', 1024],
+    ['/scim/v2/corp/Users', 4096],
+    ['/scim/v2/corp/Groups/5e', 4096],
+  ];
+
+  it.each(KINDS)('%s takes as many bytes as each path, and a head of 16 KB', async (kind) => {
+    const endings = new Endings();
+    const service = createServer((received, response) => {
+      received.resume().once('end', () => response.end()); // also to health checks
+    });
+    endings.after(service.listen(0, '127.0.0.1'), () => {
+      service.closeAllConnections();
+      service.close();
+    });
+    await once(service, 'listening');
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const proxy = endings.after(await WebProxy.before(kind, [url]), (one) => one.stop());
+    expect(proxy.complaints()).toBe('');
+    await proxy.start();
+    const send = async (path: string, bytes: number, headers = {}): Promise<unknown[]> => {
+      const sent = request(proxy.url + path, {
+        ca: proxy.ca,
+        method: 'POST',
+        headers: { ...headers, 'Content-Length': bytes },
+      });
+      sent.on('error', () => undefined); // a refused body is not read
+      sent.end(Buffer.alloc(bytes, ' '));
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      let text = '';
+      for await (const chunk of answer) text += String(chunk);
+      sent.destroy();
+      return [path, answer.statusCode, text.includes('"payload_too_large"')];
+    };
+    for (const [path, kibibytes] of LIMITS) {
+      expect(await send(path, kibibytes * 1024)).toEqual([path, 200, false]);
+      expect(await send(path, kibibytes * 1024 + 1)).toEqual([path, 413, true]);
+    }
+    expect(await send('/push', 1, { Authorization: 'x'.repeat(15_500) })).toEqual(['/push', 200, false]);
+    await endings.run();
   });
 });
 

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { uuidOfNow } from '../parameters/uuid.js';
+import { isEnding } from '../server/ending.js';
 import { routeOf } from '../server/route-table.js';
 import type { Events } from '../../events.js';
 import { LineLimit } from './line-limit.js';
@@ -28,8 +29,7 @@ export function requestLog(logger: Logger, events: Events): RequestHandler {
   const limit = new LineLimit<'info'>((level, left_out) => logger[level]({ left_out }, 'requests'));
   const errors = new Repeats<object>((facts, left_out) => logger.error({ ...facts, left_out }, 'requests'));
   return (request, response, next) => {
-    // of a connection that was closed before its turn (server/unread-answers.ts)
-    if (request.socket.destroyed) return;
+    if (isEnding(request.socket)) return; // its answer could not be sent
     const received = performance.now();
     request.id = uuidOfNow(); // never the client's, which could forge log lines
     response.setHeader('X-Request-Id', request.id);

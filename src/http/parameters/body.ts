@@ -1,6 +1,7 @@
 import { raw, type Request, type RequestHandler, type Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { RateLimits } from '../rate-limit.js';
+import { sendsBody } from '../server/ending.js';
 import { neitherJsonNorForm, parseBody } from './parse-body.js';
 
 /** What a route accepts as a body (docs/security.md#requests). */
@@ -31,6 +32,9 @@ export class BodyReader {
 
   /** @throws OAuthError if the body cannot be read; an error of another kind is the service's fault */
   async read(request: Request, response: Response): Promise<object> {
+    const { 'content-length': length, 'content-encoding': coding = 'identity' } = request.headers;
+    // body-parser reads all of it first
+    if (coding === 'identity' && Number(length) > this.limits.kibibytes * 1024) throw this.tooLarge();
     const body = await new Promise<unknown>((resolve, reject) => {
       this.readBytes(request, response, (error?: unknown) =>
         error === undefined ? resolve(request.body) : reject(this.toError(error)),
@@ -49,16 +53,18 @@ export class BodyReader {
   /** Maps an error of body-parser without its message, which quotes the body. */
   private toError(error: unknown): Error {
     const { status, type } = error as { status?: number; type?: string };
-    if (type === 'entity.too.large') {
-      const { kibibytes } = this.limits;
-      const most = kibibytes < 1024 ? `${kibibytes} KiB` : `${kibibytes / 1024} MiB`;
-      return new OAuthError('payload_too_large', `the body must not be larger than ${most}`);
-    }
+    if (type === 'entity.too.large') return this.tooLarge();
     if (type === 'encoding.unsupported') {
       return new OAuthError('unsupported_media_type', 'this Content-Encoding is not accepted here');
     }
     if (status === undefined || status >= 500) return error as Error;
     return new OAuthError('invalid_request', 'the body could not be read');
+  }
+
+  private tooLarge(): OAuthError {
+    const { kibibytes } = this.limits;
+    const most = kibibytes < 1024 ? `${kibibytes} KiB` : `${kibibytes / 1024} MiB`;
+    return new OAuthError('payload_too_large', `the body must not be larger than ${most}`);
   }
 }
 
@@ -98,12 +104,9 @@ export class UnreadBody {
 /** Puts an `UnreadBody` into `request.body`. */
 export function deferBodies(limits: RateLimits): RequestHandler {
   return (request, response, next) => {
-    if (sendsBody(request)) request.body = new UnreadBody(request, response, limits);
-    next();
+    if (!sendsBody(request)) return next();
+    request.body = new UnreadBody(request, response, limits);
+    // After the rest of the packet: if it has the whole body, an early answer keeps the connection.
+    setImmediate(next);
   };
-}
-
-function sendsBody({ headers }: Request): boolean {
-  const { 'content-length': length, 'transfer-encoding': chunked } = headers;
-  return chunked !== undefined || (length !== undefined && length !== '0');
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
+import { endIfUnread } from './ending.js';
 import { ignoreForeignUpgrades } from './foreign-upgrades.js';
 import { RouteTable } from './route-table.js';
 import { trackAnswer } from './unread-answers.js';
@@ -161,6 +162,7 @@ function classesFor(
     }
     override writeHead(status: number, ...rest: unknown[]): this {
       this.setHeader('Date', answerDate());
+      endIfUnread(this.req, this);
       return super.writeHead(status, ...(rest as []));
     }
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isEnding } from './ending.js';
 
 /** Answers that may be pending on a connection. Browsers and proxies send one request at a time. */
 const MAX_PENDING = 16;
@@ -23,7 +24,7 @@ export function exchangesOn(socket: Socket): Exchanges {
  */
 export function trackAnswer(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
-  if (socket.destroyed) return;
+  if (isEnding(socket)) return;
   let own = exchanges.get(socket);
   if (!own) exchanges.set(socket, (own = { pending: [] }));
   if (own.pending.length === MAX_PENDING) {

@@ -1,15 +1,13 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { endSoon } from './ending.js';
 import { refusalText, refuse } from './refusal.js';
 import { exchangesOn } from './unread-answers.js';
 
 const UNREADABLE = new OAuthError('invalid_request', 'the request could not be read', {
   headers: { Connection: 'close' },
 });
-
-// A client that is still sending can read the answer within this time (RFC 9112 §9.6).
-const LINGER_MS = 1000;
 
 /**
  * Answers requests that Node.js rejects (a malformed or large head, a timeout, an unknown `Expect`) with an
@@ -52,14 +50,7 @@ function refuseAfterEarlier(socket: Socket, textOf: () => string): void {
   // else the error is of a later request
   const own = last?.request.complete === false ? last.response : undefined;
   const earlier = pending.filter((response) => response !== own).at(-1);
-  if (!earlier) return endOn(socket, own?.headersSent ? undefined : textOf());
-  if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
+  if (!earlier) return endSoon(socket, own?.headersSent ? undefined : textOf());
+  if (pending.length === 1 && earlier.headersSent) return endSoon(socket); // a stream, which need not end
   earlier.once('close', () => refuseAfterEarlier(socket, textOf));
-}
-
-/** Half-closes after an answer: a client that is still sending would lose it to a reset. */
-function endOn(socket: Socket, answer?: string): void {
-  if (answer === undefined) socket.destroySoon();
-  else socket.end(answer);
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { OAuthError, toServerError } from '../../errors/oauth-error.js';
+import { endIfUnread } from '../../http/server/ending.js';
 import { refuse } from '../../http/server/refusal.js';
 import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
 import { refuseUnreadableRequests } from '../../http/server/unreadable-requests.js';
@@ -49,7 +50,9 @@ export class MetricsServer implements OnApplicationShutdown {
     this.server.closeAllConnections();
   }
 
-  private async answer({ url = '', method }: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url = '', method } = request;
+    endIfUnread(request, response);
     const headers = { Allow: 'GET, HEAD' };
     try {
       if (url.split('?')[0] !== '/metrics')

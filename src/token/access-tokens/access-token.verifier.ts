@@ -8,15 +8,22 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import type { SessionIds } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
-import { ACCESS_TOKEN, ACCESS_TOKENS } from './introspect.sql.js';
+import { ACCESS_TOKEN, ACCESS_TOKENS, FORWARDED_TOKENS } from './introspect.sql.js';
 
-export interface VerifiedToken {
+/** What is stored of a valid token and its user. */
+interface Stored {
+  /** Version of the user's claims now. */
+  readonly claimsVersion: number;
+  /** Of the user's profile; undefined unless `findForwarded` has read them. */
+  readonly username?: string | null;
+  readonly email?: string | null;
+}
+
+export interface VerifiedToken extends Stored {
   readonly session: SessionIds;
   readonly claims: AccessTokenClaims;
   /** The key that signed it. */
   readonly kid: string;
-  /** Version of the user's claims now. */
-  readonly claimsVersion: number;
 }
 
 declare module 'express-serve-static-core' {
@@ -36,11 +43,10 @@ interface Presented {
 /** Verifies access tokens: of requests, of sockets, and for introspection. */
 @Injectable()
 export class AccessTokenVerifier {
-  /**
-   * Resolves to the version of the user's claims, or to undefined if the token is not stored or its session
-   * is signed out.
-   */
-  private readonly findStored: (presented: Presented) => Promise<number | undefined>;
+  /** Resolves to undefined if the token is not stored or its session is signed out. */
+  private readonly findStored: (presented: Presented) => Promise<Stored | undefined>;
+  /** Does what `findStored` does, and reads the profile in the same statement. */
+  private readonly findForwarded: typeof this.findStored;
 
   constructor(
     private readonly jwt: JwtService,
@@ -50,11 +56,17 @@ export class AccessTokenVerifier {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.findStored = sql.batched('access-token', (presented: Presented[]) => this.findEach(presented));
+    this.findForwarded = sql.batched('forwarded-token', (presented: Presented[]) =>
+      this.findRows(FORWARDED_TOKENS, presented),
+    );
   }
 
-  /** @throws OAuthError `invalid_token`, without the reason; errors of the database */
-  async verify(token: string): Promise<VerifiedToken> {
-    const verified = await this.find(token);
+  /**
+   * @param isForwarded whether to read the profile, too
+   * @throws OAuthError `invalid_token`, without the reason; errors of the database
+   */
+  async verify(token: string, isForwarded = false): Promise<VerifiedToken> {
+    const verified = await this.find(token, isForwarded);
     if (verified) return verified;
     throw invalidToken('the access token is invalid, has expired or was ended');
   }
@@ -65,32 +77,39 @@ export class AccessTokenVerifier {
    * @returns undefined if the token is invalid
    * @throws errors of the database, also if an unknown key cannot be looked up
    */
-  async find(token: string): Promise<VerifiedToken | undefined> {
+  async find(token: string, isForwarded = false): Promise<VerifiedToken | undefined> {
     const signed =
       this.checkSignature(token) ?? ((await this.keys.learn(token)) ? this.checkSignature(token) : undefined);
     if (!signed) return undefined;
     const { claims, kid } = signed;
-    const claimsVersion = await this.findStored({ token, claims });
-    if (claimsVersion === undefined) return undefined;
+    const stored = await (isForwarded ? this.findForwarded : this.findStored)({ token, claims });
+    if (!stored) return undefined;
     const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
-    return { session, claims, kid, claimsVersion };
+    return { session, claims, kid, ...stored };
   }
 
-  private async findEach(presented: Presented[]): Promise<(number | undefined)[]> {
+  private findEach(presented: Presented[]): Promise<(Stored | undefined)[]> {
+    return this.findRows(presented.length === 1 ? ACCESS_TOKEN : ACCESS_TOKENS, presented);
+  }
+
+  private async findRows(
+    statement: typeof ACCESS_TOKEN,
+    presented: Presented[],
+  ): Promise<(Stored | undefined)[]> {
     const columns = [
       presented.map(({ claims }) => claims.sub),
       presented.map(({ claims }) => claims.sid),
       presented.map(({ claims }) => claims.jti),
       presented.map(({ token }) => token),
     ];
-    const isOne = presented.length === 1;
+    const isOne = statement === ACCESS_TOKEN;
     // No element needs escaping: our signature covers these UUIDs and this base64url.
-    const rows = await this.sql.query<{ place: number; claimsVersion: number }>(
-      isOne ? ACCESS_TOKEN : ACCESS_TOKENS,
+    const rows = await this.sql.query<Stored & { place: number }>(
+      statement,
       columns.map((column) => (isOne ? column[0] : plainArray(column))),
     );
-    const versions = new Map(rows.map(({ place, claimsVersion }) => [place, claimsVersion]));
-    return presented.map((_, i) => versions.get(i + 1));
+    const found = new Map(rows.map(({ place, ...stored }) => [place, stored]));
+    return presented.map((_, i) => found.get(i + 1));
   }
 
   /** @returns undefined unless one of our keys signed the token and it has not expired */

@@ -32,6 +32,23 @@ export const ACCESS_TOKENS = {
     WHERE session.signed_out_at IS NULL`,
 };
 
+/** Does what ACCESS_TOKENS does, with what the API behind a proxy is told of the user. */
+export const FORWARDED_TOKENS = {
+  name: 'forwarded-tokens',
+  text: `
+    SELECT presented.place::int, coalesce(users.claims_version, 0)::float8 AS "claimsVersion",
+      users.username, users.email
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
+      WITH ORDINALITY AS presented (user_id, session_id, jti, token, place)
+    JOIN access_tokens stored ON stored.user_id = presented.user_id
+      AND stored.session_id = presented.session_id AND stored.jti = presented.jti
+      AND stored.token = presented.token
+    JOIN refresh_tokens session ON session.user_id = presented.user_id
+      AND session.session_id = presented.session_id
+    LEFT JOIN users ON users.user_id = presented.user_id
+    WHERE session.signed_out_at IS NULL`,
+};
+
 /**
  * Finds the session that a refresh token names, if it is not signed out, and has not expired but by its idle
  * time: a client may still revoke it, which ends its access tokens. The end is the one that comes first.

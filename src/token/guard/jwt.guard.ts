@@ -84,7 +84,7 @@ export class JwtGuard implements CanActivate {
   }
 
   private async admitForwarded(request: Request): Promise<true> {
-    request.verified = await this.tokens.verify(readToken(request));
+    request.verified = await this.tokens.verify(readToken(request), true);
     return true;
   }
 
