@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FakeService, SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 import { needs } from '../support/installed.js';
+import { underMadeUpTokens } from './made-up-tokens.js';
 import { againstTheService, startProgram, type Api, type ApiOptions } from './real-service.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../verifiers/java', import.meta.url));
@@ -31,6 +32,7 @@ describeJava('the verifier in Java', () => {
   describe.each(['3.5.7', '4.0.7'])('with Spring Boot %s', (boot) => {
     const start = starter('api.BootApi', boot);
     againstTheService(`Spring Boot ${boot}`, start);
+    underMadeUpTokens(`Spring Boot ${boot}`, start);
 
     it('answers in the format of the service, without a session, also from another thread', async () => {
       const service = await FakeService.start();
@@ -92,7 +94,9 @@ describeJava('the verifier in Java', () => {
   });
 
   describe('without a framework', () => {
-    againstTheService('Java', starter('api.PlainApi', '3.5.7'));
+    const start = starter('api.PlainApi', '3.5.7');
+    againstTheService('Java', start);
+    underMadeUpTokens('Java', start);
   });
 });
 

@@ -27,7 +27,7 @@ public class BootApi {
     var out = System.out;
     System.setOut(System.err); // for the log
     var context = SpringApplication.run(BootApi.class, "--server.port=0", "--server.address=127.0.0.1",
-        "--logging.level.root=warn", "--spring.main.banner-mode=off");
+        "--logging.level.root=warn", "--spring.main.banner-mode=off", "--server.tomcat.threads.max=8");
     out.println(context.getEnvironment().getProperty("local.server.port"));
   }
 
