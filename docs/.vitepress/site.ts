@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, createServer, serve } from 'vitepress';
@@ -45,7 +45,10 @@ const docs = join(ROOT, 'docs');
 const server = { host: '127.0.0.1', ...(port !== undefined && { port }) };
 
 if (help) console.log(USAGE);
-else if (preview) await serve({ root: docs, ...server, open: false } as Parameters<typeof serve>[0]);
+else if (preview && !existsSync(join(docs, '.vitepress/dist/404.html'))) {
+  console.error('The site is not built: npm run docs:site');
+  process.exitCode = 1;
+} else if (preview) await serve({ root: docs, ...server, open: false } as Parameters<typeof serve>[0]);
 else {
   rmSync(join(ROOT, GENERATED), { recursive: true, force: true });
   writeHttpReference();
