@@ -5,8 +5,8 @@ import type { Api, ApiOptions } from './real-service.js';
 
 const JWKS = '/.well-known/jwks.json';
 const TOKENS_A_SECOND = 60;
-/** Pause between two fetches of keys. The median of valid tokens is below it on any machine if they do not wait for fetches. */
-const PAUSE_MS = 1000;
+/** For the median of valid tokens, in milliseconds: far above it on a busy machine, far below a queue behind pauses of a second. */
+const LIMIT_MS = 5000;
 
 /** An API, with few threads, gets tokens with made-up key ids. Prints a row of figures. */
 export function underMadeUpTokens(language: string, start: (options: ApiOptions) => Promise<Api>): void {
@@ -45,7 +45,7 @@ export function underMadeUpTokens(language: string, start: (options: ApiOptions)
         }
       });
       await Promise.all(calls);
-      return Math.round(latencies.sort((a, b) => a - b)[100]!);
+      return Math.round(latencies.toSorted((a, b) => a - b)[100]!);
     };
     const fetches = (): number => service.count(JWKS);
 
@@ -57,7 +57,7 @@ export function underMadeUpTokens(language: string, start: (options: ApiOptions)
       const first = fetches();
       await until(() => fetches() >= first + 2);
       const loaded = await measure();
-      expect(loaded).toBeLessThan(PAUSE_MS);
+      expect(loaded).toBeLessThan(LIMIT_MS);
 
       await service.addKey('k2');
       const published = fetches();
@@ -70,7 +70,7 @@ export function underMadeUpTokens(language: string, start: (options: ApiOptions)
       const stalled = fetches();
       await until(() => fetches() >= stalled + 2); // one fetch has failed
       const away = await measure();
-      expect(away).toBeLessThan(PAUSE_MS);
+      expect(away).toBeLessThan(LIMIT_MS);
       service.jwks = jwks;
       await service.addKey('k3');
       const last = await service.token({ kid: 'k3' });
