@@ -37,9 +37,11 @@ export function underMadeUpTokens(language: string, start: (options: ApiOptions)
     const measure = async (): Promise<number> => {
       const token = await service.token();
       const latencies: number[] = [];
+      const begin = performance.now();
       const calls = Array.from({ length: 4 }, async () => {
         while (latencies.length < 200) {
           const began = performance.now();
+          if (began - begin > 90_000) throw new Error('200 valid tokens are not answered in 90 s');
           expect(await statusOf(token)).toBe(200);
           latencies.push(performance.now() - began);
         }

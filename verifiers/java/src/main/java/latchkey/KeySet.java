@@ -116,7 +116,7 @@ final class KeySet {
   private Map<String, ECPublicKey> download() {
     var keys = new HashMap<String, ECPublicKey>();
     // A cached answer may lack a new key.
-    var answer = calls.fetch("/.well-known/jwks.json", null, "Cache-Control", "no-cache");
+    var answer = calls.fetch("/.well-known/jwks.json", null, Calls.TIMEOUT_MS, "Cache-Control", "no-cache");
     for (var one : answer.get("keys") instanceof List<?> all ? all : List.of()) {
       try {
         if (one instanceof Map<?, ?> json && JWK.parse(cast(json)) instanceof ECKey key
