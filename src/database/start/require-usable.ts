@@ -64,8 +64,8 @@ export function requireCreateRight({ schema: { name, mayCreate } }: MigrationSta
 }
 
 /**
- * Compares the columns of the schema with those of the entities, in one statement: those that lack, and those that only
- * the database has and that every new row would need.
+ * Compares the columns of the schema with those of the entities, in one statement: those that lack, and those
+ * that only the database has and that every new row would need.
  */
 const DIFFERENCES = `
   SELECT "table", "column", found.required IS NULL AS "isMissing"
@@ -98,7 +98,9 @@ export async function requireSchema(dataSource: DataSource): Promise<void> {
   );
 }
 
-/** @throws as the first migration would: a table of this name is of another application, or of half a backup */
+/**
+ * @throws as the first migration would: a table of this name is of another application, or of half a backup
+ */
 export async function requireNoTables(dataSource: DataSource): Promise<void> {
   const [table] = await dataSource.query<{ name: string }[]>(
     `SELECT relname AS name FROM pg_class
