@@ -11,6 +11,8 @@ import { dataSourceOptions } from '../database/pool/data-source.js';
 import { checkSettings } from '../database/pool/session-settings.js';
 import { Sql } from '../database/sql.js';
 import { checkDatabase } from '../database/start/migrate.js';
+import { requireNoTables, requireSchema } from '../database/start/require-usable.js';
+import { ENTITIES } from '../entities.js';
 import { errorReason } from '../errors/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../http/server/listening.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
@@ -74,9 +76,12 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
     dataSourceOptions(directTarget(settings), 1),
     waits,
   );
-  const dataSource = await new DataSource(dataSourceOptions(usualTarget(settings), 1)).initialize();
+  const options = { ...dataSourceOptions(usualTarget(settings), 1), entities: ENTITIES };
+  const dataSource = await new DataSource(options).initialize();
   try {
     const warning = await checkSettings(dataSource);
+    if (pending.length === 0) await requireSchema(dataSource);
+    else if (pending.length === dataSource.migrations.length) await requireNoTables(dataSource);
     const applies =
       pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
     report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);

@@ -8,6 +8,7 @@ import { dataSourceOptions } from './pool/data-source.js';
 import { isDistributed } from './citus.js';
 import { checkSettings } from './pool/session-settings.js';
 import { Sql } from './sql.js';
+import { requireSchema } from './start/require-usable.js';
 import { usualTarget } from './pool/connection-target.js';
 
 const sql = {
@@ -16,6 +17,7 @@ const sql = {
   useFactory: async (dataSource: DataSource, events: Events) => {
     const warning = await checkSettings(dataSource);
     if (warning !== undefined) new Logger('Database').warn(warning);
+    await requireSchema(dataSource);
     return new Sql(dataSource, await isDistributed(dataSource), events);
   },
 };

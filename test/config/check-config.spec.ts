@@ -134,6 +134,26 @@ describe('check-config', () => {
     expect(rights.stdout).toMatch(/^FAIL +database .*permission denied for schema public; make the role/m);
   });
 
+  it('refuses the schema of another version, and tables without migrations, and changes neither', async () => {
+    const seen = async (change: string): Promise<[string | undefined, number | null]> => {
+      const other = await createDatabase();
+      await query(other.url, change);
+      const before = await dump(other.url);
+      const { code, stdout } = await check({ DATABASE_URL: other.url });
+      expect(await dump(other.url)).toBe(before);
+      await other.drop();
+      return [/^FAIL +database +(.*)$/m.exec(stdout)?.[1], code];
+    };
+    expect(await seen('ALTER TABLE devices DROP COLUMN device_name')).toEqual([
+      'the database cannot be used: its schema lacks the column devices.device_name; begin with an empty database, or start the version that made this one (docs/maintenance.md#upgrades)',
+      1,
+    ]);
+    expect(await seen('DROP TABLE migrations')).toEqual([
+      expect.stringMatching(/relation "\w+" already exists; .* restore it into an empty database/),
+      1,
+    ]);
+  });
+
   const PAGE = { NODE_ENV: 'production', ADMIN_ENABLED: 'true' };
   const KEY = 'k'.repeat(32);
   it.each([

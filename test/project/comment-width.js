@@ -2,13 +2,21 @@
 // Checks that no comment in src/ is wider than the code, which Prettier breaks; `--write` wraps such comments. `npm run check` runs it.
 // Arguments: folders or files instead of src/.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import ts from 'typescript';
 
 /** Folders whose names and comments are not checked yet. */
 export const LATER = ['lab'];
 
 export const isIn = (file, places) => places.some((place) => file === place || file.startsWith(`${place}/`));
+
+/** Files of folders, also before `git add`. */
+export const listFiles = (...places) =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...places], {
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(file));
 
 const WIDTH = 110;
 /** A comment for a tool, or an address: one line. */
@@ -124,11 +132,9 @@ function wrapFile(file) {
 }
 
 const places = process.argv.slice(2).filter((one) => one !== '--write');
-const files = execFileSync('git', ['ls-files', ...(places.length > 0 ? places : ['src'])], {
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => /\.tsx?$/.test(file) && (places.length > 0 || !isIn(file, LATER)));
+const files = listFiles(...(places.length > 0 ? places : ['src'])).filter(
+  (file) => /\.tsx?$/.test(file) && (places.length > 0 || !isIn(file, LATER)),
+);
 const isWriting = process.argv.includes('--write');
 for (const file of files) {
   const wrapped = wrapFile(file);

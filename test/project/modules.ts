@@ -130,6 +130,6 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   distribute: { contents: 'the command `distribute`, for Citus', imports: [...GROUND, 'entities.js'] },
   check: {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',
-    imports: [...GROUND, 'provider', 'redis', 'sample-provider', 'token'],
+    imports: [...GROUND, 'provider', 'redis', 'sample-provider', 'token', 'entities.js'],
   },
 };

@@ -4,11 +4,10 @@
 // - sentences of documents with more than 30 words,
 // - declared names with a word of NAMES,
 // - lines of comments and code beyond 110 columns, which Prettier does not break.
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import ts from 'typescript';
-import { isIn, LATER } from './comment-width.js'; // which checks the width of comments
+import { isIn, LATER, listFiles } from './comment-width.js'; // which checks the width of comments
 
 const MAX_PER_1000 = 3;
 const MAX_SENTENCE = 30;
@@ -86,8 +85,7 @@ function check(files) {
   return { words, places };
 }
 
-const tracked = execFileSync('git', ['ls-files', ...FOLDERS, ...PAGES], { encoding: 'utf8' }).split('\n');
-const prose = tracked.filter(
+const prose = listFiles(...FOLDERS, ...PAGES).filter(
   (file) => /\.(?:[cm]?[jt]sx?|md)$/.test(file) && file !== 'test/project/plain-english.js',
 );
 for (const place of [...FOLDERS, ...PAGES]) {
@@ -117,8 +115,7 @@ function longSentences(file) {
   );
 }
 
-const pages = execFileSync('git', ['ls-files', '*.md'], { encoding: 'utf8' }).split('\n').filter(Boolean);
-const long = pages.flatMap(longSentences);
+const long = listFiles('*.md').flatMap(longSentences);
 if (long.length > 0) {
   process.exitCode = 1;
   console.error(`sentences of more than ${MAX_SENTENCE} words:\n${long.join('\n')}`);
@@ -144,9 +141,7 @@ function hardNames(file) {
   return places;
 }
 
-const sources = execFileSync('git', ['ls-files', 'src', 'packages', 'admin', 'lab'], { encoding: 'utf8' })
-  .split('\n')
-  .filter((file) => /\.[cm]?[jt]sx?$/.test(file));
+const sources = listFiles('src', 'packages', 'admin', 'lab').filter((file) => /\.[cm]?[jt]sx?$/.test(file));
 const names = sources.filter((file) => !isIn(file, LATER)).flatMap(hardNames);
 if (names.length > 0) {
   process.exitCode = 1;

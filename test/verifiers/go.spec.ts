@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { needs } from '../support/installed.js';
-import { againstTheService, startProgram } from './real-service.js';
+import { underMadeUpTokens } from './made-up-tokens.js';
+import { againstTheService, type Api, type ApiOptions, startProgram } from './real-service.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../verifiers/go', import.meta.url));
 /** As in its go.mod. */
@@ -31,8 +32,10 @@ needs({ [`Go 1.${OLDEST}`]: hasGo }).describe('the verifier in Go', () => {
     );
   });
 
-  againstTheService('Go', (options) => {
+  const start = (options: ApiOptions): Promise<Api> => {
     go('build', '-o', api, './testdata/api');
     return startProgram([api], DIRECTORY, options);
-  });
+  };
+  againstTheService('Go', start);
+  underMadeUpTokens('Go', start);
 });

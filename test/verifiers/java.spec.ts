@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FakeService, SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 import { needs } from '../support/installed.js';
+import { underMadeUpTokens } from './made-up-tokens.js';
 import { againstTheService, startProgram, type Api, type ApiOptions } from './real-service.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../verifiers/java', import.meta.url));
@@ -31,6 +32,7 @@ describeJava('the verifier in Java', () => {
   describe.each(['3.5.7', '4.0.7'])('with Spring Boot %s', (boot) => {
     const start = starter('api.BootApi', boot);
     againstTheService(`Spring Boot ${boot}`, start);
+    underMadeUpTokens(`Spring Boot ${boot}`, start);
 
     it('answers in the format of the service, without a session, also from another thread', async () => {
       const service = await FakeService.start();
@@ -48,13 +50,13 @@ describeJava('the verifier in Java', () => {
       };
       try {
         const token = `Bearer ${await service.token({ sub: 'ada' })}`;
-        expect(await answerOf('/open')).toEqual([200, null, 'open', null]);
+        expect(await answerOf('/public/open')).toEqual([200, null, 'open', null]);
         for (const authorization of [undefined, 'Basic YTpi'])
           expect(await answerOf('/me', authorization)).toEqual(refusal(401, 'Bearer', 'invalid_token'));
         expect(await answerOf('/later', token)).toEqual([200, null, 'ada', null]);
         const forbidden = refusal(403, 'Bearer error="insufficient_scope"', 'insufficient_scope');
         expect(await answerOf('/admin', token)).toEqual(forbidden);
-        for (const path of ['/me', '/open', '/nowhere'])
+        for (const path of ['/me', '/public/open', '/nowhere'])
           expect(await answerOf(path, `${token}x`)).toEqual(
             refusal(401, 'Bearer error="invalid_token"', 'invalid_token'),
           );
@@ -63,12 +65,43 @@ describeJava('the verifier in Java', () => {
         await service.close();
       }
     });
+
+    it('answers errors of open paths as they are, with the configuration of README.md', async () => {
+      const [, documented] = /(@Bean\nSecurityFilterChain [\s\S]*?\n\})/.exec(textOf('README.md'))!;
+      expect(unindented(textOf('test-apps/src/main/java/api/BootApi.java'))).toContain(
+        unindented(documented!),
+      );
+
+      const service = await FakeService.start();
+      const options = { issuer: service.url, url: service.url, serviceKey: SERVICE_KEY };
+      const api = await start({ ...options, whenAway: 'accept' });
+      try {
+        const authorization = `Bearer ${await service.token()}`;
+        const statusOf = async (path: string, headers = {}): Promise<number> =>
+          (await fetch(api.url + path, { headers })).status;
+        const errors = { '/conflict': 409, '/number?n=x': 400, '/missing': 404, '/failing-later': 500 };
+        for (const [path, status] of Object.entries(errors)) {
+          expect([path, await statusOf(`/public${path}`)]).toEqual([path, status]);
+          expect([path, await statusOf(`/public${path}`, { authorization })]).toEqual([path, status]);
+          expect([path, await statusOf(path, { authorization })]).toEqual([path, status]);
+          expect([path, await statusOf(path)]).toEqual([path, 401]);
+        }
+      } finally {
+        await api.close();
+        await service.close();
+      }
+    });
   });
 
   describe('without a framework', () => {
-    againstTheService('Java', starter('api.PlainApi', '3.5.7'));
+    const start = starter('api.PlainApi', '3.5.7');
+    againstTheService('Java', start);
+    underMadeUpTokens('Java', start);
   });
 });
+
+const textOf = (path: string): string => readFileSync(join(DIRECTORY, path), 'utf8');
+const unindented = (code: string): string => code.replaceAll(/^ +/gm, '');
 
 /** Compiles the applications once for a version of Spring Boot. */
 function starter(main: string, boot: string): (options: ApiOptions) => Promise<Api> {

@@ -2,11 +2,13 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createVerifier, LatchkeyError, requireRole } from '../../packages/server/src/index.js';
+import { underMadeUpTokens } from './made-up-tokens.js';
 import { againstTheService, type Api, type ApiOptions } from './real-service.js';
 
 /** The row that the others are compared with. */
 describe('@latchkey/server', () => {
   againstTheService('@latchkey/server', startApi);
+  underMadeUpTokens('@latchkey/server', startApi);
 });
 
 async function startApi({ issuer, url, serviceKey, whenAway }: ApiOptions): Promise<Api> {

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { needs } from '../support/installed.js';
-import { againstTheService, startProgram } from './real-service.js';
+import { underMadeUpTokens } from './made-up-tokens.js';
+import { againstTheService, type Api, type ApiOptions, startProgram } from './real-service.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../verifiers/python', import.meta.url));
 /** Debian's own, whose packages are Debian's; or that of a virtual environment. */
@@ -21,5 +22,8 @@ needs({ 'PyJWT, httpx and pytest': hasPython }).describe('the verifier in Python
     expect(stdout).toMatch(/\d{3} passed/);
   });
 
-  againstTheService('Python', (options) => startProgram([PYTHON, 'tests/api.py'], DIRECTORY, options));
+  const start = (options: ApiOptions): Promise<Api> =>
+    startProgram([PYTHON, 'tests/api.py'], DIRECTORY, options);
+  againstTheService('Python', start);
+  underMadeUpTokens('Python', start);
 });

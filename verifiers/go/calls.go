@@ -24,11 +24,11 @@ const (
 	mostKeys    = 1000                    // that are withdrawn
 	keysFresh   = 5 * time.Minute         // older keys are used while new ones are fetched
 	keysUsable  = time.Hour               // while the service is away
+	mostWaiting = 4                       // requests for a fetch of keys: made-up key ids must not occupy an API
 )
 
 // call is a call whose answer several requests wait for.
 type call struct {
-	begun  time.Time
 	done   chan struct{}
 	answer map[string]any
 	err    error
@@ -139,63 +139,77 @@ func (v *Verifier) ask(token string) (map[string]any, error) {
 	return answer, err
 }
 
-// keySet has the service's public keys, fetched at the first use, and at most once a second.
+// keySet has the service's public keys, fetched at the first use, and at most once a second. A request may wait for a
+// fetch, never for the pause before the next one (docs/ended-sessions.md#keys).
 type keySet struct {
-	keys      map[string]any // *ecdsa.PublicKey, by kid
-	keysAt    time.Time
-	keysBegun time.Time
-	fetching  *call // nil if there is none
-	withdrawn []string
+	keys       map[string]any // *ecdsa.PublicKey, by kid
+	keysAt     time.Time
+	keysBegun  time.Time
+	keysFailed bool  // the last fetch
+	fetching   *call // nil if there is none
+	waiting    int   // for it
+	withdrawn  []string
 }
 
 func (v *Verifier) findKey(ctx context.Context, kid string) (any, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	age := time.Since(v.keysAt)
-	if key := v.keys[kid]; key != nil && age <= keysUsable {
-		if age > keysFresh {
-			v.fetchKeys()
-		}
+	age, key := time.Since(v.keysAt), v.keys[kid]
+	isUsable := age <= keysUsable
+	switch {
+	case slices.Contains(v.withdrawn, kid):
+		return nil, errInvalid
+	case key != nil && age <= keysFresh:
 		return key, nil
 	}
-	// Until an answer that was requested after this call:
-	for begun := time.Now(); !slices.Contains(v.withdrawn, kid); {
-		c := v.fetchKeys()
-		v.mu.Unlock()
-		keys, err := c.wait(ctx)
-		v.mu.Lock()
-		if err != nil {
-			return nil, unavailable(err, "")
-		} else if keys[kid] != nil {
-			return keys[kid], nil
-		} else if !c.begun.Before(begun) {
-			break
-		}
+	isFirst := v.beginFetch()
+	if key != nil && isUsable {
+		return key, nil
 	}
-	return nil, errInvalid
+	// While the service is away, one request waits, and only if no other could be answered.
+	mayWait := !isUsable || v.waiting < mostWaiting
+	if v.keysFailed {
+		mayWait = isFirst && !isUsable
+	}
+	if v.fetching == nil || !mayWait {
+		return nil, unavailable(nil, "")
+	}
+	c := v.fetching
+	v.waiting++
+	v.mu.Unlock()
+	keys, err := c.wait(ctx)
+	v.mu.Lock()
+	v.waiting--
+	switch {
+	case err != nil:
+		return nil, unavailable(err, "")
+	case keys[kid] != nil:
+		return keys[kid], nil
+	case isFirst:
+		return nil, errInvalid
+	}
+	return nil, unavailable(nil, "") // the service may have made the key since
 }
 
-// fetchKeys begins a fetch, or returns the one that has not ended. The caller holds the lock.
-func (v *Verifier) fetchKeys() *call {
-	if v.fetching != nil {
-		return v.fetching
+// beginFetch returns false during a fetch, and in the pause after its begin. The caller holds the lock.
+func (v *Verifier) beginFetch() bool {
+	now := time.Now()
+	if v.fetching != nil || now.Sub(v.keysBegun) < time.Second {
+		return false
 	}
-	c := &call{begun: time.Now(), done: make(chan struct{})}
-	if next := v.keysBegun.Add(time.Second); c.begun.Before(next) {
-		c.begun = next
-	}
-	v.fetching, v.keysBegun = c, c.begun
-	time.AfterFunc(time.Until(c.begun), func() {
+	c := &call{done: make(chan struct{})}
+	v.fetching, v.keysBegun = c, now
+	go func() {
 		defer close(c.done)
 		c.answer, c.err = v.downloadKeys()
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		maps.DeleteFunc(c.answer, func(kid string, _ any) bool { return slices.Contains(v.withdrawn, kid) })
-		if v.fetching = nil; c.err == nil {
-			v.keys, v.keysAt = c.answer, c.begun
+		if v.fetching, v.keysFailed = nil, c.err != nil; c.err == nil {
+			v.keys, v.keysAt = c.answer, now
 		}
-	})
-	return c
+	}()
+	return true
 }
 
 func (v *Verifier) downloadKeys() (map[string]any, error) {

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { describeWrongSetting } from './retry.js';
 
 const READ_ONLY = '25006'; // read_only_sql_transaction
 
@@ -60,4 +61,54 @@ export function requireCreateRight({ schema: { name, mayCreate } }: MigrationSta
   if (mayCreate) return;
   const code = '42501'; // insufficient_privilege
   throw Object.assign(new Error(`permission denied for schema ${name}`), { code });
+}
+
+/**
+ * Compares the columns of the schema with those of the entities, in one statement: those that lack, and those
+ * that only the database has and that every new row would need.
+ */
+const DIFFERENCES = `
+  SELECT "table", "column", found.required IS NULL AS "isMissing"
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS described ("table", "column", position)
+  FULL JOIN (
+    SELECT relname::text AS "table", attname::text AS "column",
+      attnotnull AND NOT atthasdef AND attidentity = '' AS required
+    FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relname = ANY ($1)
+      AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped
+  ) AS found USING ("table", "column")
+  WHERE found.required IS NULL OR found.required AND described.position IS NULL
+  ORDER BY described.position`;
+
+const OTHER_SCHEMA =
+  'begin with an empty database, or start the version that made this one (docs/maintenance.md#upgrades)';
+
+/** @throws a sentence if the migrated schema is of another version, from before 0.1.0, or half restored */
+export async function requireSchema(dataSource: DataSource): Promise<void> {
+  const columns = dataSource.entityMetadatas.flatMap(({ tableName, columns: all }) =>
+    all.map(({ databaseName }) => [tableName, databaseName] as const),
+  );
+  const parameters = [0, 1].map((i) => columns.map((column) => column[i]));
+  type Difference = { table: string; column: string; isMissing: boolean };
+  const [first] = await dataSource.query<Difference[]>(DIFFERENCES, parameters); // raw: of the catalogue
+  if (!first) return;
+  const what = first.isMissing ? 'lacks the column' : 'has the unknown column';
+  throw new Error(
+    `the database cannot be used: its schema ${what} ${first.table}.${first.column}; ${OTHER_SCHEMA}`,
+  );
+}
+
+/**
+ * @throws as the first migration would: a table of this name is of another application, or of half a backup
+ */
+export async function requireNoTables(dataSource: DataSource): Promise<void> {
+  const [table] = await dataSource.query<{ name: string }[]>(
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relname = ANY ($1)`,
+    [dataSource.entityMetadatas.map(({ tableName }) => tableName)],
+  );
+  const code = '42P07'; // duplicate_table
+  if (!table) return;
+  const error = Object.assign(new Error(`relation "${table.name}" already exists`), { code });
+  throw new Error(describeWrongSetting(error), { cause: error });
 }

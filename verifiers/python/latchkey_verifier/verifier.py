@@ -1,18 +1,21 @@
+import json
 import os
 import re
 import threading
 import time
+from concurrent.futures import Future
 
 import httpx
 import jwt
 
 from .claims import LatchkeyError, with_user_claims
 from .feed import Feed
-from .keys import Keys
+from .keys import Keys, call
 
 MAX_TOKEN, TYPES = 16_384, ("at+jwt", "application/at+jwt")
 IDS, NUMBERS, UNVERIFIED = ("sub", "sid", "jti"), (int, float), {"verify_signature": False}
 WAYS = ("introspect", "accept", "refuse")
+MOST_ANSWERS = 10_000
 
 
 class Verifier:
@@ -79,6 +82,8 @@ class Verifier:
             is_good = False
         if not is_good:
             raise LatchkeyError("invalid_token")
+        if kid in self.keys.revoked:
+            raise LatchkeyError("invalid_token")
         key = self.keys.find(kid)
         try:
             jwt.PyJWS().decode(token, key, algorithms=["ES256"])
@@ -95,16 +100,34 @@ class Verifier:
             raise LatchkeyError("invalid_token")
 
     def introspect(self, token):
-        """The service's answer about a token, which counts for a second."""
-        now = self.clock.monotonic()
-        with self.lock:
-            self.answers = {one: known for one, known in self.answers.items() if now - known[0] < 1}
-            if token in self.answers:
-                return self.answers[token][1]
+        """The service's answer about a token, which counts for a second. Concurrent requests share it."""
+        mine = self.clock.monotonic(), Future()
+        with self.lock:  # not held during the call
+            self.remove_old(mine[0])
+            question = self.answers.setdefault(token, mine)
+        if question is mine:
+            try:
+                mine[1].set_result(self.ask(token))
+            except BaseException as error:
+                with self.lock:  # no answer: the next request asks again
+                    if self.answers.get(token) is mine:
+                        del self.answers[token]
+                mine[1].set_exception(error)
+        return question[1].result()
+
+    def remove_old(self, now):
+        """Answers are in the order of their calls."""
+        while self.answers:
+            token, (asked, _) = next(iter(self.answers.items()))
+            if now - asked < 1 and len(self.answers) < MOST_ANSWERS:
+                return
+            del self.answers[token]
+
+    def ask(self, token):
         try:
             headers = {"Authorization": f"Bearer {self.service_key}"}
-            response = self.client.post("/oauth2/introspect", headers=headers, json={"token": token})
-            answer = response.json() if response.status_code == 200 else None
+            response, text = call(self.client, "POST", "/oauth2/introspect", headers=headers, json={"token": token})
+            answer = json.loads(text) if response.status_code == 200 else None
         except (httpx.HTTPError, ValueError):
             raise LatchkeyError("temporarily_unavailable") from None
         if response.status_code in (401, 403):
@@ -112,6 +135,4 @@ class Verifier:
         if not isinstance(answer, dict) or not isinstance(answer.get("active"), bool):
             retry_after = response.headers.get("retry-after", "1")
             raise LatchkeyError("temporarily_unavailable", retry_after=retry_after)
-        with self.lock:
-            self.answers[token] = now, answer
         return answer

@@ -143,6 +143,37 @@ export function signatures(named) {
       steps: [accepted(0, ada), keys(2, 'k1', 'k2'), accepted(4, grace), accepted(4, ada)],
     },
     {
+      name: 'an unknown key in the second after a fetch: 503 at once, while known ones are good',
+      options: {},
+      steps: [
+        accepted(0, ada),
+        keys(0.3, 'k1', 'k2'),
+        refused(0.3, grace, 'temporarily_unavailable'),
+        accepted(0.6, ada),
+        refused(0.9, grace, 'temporarily_unavailable'),
+        state(0.9, { mostKeyRequests: 1 }),
+        accepted(1.1, grace),
+        accepted(1.5, ada),
+        refused(1.9, named('unknown-kid'), 'temporarily_unavailable'),
+        refused(2.2, named('unknown-kid')),
+        state(2.2, { mostKeyRequests: 3 }),
+      ],
+    },
+    {
+      name: 'no answer about the keys, while one is known: no request waits until there is an answer',
+      options: {},
+      steps: [
+        accepted(0, ada),
+        noKeys(1),
+        refused(2, grace, 'temporarily_unavailable'),
+        keys(3, 'k1', 'k2'),
+        any(4, grace),
+        accepted(4.5, grace),
+        accepted(4.5, ada),
+        state(4.5, { mostKeyRequests: 3 }),
+      ],
+    },
+    {
       name: 'tokens that cannot be good cost no request, whatever key they name',
       options: {},
       steps: [

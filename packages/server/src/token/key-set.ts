@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { readText } from '../calls/service-calls.js';
 import { temporarilyUnavailable } from '../latchkey-error.js';
@@ -10,28 +9,38 @@ const USABLE_MS = 3_600_000;
 /** Minimum between two fetches, however many unknown key ids tokens name. */
 const FETCH_EVERY_MS = 1000;
 const FETCH_TIMEOUT_MS = 2500;
-/** Requests that wait for an unknown key, each for at most two fetches. */
-const MOST_WAITING = 1000;
+/** Requests that wait for a fetch, if other keys are known: made-up key ids must not occupy an API. */
+const MOST_WAITING = 4;
+/** The same before any key is known. */
+const MOST_WAITING_AT_FIRST = 1000;
 /** Keys of an answer; revoked keys in memory. */
 const MOST_KEYS = 1000;
 
-/** The service's public keys (RFC 7517), fetched at the first use. */
+/**
+ * The service's public keys (RFC 7517), fetched at the first use. A request may wait for a fetch, never for the pause before the next
+ * one (docs/ended-sessions.md#keys).
+ */
 export class KeySet {
   private keys = new Map<string, CryptoKey>();
   /** Revoked keys stay revoked, even if a cached answer still has them. */
   private readonly revoked = new Set<string>();
-  private fetching?: Promise<void> | undefined;
+  private fetching: Promise<void> | undefined;
   private begunAt = -Infinity;
   private fetchedAt = -Infinity;
+  /** Cause of the last fetch's failure. */
+  private failure: unknown;
   private waiting = 0;
 
   constructor(private readonly url: string) {}
 
+  private get isUsable(): boolean {
+    return performance.now() - this.fetchedAt <= USABLE_MS;
+  }
+
   /** Returns a key that is known already. */
   known(kid: string): CryptoKey | undefined {
-    const age = performance.now() - this.fetchedAt;
-    if (age > USABLE_MS) return undefined;
-    if (age > FRESH_MS) void this.fetch().catch(() => undefined);
+    if (!this.isUsable) return undefined;
+    if (performance.now() - this.fetchedAt > FRESH_MS) this.beginFetch();
     return this.keys.get(kid);
   }
 
@@ -42,24 +51,23 @@ export class KeySet {
   /**
    * Fetches an unknown key.
    * @returns undefined if an answer requested after this call lacks it
-   * @throws LatchkeyError `temporarily_unavailable` if the service cannot be reached
+   * @throws LatchkeyError `temporarily_unavailable` if the service cannot be reached, or may not be called yet
    */
   async find(kid: string): Promise<CryptoKey | undefined> {
-    if (this.waiting >= MOST_WAITING) throw temporarilyUnavailable();
-    const sentAt = performance.now();
+    const isFirst = this.beginFetch();
+    if (!this.fetching || !this.mayWait(isFirst)) throw temporarilyUnavailable(this.failure);
     this.waiting++;
-    try {
-      while (this.begunAt < sentAt) {
-        await this.fetch();
-        const key = this.keys.get(kid);
-        if (key) return key;
-      }
-      return undefined;
-    } catch (error) {
-      throw temporarilyUnavailable(error);
-    } finally {
-      this.waiting--;
-    }
+    await this.fetching;
+    this.waiting--;
+    const key = this.failure === undefined ? this.keys.get(kid) : undefined;
+    if (key || (isFirst && this.failure === undefined)) return key;
+    throw temporarilyUnavailable(this.failure);
+  }
+
+  /** While the service is away, one request waits, and only if no other could be answered. */
+  private mayWait(isFirst: boolean): boolean {
+    if (this.failure !== undefined) return isFirst && !this.isUsable;
+    return this.waiting < (this.isUsable ? MOST_WAITING : MOST_WAITING_AT_FIRST);
   }
 
   revoke(kid: string): void {
@@ -69,18 +77,24 @@ export class KeySet {
     this.keys.delete(kid);
   }
 
-  /** Concurrent calls share a fetch. */
-  private fetch(): Promise<void> {
-    this.fetching ??= this.fetchOnce().finally(() => {
-      this.fetching = undefined;
-    });
-    return this.fetching;
+  /** @returns false during a fetch, and in the pause after its begin */
+  private beginFetch(): boolean {
+    const now = performance.now();
+    if (this.fetching || now - this.begunAt < FETCH_EVERY_MS) return false;
+    this.begunAt = now;
+    this.fetching = this.fetch().then(
+      () => this.end(undefined),
+      (error: unknown) => this.end(error),
+    );
+    return true;
   }
 
-  private async fetchOnce(): Promise<void> {
-    const wait = this.begunAt + FETCH_EVERY_MS - performance.now();
-    if (wait > 0) await delay(wait, undefined, { ref: false });
-    this.begunAt = performance.now();
+  private end(failure: unknown): void {
+    this.failure = failure;
+    this.fetching = undefined;
+  }
+
+  private async fetch(): Promise<void> {
     const response = await fetch(`${this.url}/.well-known/jwks.json`, {
       headers: { 'Cache-Control': 'no-cache' }, // a cached answer may lack a new key
       redirect: 'manual',

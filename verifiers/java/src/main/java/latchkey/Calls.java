@@ -64,11 +64,11 @@ final class Calls {
   }
 
   /** Returns a whole answer. */
-  Map<String, Object> fetch(String path, String body, String... headers) {
-    var response = send(path, body, TIMEOUT_MS, headers);
+  Map<String, Object> fetch(String path, String body, int timeoutMs, String... headers) {
+    var response = send(path, body, timeoutMs, headers);
     try (var stream = response.body()) {
       if (response.statusCode() != 200) throw failure(response);
-      var timer = timers.schedule(() -> { stream.close(); return null; }, TIMEOUT_MS, MILLISECONDS);
+      var timer = timers.schedule(() -> { stream.close(); return null; }, timeoutMs, MILLISECONDS);
       var text = new String(stream.readNBytes(LONGEST), StandardCharsets.UTF_8);
       timer.cancel(false);
       var answer = JSONObjectUtils.parse(text);

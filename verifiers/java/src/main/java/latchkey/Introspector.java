@@ -57,9 +57,10 @@ final class Introspector {
     boolean hasSlot = false;
     try {
       hasSlot = slots.tryAcquire(Calls.TIMEOUT_MS, MILLISECONDS);
-      if (!hasSlot) throw LatchkeyException.unavailable(null, "1");
+      long leftMs = Calls.TIMEOUT_MS - (clocks.steady().getAsLong() - question.askedAt);
+      if (!hasSlot || leftMs <= 0) throw LatchkeyException.unavailable(null, "1");
       var body = JSONObjectUtils.toJSONString(Map.of("token", token));
-      var answer = calls.fetch("/oauth2/introspect", body, "Content-Type", "application/json");
+      var answer = calls.fetch("/oauth2/introspect", body, (int) leftMs, "Content-Type", "application/json");
       if (!(answer.get("active") instanceof Boolean)) throw LatchkeyException.unavailable(null, "1");
       question.answer.complete(answer);
     } catch (InterruptedException e) {

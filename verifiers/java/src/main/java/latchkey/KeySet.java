@@ -1,7 +1,5 @@
 package latchkey;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.ECKey;
@@ -16,7 +14,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** The service's public keys, fetched at the first use, and at most once a second. */
+/**
+ * The service's public keys, fetched at the first use, and at most once a second. A request may wait for a fetch, never
+ * for the pause before the next one (docs/ended-sessions.md#keys).
+ */
 final class KeySet {
   /** Older keys are used while new ones are fetched. */
   private static final long FRESH_MS = 300_000;
@@ -24,14 +25,17 @@ final class KeySet {
   private static final long USABLE_MS = 3_600_000;
   private static final long FETCH_EVERY_MS = 1000;
   private static final int MOST_WITHDRAWN = 1000;
-
-  private record Fetch(long begunAt, CompletableFuture<Map<String, ECPublicKey>> keys) {}
+  /** If other keys are known: tokens with made-up key ids must not occupy an API's threads. */
+  private static final int MOST_WAITING = 4;
 
   private final Calls calls;
   private final Clocks clocks;
   private Map<String, ECPublicKey> keys = new HashMap<>();
-  private long fetchedAt;
-  private Fetch last = new Fetch(Long.MIN_VALUE / 2, CompletableFuture.completedFuture(Map.of()));
+  private long begunAt = Long.MIN_VALUE / 2;
+  private long fetchedAt = Long.MIN_VALUE / 2;
+  private CompletableFuture<Void> fetching = CompletableFuture.completedFuture(null);
+  private boolean hasFailed;
+  private int waiting;
   /** They stay withdrawn, even if an answer still has them. */
   private final Set<String> withdrawn = new LinkedHashSet<>();
 
@@ -40,55 +44,79 @@ final class KeySet {
     this.clocks = clocks;
   }
 
-  /** @throws LatchkeyException for an unknown key, and if the service cannot be reached */
+  /** @throws LatchkeyException for an unknown key, and if it cannot be fetched now */
   ECPublicKey find(String kid) {
-    long askedAt = clocks.steady().getAsLong();
-    Fetch fetch;
-    do { // until an answer that was requested after this call
+    CompletableFuture<Void> fetch;
+    ECPublicKey key;
+    boolean isFirst;
+    synchronized (this) { // not held during a fetch
+      long age = clocks.steady().getAsLong() - fetchedAt;
+      key = keys.get(kid);
+      if (withdrawn.contains(kid)) throw invalid();
+      if (key != null && age <= FRESH_MS) return key;
+      isFirst = begin();
+      if (key != null && age <= USABLE_MS) return key;
+      if (!isFetching() || !mayWait(isFirst, age <= USABLE_MS)) throw LatchkeyException.unavailable(null, "1");
+      fetch = fetching;
+      waiting++;
+    }
+    try {
+      fetch.join(); // ends within the timeout
+    } catch (CompletionException e) {
+      throw LatchkeyException.unavailable(e.getCause(), "1");
+    } finally {
       synchronized (this) {
-        var key = keys.get(kid);
-        long age = askedAt - fetchedAt;
-        if (key != null && age > FRESH_MS) fetch();
-        if (key != null && age <= USABLE_MS) return key;
-        if (withdrawn.contains(kid)) break;
-        fetch = fetch();
+        waiting--;
+        key = keys.get(kid);
       }
-      try {
-        var key = fetch.keys.join().get(kid);
-        if (key != null) return key;
-      } catch (CompletionException e) {
-        throw LatchkeyException.unavailable(e.getCause(), "1");
-      }
-    } while (fetch.begunAt < askedAt);
-    throw LatchkeyException.invalid("the access token is invalid");
+    }
+    if (key != null) return key;
+    throw isFirst ? invalid() : LatchkeyException.unavailable(null, "1"); // the service may have made the key since
   }
 
-  /** Begins a fetch, or returns the one that has not ended. */
-  private synchronized Fetch fetch() {
-    if (isFetching()) return last;
-    long now = clocks.steady().getAsLong(), begunAt = Math.max(now, last.begunAt + FETCH_EVERY_MS);
-    var fetch = last = new Fetch(begunAt, new CompletableFuture<>());
-    calls.timers.schedule(() -> {
+  /** While the service is away, one request waits, and only if no other could be answered. */
+  private boolean mayWait(boolean isFirst, boolean isUsable) {
+    return hasFailed ? isFirst && !isUsable : !isUsable || waiting < MOST_WAITING;
+  }
+
+  /** Returns false during a fetch, and in the pause after its begin. */
+  private boolean begin() {
+    long now = clocks.steady().getAsLong();
+    if (isFetching() || now - begunAt < FETCH_EVERY_MS) return false;
+    var fetch = new CompletableFuture<Void>();
+    calls.timers.execute(() -> {
       try {
         take(download(), fetch);
       } catch (RuntimeException e) {
-        fetch.keys.completeExceptionally(e);
+        fail(e, fetch);
       }
-    }, begunAt - now, MILLISECONDS);
-    return fetch;
+    });
+    fetching = fetch;
+    begunAt = now;
+    return true;
   }
 
-  private synchronized void take(Map<String, ECPublicKey> keys, Fetch fetch) {
+  private synchronized void take(Map<String, ECPublicKey> keys, CompletableFuture<Void> fetch) {
     keys.keySet().removeAll(withdrawn);
     this.keys = keys;
-    fetchedAt = fetch.begunAt;
-    fetch.keys.complete(keys);
+    fetchedAt = begunAt;
+    hasFailed = false;
+    fetch.complete(null);
+  }
+
+  private synchronized void fail(RuntimeException e, CompletableFuture<Void> fetch) {
+    hasFailed = true;
+    fetch.completeExceptionally(e);
+  }
+
+  private static LatchkeyException invalid() {
+    return LatchkeyException.invalid("the access token is invalid");
   }
 
   private Map<String, ECPublicKey> download() {
     var keys = new HashMap<String, ECPublicKey>();
     // A cached answer may lack a new key.
-    var answer = calls.fetch("/.well-known/jwks.json", null, "Cache-Control", "no-cache");
+    var answer = calls.fetch("/.well-known/jwks.json", null, Calls.TIMEOUT_MS, "Cache-Control", "no-cache");
     for (var one : answer.get("keys") instanceof List<?> all ? all : List.of()) {
       try {
         if (one instanceof Map<?, ?> json && JWK.parse(cast(json)) instanceof ECKey key
@@ -107,7 +135,7 @@ final class KeySet {
   }
 
   synchronized boolean isFetching() {
-    return !last.keys.isDone();
+    return !fetching.isDone();
   }
 
   synchronized void withdraw(String kid) {

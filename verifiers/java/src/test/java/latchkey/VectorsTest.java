@@ -83,7 +83,7 @@ class VectorsTest {
           steady.addAndGet(Math.max(0, now - wall.get()));
           wall.set(now);
           try {
-            CompletableFuture.runAsync(() -> perform(step), task -> new Thread(task).start()).get(30, TimeUnit.SECONDS);
+            CompletableFuture.runAsync(() -> perform(step), task -> new Thread(task).start()).get(120, TimeUnit.SECONDS);
           } catch (Exception e) {
             throw new AssertionError("step " + i + " " + step.get("do") + ": " + e.getMessage(), e);
           }

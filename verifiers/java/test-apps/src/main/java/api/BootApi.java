@@ -10,11 +10,14 @@ import latchkey.spring.LatchkeySecurity;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpStatus;
 import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.core.annotation.AuthenticationPrincipal;
 import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ResponseStatusException;
 
 /** The verifier in Spring Boot 3 or 4. */
 @SpringBootApplication
@@ -24,7 +27,7 @@ public class BootApi {
     var out = System.out;
     System.setOut(System.err); // for the log
     var context = SpringApplication.run(BootApi.class, "--server.port=0", "--server.address=127.0.0.1",
-        "--logging.level.root=warn", "--spring.main.banner-mode=off");
+        "--logging.level.root=warn", "--spring.main.banner-mode=off", "--server.tomcat.threads.max=8");
     out.println(context.getEnvironment().getProperty("local.server.port"));
   }
 
@@ -33,11 +36,12 @@ public class BootApi {
     return new Verifier(PlainApi.options());
   }
 
+  /** As in README.md; test/verifiers/java.spec.ts compares. */
   @Bean
-  SecurityFilterChain security(HttpSecurity http, Verifier latchkey) throws Exception {
+  SecurityFilterChain api(HttpSecurity http, Verifier latchkey) throws Exception {
     return http.with(new LatchkeySecurity(latchkey), withDefaults())
-        .authorizeHttpRequests(requests -> requests.requestMatchers("/admin").hasRole("admin")
-            .requestMatchers("/open").permitAll().anyRequest().authenticated())
+        .authorizeHttpRequests(requests -> requests.requestMatchers("/admin/**").hasRole("admin")
+            .requestMatchers("/public/**", "/error").permitAll().anyRequest().authenticated())
         .build();
   }
 
@@ -52,8 +56,25 @@ public class BootApi {
     return claims::getName;
   }
 
-  @GetMapping("/open")
+  @GetMapping("/public/open")
   String open() {
     return "open";
+  }
+
+  @GetMapping({"/public/number", "/number"})
+  int number(@RequestParam int n) {
+    return n;
+  }
+
+  @GetMapping({"/public/conflict", "/conflict"})
+  void conflict() {
+    throw new ResponseStatusException(HttpStatus.CONFLICT);
+  }
+
+  @GetMapping({"/public/failing-later", "/failing-later"})
+  Callable<String> failingLater() {
+    return () -> {
+      throw new IllegalStateException("a fault of the API");
+    };
   }
 }

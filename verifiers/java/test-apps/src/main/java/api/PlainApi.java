@@ -22,7 +22,7 @@ public class PlainApi {
   public static void main(String[] arguments) throws IOException {
     var api = new PlainApi();
     var server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
-    server.setExecutor(Executors.newCachedThreadPool());
+    server.setExecutor(Executors.newFixedThreadPool(8)); // as test/verifiers/made-up-tokens.ts expects
     server.createContext("/", api::answer);
     server.start();
     System.out.println(server.getAddress().getPort());
