@@ -37,6 +37,8 @@ const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:patchop';
 /** Each key of a value without a path is an operation. */
 const MOST_OPERATIONS: Readonly<Record<ResourceKind, number>> = { User: 200, Group: 1000 };
 const LONGEST_PATH = 1024;
+/** Of the paths of a request together: each filter in them is parsed. */
+const LONGEST_PATHS = 65_536;
 
 /** Reads the body of a PATCH (RFC 7644 §3.5.2). @throws ScimError `invalidSyntax`, `invalidPath`, … */
 export function readOperations(kind: ResourceKind, body: Readonly<Record<string, unknown>>): Operation[] {
@@ -49,16 +51,18 @@ export function readOperations(kind: ResourceKind, body: Readonly<Record<string,
     throw invalid('invalidSyntax', 'Operations must be a list that is not empty');
   }
   const most = MOST_OPERATIONS[kind];
-  let left = most;
-  const all: Operation[] = [];
-  for (const sent of operations as unknown[]) {
+  let [left, characters] = [most, LONGEST_PATHS];
+  return (operations as unknown[]).flatMap((sent) => {
     if (!isObject(sent)) throw invalid('invalidSyntax', 'an operation must be an object');
     const operation = lowerNames(sent);
-    left -= !operation['path'] && isObject(operation['value']) ? Object.keys(operation['value']).length : 1;
+    const { path, value } = operation;
+    const paths = typeof path === 'string' && path !== '' ? [path] : isObject(value) ? Object.keys(value) : [''];
+    left -= paths.length;
+    characters -= paths.reduce((sum, { length }) => sum + length, 0);
     if (left < 0) throw invalid('tooMany', `a request must not have more than ${most} operations`);
-    all.push(...readOperation(kind, operation));
-  }
-  return all;
+    if (characters < 0) throw invalid('tooMany', 'the paths of the request are too long');
+    return readOperation(kind, operation);
+  });
 }
 
 function readOperation(

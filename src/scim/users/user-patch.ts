@@ -56,7 +56,8 @@ function changed(list: readonly Entry[], operation: Operation): readonly Entry[]
     return [...list, ...sent.filter((entry) => !known.has(textOf(entry)))];
   }
   const parts = partsOf(operation);
-  if (list.some(matches)) return list.map((entry) => (matches(entry) ? { ...entry, ...parts } : entry));
+  const matched = new Set(list.filter(matches));
+  if (matched.size > 0) return list.map((entry) => (matched.has(entry) ? { ...entry, ...parts } : entry));
   // A part of an entry that is missing is added with what its filter says (§3.5.2.3).
   const entry = { ...(filter && equalsOf(filter)), ...parts };
   if (!('value' in entry) || (op === 'replace' && sub === undefined)) {
@@ -117,11 +118,19 @@ function matcherOf(filter: ParsedFilter): Matches {
     typeof one.compValue === 'string' ? { ...one, compValue: one.compValue.toLowerCase() } : one,
   );
   const matches = testerOf(lower as never);
-  return (entry) => matches(Object.fromEntries(Object.entries(entry).map(([part, one]) => [part, lowered(one)])));
+  return (entry) => matches(lowered(entry));
 }
 
-function lowered(value: unknown): unknown {
-  return typeof value === 'string' ? value.toLowerCase() : value;
+const inLowerCase = new WeakMap<Entry, object>();
+
+/** Once for each entry: operations of a request compare the same entries. */
+function lowered(entry: Entry): object {
+  const known = inLowerCase.get(entry);
+  if (known) return known;
+  const parts = Object.entries(entry) as [string, string | boolean][];
+  const lower = parts.map(([part, one]) => [part, typeof one === 'string' ? one.toLowerCase() : one]);
+  inLowerCase.set(entry, Object.fromEntries(lower) as object);
+  return lowered(entry);
 }
 
 /** Returns the parts of an entry that a filter of `eq`, joined by `and`, asks for. */
