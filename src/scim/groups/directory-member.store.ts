@@ -26,7 +26,7 @@ export class DirectoryMembers {
     const rows = await this.members
       .createQueryBuilder('member')
       .select('member.groupId', 'id')
-      .addSelect(`string_agg(member.userId::text, ',' ORDER BY member.userId)`, 'ids')
+      .addSelect(`string_agg(CAST(member.userId AS text), ',' ORDER BY member.userId)`, 'ids')
       .where({ groupId: In(groupIds), removed: false })
       .groupBy('member.groupId')
       .getRawMany<{ id: string; ids: string }>();
@@ -39,7 +39,7 @@ export class DirectoryMembers {
     if (userIds?.length === 0) return new Set();
     const query = manager
       .createQueryBuilder(DirectoryMember, 'member')
-      .select(`string_agg(member.userId::text, ',')`, 'ids') // one row: a group has 50,000 members
+      .select(`string_agg(CAST(member.userId AS text), ',')`, 'ids') // one row: a group has 50,000 members
       .where({ groupId, removed: false });
     if (userIds) query.andWhere('member.userId = ANY(CAST(:userIds AS uuid[]))', { userIds });
     const { ids } = (await query.getRawOne<{ ids: string | null }>())!;

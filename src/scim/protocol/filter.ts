@@ -53,10 +53,7 @@ function readText(quoted: string): string {
 }
 
 /** Returns a filter with other comparisons, also those in value filters. */
-export function mapComparisons(
-  filter: ParsedFilter,
-  change: (one: Comparison) => Comparison,
-): ParsedFilter {
+export function mapComparisons(filter: ParsedFilter, change: (one: Comparison) => Comparison): ParsedFilter {
   switch (filter.op) {
     case 'and':
     case 'or':

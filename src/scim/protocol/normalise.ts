@@ -56,7 +56,8 @@ export function readOperations(kind: ResourceKind, body: Readonly<Record<string,
     if (!isObject(sent)) throw invalid('invalidSyntax', 'an operation must be an object');
     const operation = lowerNames(sent);
     const { path, value } = operation;
-    const paths = typeof path === 'string' && path !== '' ? [path] : isObject(value) ? Object.keys(value) : [''];
+    const paths =
+      typeof path === 'string' && path !== '' ? [path] : isObject(value) ? Object.keys(value) : [''];
     left -= paths.length;
     characters -= paths.reduce((sum, { length }) => sum + length, 0);
     if (left < 0) throw invalid('tooMany', `a request must not have more than ${most} operations`);
