@@ -9,7 +9,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
 /** Users of a transaction: a sign-in waits for the one that has locked its user. */
-const SLICE = 200;
+const SLICE = 400;
 /** More than one slice. */
 const PEOPLE = 2500;
 

@@ -16,7 +16,7 @@ import { DirectoryNames } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 
 /** Users that one transaction changes: a sign-in of one of them waits for its end. */
-const MOST_USERS = 200;
+const MOST_USERS = 400;
 const MOST_RESUMED = 100;
 /** Users whose sessions are ended at a time: each needs a connection. */
 const MOST_ENDED = 2;
