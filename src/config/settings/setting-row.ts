@@ -39,7 +39,10 @@ export function read<T>(
   }
 }
 
-/** Removes line breaks at the end of a secret: files and tools put them there. @returns undefined for blank content */
+/**
+ * Removes line breaks at the end of a secret: files and tools put them there.
+ * @returns undefined for blank content
+ */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
   // /[\r\n]+$/ takes seconds for breaks inside

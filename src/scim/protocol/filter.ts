@@ -38,8 +38,7 @@ export function parseFilter(text: string): ParsedFilter {
     filter = parse(bare);
   } catch {} // its message quotes the filter
   if (!filter) throw refuse('the filter cannot be read');
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library's type has only `op` in common
-  return mapComparisons(filter as ParsedFilter, (one) =>
+  return mapComparisons(filter, (one) =>
     typeof one.compValue === 'string' ? { ...one, compValue: texts[Number(one.compValue)] } : one,
   );
 }
