@@ -19,8 +19,8 @@ export interface Comparison {
 }
 
 /**
- * Parses a filter (RFC 7644 §3.4.2.2). The library sees a number in place of each text: it takes backslashes for
- * themselves, and exponential time for some texts. Its parser recurses for each bracket and each `not`.
+ * Parses a filter (RFC 7644 §3.4.2.2). The library sees a number in place of each text: it takes backslashes
+ * for themselves, and exponential time for some texts. Its parser recurses for each bracket and each `not`.
  * @throws ScimError `invalidFilter`
  */
 export function parseFilter(text: string): ParsedFilter {
