@@ -116,9 +116,9 @@ describe('a killed instance', () => {
     };
     const body = { displayName: 'large', members: ids.map((value) => ({ value })) };
     await killAt(userIds[1500]!, () => new DirectoryClient(victim.url).send('POST', '/Groups', body));
-    expect(await withGroup()).toEqual(userIds.slice(0, 1000).toSorted());
+    expect(await withGroup()).toEqual(userIds.slice(0, 1200).toSorted());
     expect(await sql('SELECT kind, after FROM directory_tasks')).toEqual([
-      { kind: 'group', after: ids[999] },
+      { kind: 'group', after: ids[1199] },
     ]);
     await until(async () => (await sql('SELECT FROM directory_tasks')).length === 0);
     expect(await withGroup()).toEqual(userIds.toSorted());

@@ -11,6 +11,11 @@ import { StubProvider } from '../support/stub-provider.js';
 const OLD = 'the-old-token-of-the-other-directory-still-valid';
 const NEW = 'the-new-token-of-the-other-directory-from-now-on';
 
+/** Returns JSON as encoders write it that know ASCII only. */
+function asciiOf(json: string): string {
+  return json.replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** What the interface refuses (docs/directory.md#what-is-understood). */
 describe('SCIM', () => {
   const endings = new Endings();
@@ -107,6 +112,26 @@ describe('SCIM', () => {
     });
   });
 
+  it.each(['/Users/', '//Users', '/Users//', '/ServiceProviderConfig/', '//Schemas//'])(
+    'an address with a slash too many: GET %s',
+    async (path) => {
+      await directory.send('GET', `${path}?count=1`).expect(200);
+      const { userName } = user();
+      const filter = encodeURIComponent(`userName eq "${userName}//"`);
+      const found = await directory.send('GET', `//Users/?filter=${filter}`).expect(200);
+      expect(found.body).toMatchObject({ totalResults: 0 });
+    },
+  );
+
+  it('each method takes an address with a slash too many', async () => {
+    const { body } = await directory.send('POST', '//Users/', user()).expect(201);
+    const { id } = body as { id: string };
+    await directory.patch(`//Users/${id}/`, { op: 'replace', value: { active: false } }).expect(200);
+    expect((await directory.send('GET', `///Users//${id}`)).body).toMatchObject({ id, active: false });
+    await directory.send('DELETE', `/Users//${id}`).expect(204);
+    await request(service.url).get('/scim/v2/stub//Users/').expect(401);
+  });
+
   it('ids of another provider are unknown', async () => {
     const id = await directory.create('/Users', user());
     const group = await directory.create('/Groups', { displayName: 'g', members: [{ value: id }] });
@@ -176,6 +201,48 @@ describe('SCIM', () => {
       `userName eq "'; DROP TABLE users; --"`,
     ])('%#: %s finds nobody', async (filter) => {
       expect(await find(filter)).toMatchObject({ totalResults: 0, Resources: [] });
+    });
+
+    // RFC 7644 §3.4.2.2: texts are JSON. `"CORP\\ada"` is what clients send that escape nothing.
+    it.each([
+      ['a backslash', 'CORP\\ada', JSON.stringify],
+      ['backslashes before letters of escapes', 'a\\nora\\\\u0041', JSON.stringify],
+      ['a backslash at the end', 'ada\\', JSON.stringify],
+      ['a quotation mark', 'o"b\\rien', JSON.stringify],
+      ['escaped letters', 'jörg🦊', (name: string) => asciiOf(JSON.stringify(name))],
+      ['an escaped slash', 'a/b', (name: string) => JSON.stringify(name).replaceAll('/', '\\/')],
+      ['brackets and words', 'x[1]) or not (id pr', JSON.stringify],
+      ['a backslash that is not escaped', 'CORP\\ada', (name: string) => `"${name}"`],
+    ])('%s', async (_, part, write) => {
+      const name = `${part}-${randomUUID()}-${part}`;
+      const displayName = `Display ${name}`;
+      const emails = [{ value: name, type: name }];
+      const id = await directory.create('/Users', { userName: name, externalId: name, displayName, emails });
+      await directory.create('/Groups', { displayName, externalId: name });
+      const text = write(name);
+      for (const filter of [
+        `userName eq ${text}`,
+        `externalId eq ${text} and userName sw ${write(part)}`,
+        `displayName ew ${text} or externalId eq "${'x'.repeat(9)}"`,
+        `emails[type eq ${text} and value eq ${text}]`,
+        `emails[type eq ${text}].value eq ${text}`,
+      ]) {
+        expect([filter, await find(filter)]).toMatchObject([
+          filter,
+          { totalResults: 1, Resources: [{ id }] },
+        ]);
+      }
+      for (const filter of [`displayName co ${text}`, `externalId eq ${text}`]) {
+        expect(await find(filter, 'Groups')).toMatchObject({ totalResults: 1 });
+      }
+      const path = `emails[type eq ${text}].display`;
+      const { body } = await directory.patch(`/Users/${id}`, { op: 'replace', path, value: 'D' }).expect(200);
+      expect(body).toMatchObject({ emails: [{ ...emails[0], display: 'D' }] });
+    });
+
+    it.each(['"a\\u0000"', '"\\ud800"', '"a', '"a\\"'])('the text %s is refused', async (text) => {
+      for (const filter of [`userName eq ${text}`, `emails[value eq ${text}]`])
+        expect(await find(filter)).toMatchObject({ status: '400', scimType: 'invalidFilter' });
     });
 
     it('a text without an end, with line breaks, costs no time', async () => {

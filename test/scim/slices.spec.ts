@@ -8,7 +8,9 @@ import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
-/** More than one slice of 1,000 users. */
+/** Users of a transaction: a sign-in waits for the one that has locked its user. */
+const SLICE = 400;
+/** More than one slice. */
 const PEOPLE = 2500;
 
 /** A change of more users than one transaction changes (docs/directory.md#groups-and-roles). */
@@ -74,6 +76,10 @@ describe('a large group', () => {
     );
     expect(events).toEqual([{ n: PEOPLE }]);
     if (process.env['SCIM_FIGURES']) console.log({ answer: answered - began, users: (PEOPLE / took) * 1000 });
+    const slices = await sql(
+      `SELECT count(*)::int AS n FROM channel_events WHERE data LIKE '%everyone%' GROUP BY xmin::text`,
+    );
+    expect(Math.max(...slices.map(({ n }) => n as number))).toBe(SLICE);
 
     // Half of them go by PUT.
     const rest = ids.slice(0, 900).map((value) => ({ value }));

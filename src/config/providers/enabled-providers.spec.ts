@@ -125,7 +125,7 @@ describe('adapters', () => {
     [
       'a key',
       { client_key: KEY },
-      { clientKey: KEY, options: { token_endpoint_auth_method: 'private_key_jwt' } },
+      { clientKey: KEY.trimEnd(), options: { token_endpoint_auth_method: 'private_key_jwt' } },
     ],
     ['a key on one line', { client_key: KEY.replaceAll('\n', String.raw`\n`) }, { clientSecret: '' }],
     ['nothing', { token_endpoint_auth_method: 'none' }, { clientSecret: '' }],

@@ -1,7 +1,8 @@
 import type { SecretFile } from '../settings/settings.js';
 import { quote, unreadable } from '../settings/invalid-settings.js';
 import { InvalidValue, type Parser } from '../settings/parsers.js';
-import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
+import { textOfSecret } from '../settings/setting-row.js';
+import { NONBLOCKING, readSecretFile } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
 

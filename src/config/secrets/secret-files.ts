@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import type { SecretFile, Settings } from '../settings/settings.js';
 import { quote, unreadable, type SettingErrors } from '../settings/invalid-settings.js';
 import { PROVIDER_SECRETS } from '../providers/provider-keys.js';
-import type { Environment, Setting } from '../settings/setting-row.js';
+import { textOfSecret, type Environment, type Setting } from '../settings/setting-row.js';
 import { settingsTable } from '../settings/settings-table.js';
 
 /** Upper bound for a file of a secret: a path may lead to an endless file (`/dev/zero`). */
@@ -82,15 +82,6 @@ export function readSecretFiles(
     }
   }
   return { env: result, secretFiles };
-}
-
-/** Removes the line break at the end of a file's content. @returns undefined for blank content */
-export function textOfSecret(content: string): string | undefined {
-  let end = content.length;
-  // /[\r\n]+$/ takes seconds for breaks inside
-  while (content[end - 1] === '\n' || content[end - 1] === '\r') end--;
-  const text = content.slice(0, end);
-  return text.trim() === '' ? undefined : text;
 }
 
 function readSecret(secret: string, path: string, errors: SettingErrors): string | undefined {

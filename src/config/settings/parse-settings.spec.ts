@@ -158,6 +158,29 @@ it('treats an empty variable as unset', () => {
   });
 });
 
+describe('a line break at the end of a secret', () => {
+  it.each([
+    ['SECRET_KEY', 'ab'.repeat(32)],
+    ['SECRET_KEY', Buffer.alloc(40, 0xfb).toString('base64')],
+    ['SERVICE_KEYS', `${'k'.repeat(32)},${'l'.repeat(32)}`],
+    ['DATABASE_URL', 'postgres://u:p@db.example/x'],
+    ['REDIS_URL', 'redis://:p@redis.example'],
+    ['ADMISSION_SECRET', `whsec_${Buffer.alloc(32, 1).toString('base64')}`],
+  ])('of %s is none of its characters', (name, value) => {
+    for (const end of ['\n', '\r\n', '\n\n']) {
+      expect(errorsOf({ [name]: `${value}${end}` })).toEqual(errorsOf({ [name]: value }));
+    }
+    expect(errorsOf({ [name]: '\n' })).not.toEqual([]);
+  });
+
+  it('of a client secret neither', () => {
+    const provider = { 'providers.a.url': 'https://idp.example', 'providers.a.client_id': 'a' };
+    const parsed = (secret: string) =>
+      parseSettings({ ...provider, 'providers.a.client_secret': secret }).providers.get('a')!.clientSecret;
+    expect(parsed('a-client-secret-of-16\r\n')).toBe('a-client-secret-of-16');
+  });
+});
+
 describe('a value that is not accepted', () => {
   it.each([
     ['NODE_ENV', 'prod'],
@@ -213,6 +236,17 @@ describe('a value that is not accepted', () => {
     expect(errorsOf({ DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: 'x' })).toEqual([
       expect.stringMatching(/^DATABASE_DIRECT_URL /),
     ]);
+  });
+
+  // `echo "$secret" | base64` in a Secret of Kubernetes; `base64` breaks lines after 76 characters.
+  it.each<[string, string, string]>([
+    ['SECRET_KEY', `${'ab'.repeat(20)}\n${'ab'.repeat(20)}`, 'it has a line break inside'],
+    ['SECRET_KEY', ` ${'ab'.repeat(32)}`, 'it begins or ends with a blank'],
+    ['SERVICE_KEYS', `${'k'.repeat(9)}\r\n${'k'.repeat(9)}`, 'it has a line break inside'],
+    ['DATABASE_URL', '"postgres://db.example/x"\n', 'it begins and ends with a quotation mark'],
+  ])('%s: the message says what is seen at once', (name, value, problem) => {
+    const line = expect.stringMatching(`^${name} is invalid: ${problem}.* Use .+not shown`) as unknown;
+    expect(errorsOf({ [name]: value })).toEqual([line]);
   });
 
   it('never shows a secret', () => {

@@ -28,14 +28,32 @@ export function read<T>(
   errors: SettingErrors,
 ): T | undefined {
   if (text === undefined || text === '') return undefined;
+  const value = setting.secret ? (textOfSecret(text) ?? text) : text;
   try {
-    return setting.parser.parse(text);
+    return setting.parser.parse(value);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    const quoted =
-      setting.secret && isQuoted(text) ? 'is invalid: it begins and ends with a quotation mark' : undefined;
-    const problem = error.problem ?? quoted ?? 'is invalid';
+    const problem = error.problem ?? (setting.secret ? problemOf(value) : undefined) ?? 'is invalid';
     errors.add(variable, problem, setting.parser.accepts, setting.secret ? NOT_SHOWN : quote(error.part));
     return undefined;
   }
+}
+
+/**
+ * Removes line breaks at the end of a secret: files and tools put them there.
+ * @returns undefined for blank content
+ */
+export function textOfSecret(content: string): string | undefined {
+  let end = content.length;
+  // /[\r\n]+$/ takes seconds for breaks inside
+  while (content[end - 1] === '\n' || content[end - 1] === '\r') end--;
+  const text = content.slice(0, end);
+  return text.trim() === '' ? undefined : text;
+}
+
+/** Says what a secret shows at first sight, since it is not printed. */
+function problemOf(secret: string): string | undefined {
+  if (isQuoted(secret)) return 'is invalid: it begins and ends with a quotation mark';
+  if (/[\r\n]/.test(secret)) return 'is invalid: it has a line break inside';
+  return secret.trim() === secret ? undefined : 'is invalid: it begins or ends with a blank';
 }

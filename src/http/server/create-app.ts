@@ -12,6 +12,7 @@ import { deferBodies } from '../parameters/body.js';
 import { RateLimits } from '../rate-limit.js';
 import { answerOptions, corsFor } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
+import { unifyDirectory } from '../middleware/unify-directory.js';
 import { unifyForwarded } from '../middleware/unify-forwarded.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
@@ -35,6 +36,7 @@ export async function createApp(
   app.use(
     inOrder(
       unifyForwarded,
+      unifyDirectory,
       requestLog(log.pino, events),
       securityHeaders,
       corsFor(settings),

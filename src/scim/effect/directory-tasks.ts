@@ -15,7 +15,8 @@ import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryNames } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 
-const MOST_USERS = 1000;
+/** Users that one transaction changes: a sign-in of one of them waits for its end. */
+const MOST_USERS = 400;
 const MOST_RESUMED = 100;
 /** Users whose sessions are ended at a time: each needs a connection. */
 const MOST_ENDED = 2;

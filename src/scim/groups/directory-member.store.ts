@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, MoreThan, type EntityManager, type Repository } from 'typeorm';
-import { DirectoryUser } from '../users/directory-user.entity.js';
+import { Any, In, MoreThan, type EntityManager, type Repository } from 'typeorm';
 import { DirectoryMember } from './directory-member.entity.js';
+import { INSERT_MEMBERS, LOCK_USERS } from './directory-member.sql.js';
 import { noSuchMember } from './group-resource.js';
 
-/** Rows that one statement writes: each has three parameters, of 65,535 at most. */
+/** Rows that one statement writes. */
 const CHUNK = 10_000;
 
 /** What a change of a group did to its members; each user once. */
@@ -23,11 +23,14 @@ export class DirectoryMembers {
   async of(groupIds: readonly string[]): Promise<Map<string, string[]>> {
     const byGroup = new Map(groupIds.map((id) => [id, [] as string[]]));
     if (groupIds.length === 0) return byGroup;
-    const rows = await this.members.find({
-      where: { groupId: In(groupIds), removed: false },
-      order: { groupId: 'ASC', userId: 'ASC' },
-    });
-    for (const { groupId, userId } of rows) byGroup.get(groupId)!.push(userId);
+    const rows = await this.members
+      .createQueryBuilder('member')
+      .select('member.groupId', 'id')
+      .addSelect(`string_agg(CAST(member.userId AS text), ',' ORDER BY member.userId)`, 'ids')
+      .where({ groupId: In(groupIds), removed: false })
+      .groupBy('member.groupId')
+      .getRawMany<{ id: string; ids: string }>();
+    for (const { id, ids } of rows) byGroup.set(id, ids.split(','));
     return byGroup;
   }
 
@@ -36,10 +39,11 @@ export class DirectoryMembers {
     if (userIds?.length === 0) return new Set();
     const query = manager
       .createQueryBuilder(DirectoryMember, 'member')
-      .select('member.userId', 'id')
+      .select(`string_agg(CAST(member.userId AS text), ',')`, 'ids') // one row: a group has 50,000 members
       .where({ groupId, removed: false });
     if (userIds) query.andWhere('member.userId = ANY(CAST(:userIds AS uuid[]))', { userIds });
-    return new Set((await query.getRawMany<{ id: string }>()).map(({ id }) => id));
+    const { ids } = (await query.getRawOne<{ ids: string | null }>())!;
+    return new Set(ids?.split(','));
   }
 
   /**
@@ -54,23 +58,9 @@ export class DirectoryMembers {
   ): Promise<void> {
     for (let at = 0; at < userIds.length; at += CHUNK) {
       const chunk = userIds.slice(at, at + CHUNK).toSorted();
-      const found = await manager
-        .createQueryBuilder(DirectoryUser, 'one')
-        .select('one.id', 'id')
-        .where({ provider })
-        .andWhere('one.id = ANY(CAST(:ids AS uuid[]))', { ids: chunk })
-        .orderBy('one.id')
-        .setLock('for_key_share')
-        .getRawMany();
-      if (found.length < chunk.length) throw noSuchMember();
-      await manager
-        .createQueryBuilder()
-        .insert()
-        .into(DirectoryMember)
-        .values(chunk.map((userId) => ({ groupId, userId, removed: false })))
-        .orUpdate(['removed'], ['group_id', 'user_id'])
-        .updateEntity(false)
-        .execute();
+      const [{ found }] = (await manager.query(LOCK_USERS, [provider, chunk])) as [{ found: number }];
+      if (found < chunk.length) throw noSuchMember();
+      await manager.query(INSERT_MEMBERS, [groupId, chunk]);
     }
   }
 
@@ -82,7 +72,7 @@ export class DirectoryMembers {
     isMarked: boolean,
   ): Promise<void> {
     for (let at = 0; at < userIds.length; at += CHUNK) {
-      const where = { groupId, userId: In(userIds.slice(at, at + CHUNK)) };
+      const where = { groupId, userId: Any(userIds.slice(at, at + CHUNK)) };
       if (isMarked) await manager.update(DirectoryMember, where, { removed: true });
       else await manager.delete(DirectoryMember, where);
     }

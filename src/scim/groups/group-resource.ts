@@ -1,8 +1,8 @@
 import { isObject } from '../../http/parameters/json.js';
 import { UUID } from '../../http/parameters/uuid.js';
-import { parseFilter, type ParsedFilter } from '../protocol/filter.js';
+import type { ParsedFilter } from '../protocol/filter.js';
 import { attributeNamed } from '../protocol/names.js';
-import { lowerNames, readText, readValue, type Operation } from '../protocol/normalise.js';
+import { entriesOf, lowerNames, readText, readValue, type Operation } from '../protocol/normalise.js';
 import { invalid } from '../protocol/scim-error.js';
 
 export const MOST_MEMBERS = 50_000;
@@ -23,7 +23,7 @@ export function readGroup(
   body: Readonly<Record<string, unknown>>,
 ): GroupChange & { readonly displayName: string } {
   let [displayName, externalId, added] = [undefined as unknown, null as unknown, new Set<string>()];
-  for (const [key, value] of Object.entries(body)) {
+  for (const [key, value] of entriesOf(body)) {
     const name = attributeNamed('Group', key)?.name;
     if (name === 'displayName') displayName = readValue(name, value);
     else if (name === 'externalId') externalId = readValue(name, value) ?? null;
@@ -47,8 +47,9 @@ export function readGroupChange(operations: readonly Operation[]): GroupChange {
   let replacesMembers = false;
   const [added, removed] = [new Set<string>(), new Set<string>()];
   for (const operation of operations) {
-    const { op, name, filter, value } = operation;
+    const { op, name, sub, filter, value } = operation;
     if (name === 'members') {
+      if (sub !== undefined) throw invalid('mutability', 'a member cannot be changed');
       const isWhole = filter === undefined && (op === 'replace' || (op === 'remove' && value === undefined));
       if (isWhole) {
         replacesMembers = true;
@@ -80,17 +81,15 @@ function readMembers(sent: unknown): string[] {
   const list = Array.isArray(sent) ? sent : [sent];
   if (list.length > MOST_MEMBERS) throw tooManyMembers();
   return list.map((member) => {
-    const { value } = isObject(member) ? lowerNames(member) : { value: member };
+    const value = isObject(member) ? (member['value'] ?? lowerNames(member)['value']) : member;
     return idOf(value);
   });
 }
 
 /** Returns the ids of `value eq "…"`, several joined by `or`. */
-function membersIn(text: string): string[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library's type has only `op` in common
-  const filter = parseFilter(text) as ParsedFilter;
+function membersIn(filter: ParsedFilter): string[] {
   return (filter.op === 'or' ? filter.filters : [filter]).map((one) => {
-    if (one.op !== 'eq' || one.attrPath.toLowerCase() !== 'value') {
+    if (one.op !== 'eq' || one.attrPath !== 'value') {
       throw invalid('invalidFilter', 'a member is named by value eq "id"');
     }
     return idOf(one.compValue);

@@ -74,7 +74,7 @@ export class ScimGroupsController {
   patch(
     @Caller() directory: Directory,
     @Param('id', idPipe) id: string,
-    @ScimBody('usual') body: Body,
+    @ScimBody('change') body: Body,
   ): Promise<void> {
     return this.groups.patch(directory, id, body);
   }

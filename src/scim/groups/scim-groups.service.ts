@@ -24,7 +24,7 @@ type Body = Readonly<Record<string, unknown>>;
 /**
  * Members that the groups of one page have at most; a page may be shorter than asked for (RFC 7644 §3.4.2.4).
  */
-const MOST_LISTED = 100_000;
+const MOST_LISTED = 20_000;
 
 /**
  * Groups of a directory (RFC 7644 §3). Each change is one transaction, with its audit event and its effect.

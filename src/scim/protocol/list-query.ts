@@ -26,7 +26,6 @@ const LAST_INDEX = 10_000_000;
 export function readPage(query: Query): Page {
   const filter = textIn(query, 'filter');
   return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library's type has only `op` in common
     filter: filter === undefined ? undefined : parseFilter(filter),
     startIndex: Math.min(Math.max(integerIn(query, 'startIndex', 1), 1), LAST_INDEX),
     count: Math.min(Math.max(integerIn(query, 'count', USUAL_COUNT), 0), MOST_RESULTS),

@@ -1,10 +1,10 @@
 import { isObject } from '../../http/parameters/json.js';
 import { attributeNamed, type AttributeName, type ResourceKind } from './names.js';
-import { parseFilter } from './filter.js';
+import { mapComparisons, parseFilter, type ParsedFilter } from './filter.js';
 import { invalid } from './scim-error.js';
 
 /**
- * What directories send beside the RFC, and what becomes of it before the libraries see it. The sources:
+ * What directories send beside the RFC, and what is read. The sources:
  * Entra: https://learn.microsoft.com/entra/identity/app-provisioning/use-scim-to-provision-users-and-groups
  * and …/application-provisioning-config-problem-scim-compatibility; Okta:
  * https://developer.okta.com/docs/api/openapi/okta-scim/guides/scim-20/
@@ -27,36 +27,49 @@ import { invalid } from './scim-error.js';
 /** Operation with a path that the schema has. */
 export interface Operation extends AttributeName {
   readonly op: 'add' | 'replace' | 'remove';
-  /** Which values of a list are meant, as a filter. */
-  readonly filter?: string | undefined;
+  /** Which values of a list are meant. */
+  readonly filter?: ParsedFilter | undefined;
   /** Undefined only with `remove`. */
   readonly value?: unknown;
 }
 
 const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:patchop';
-const MOST_OPERATIONS = 1000;
+/** Each key of a value without a path is an operation. */
+const MOST_OPERATIONS: Readonly<Record<ResourceKind, number>> = { User: 200, Group: 1000 };
 const LONGEST_PATH = 1024;
+/** Of the paths of a request together: each filter in them is parsed. */
+const LONGEST_PATHS = 65_536;
 
 /** Reads the body of a PATCH (RFC 7644 §3.5.2). @throws ScimError `invalidSyntax`, `invalidPath`, … */
 export function readOperations(kind: ResourceKind, body: Readonly<Record<string, unknown>>): Operation[] {
-  const members = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
-  const schemas = [members.get('schemas')].flat();
+  const { schemas: named, operations } = lowerNames(body);
+  const schemas = [named].flat();
   if (!schemas.some((one) => String(one).toLowerCase() === PATCH_SCHEMA)) {
     throw invalid('invalidSyntax', 'schemas must name the PatchOp message');
   }
-  const operations = members.get('operations');
   if (!Array.isArray(operations) || operations.length === 0) {
     throw invalid('invalidSyntax', 'Operations must be a list that is not empty');
   }
-  if (operations.length > MOST_OPERATIONS) {
-    throw invalid('tooMany', `a request must not have more than ${MOST_OPERATIONS} operations`);
-  }
-  return operations.flatMap((operation) => readOperation(kind, operation));
+  const most = MOST_OPERATIONS[kind];
+  let [left, characters] = [most, LONGEST_PATHS];
+  return (operations as unknown[]).flatMap((sent) => {
+    if (!isObject(sent)) throw invalid('invalidSyntax', 'an operation must be an object');
+    const operation = lowerNames(sent);
+    const { path, value } = operation;
+    const paths =
+      typeof path === 'string' && path !== '' ? [path] : isObject(value) ? Object.keys(value) : [''];
+    left -= paths.length;
+    characters -= paths.reduce((sum, { length }) => sum + length, 0);
+    if (left < 0) throw invalid('tooMany', `a request must not have more than ${most} operations`);
+    if (characters < 0) throw invalid('tooMany', 'the paths of the request are too long');
+    return readOperation(kind, operation);
+  });
 }
 
-function readOperation(kind: ResourceKind, operation: unknown): Operation[] {
-  if (!isObject(operation)) throw invalid('invalidSyntax', 'an operation must be an object');
-  const { op: name, path, value } = lowerNames(operation);
+function readOperation(
+  kind: ResourceKind,
+  { op: name, path, value }: Readonly<Record<string, unknown>>,
+): Operation[] {
   const op = typeof name === 'string' ? name.toLowerCase() : '';
   if (op !== 'add' && op !== 'replace' && op !== 'remove') {
     throw invalid('invalidSyntax', 'op must be add, replace or remove');
@@ -88,21 +101,29 @@ function operationAt(kind: ResourceKind, op: Operation['op'], path: string, valu
   return [{ op, ...target, filter, value }];
 }
 
-/** Value filters compare the parts of an entry, with a boolean as a boolean. */
-function readValueFilter(kind: ResourceKind, attribute: string, text: string): string {
-  const known = text.replace(/\b(primary\s+(?:eq|ne)\s+)"(true|false)"/gi, (_, left: string, word: string) =>
-    (left + word).toLowerCase(),
-  );
-  const spelled = known.replace(/\b[a-z]+(?=\s+(?:eq|ne|co|sw|ew|pr|gt|ge|lt|le)\b)/gi, (name) => {
-    return attributeNamed(kind, `${attribute}.${name}`)?.sub ?? name;
+/** @throws ScimError `invalidFilter` for a part that is not kept: an entry would seem to be without it */
+function readValueFilter(kind: ResourceKind, attribute: string, text: string): ParsedFilter {
+  return mapComparisons(parseFilter(text), (one) => {
+    const sub = attributeNamed(kind, `${attribute}.${one.attrPath}`)?.sub;
+    if (sub === undefined) throw invalid('invalidFilter', 'the filter names a part that is not kept');
+    const isTruth = sub === 'primary' && typeof one.compValue === 'string';
+    return { ...one, attrPath: sub, ...(isTruth && { compValue: readBoolean(one.compValue) }) };
   });
-  parseFilter(spelled);
-  return spelled;
+}
+
+/** Members of an object that is read; resources have some twenty. */
+const MOST_MEMBERS = 200;
+
+/** @throws ScimError `invalidValue` for an object with too many members */
+export function entriesOf(object: Readonly<Record<string, unknown>>): [name: string, value: unknown][] {
+  const entries = Object.entries(object);
+  if (entries.length <= MOST_MEMBERS) return entries;
+  throw invalid('invalidValue', `an object must not have more than ${MOST_MEMBERS} members`);
 }
 
 /** Returns the members of an object by their names in lower case. */
 export function lowerNames(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(entriesOf(object).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 const SCALARS = new Set(['userName', 'externalId', 'displayName', 'active']);
@@ -138,15 +159,4 @@ export function readText(value: unknown, attribute: string): string {
   if (!isStorable)
     throw invalid('invalidValue', `${attribute} must be a text of at most ${LONGEST_TEXT} characters`);
   return text;
-}
-
-/** A role is an object, a text, or JSON in the text of its value. */
-export function readRole(value: string): string {
-  if (!value.startsWith('{')) return value;
-  try {
-    const { value: inner } = JSON.parse(value) as { readonly value?: unknown };
-    return typeof inner === 'string' ? inner : value;
-  } catch {
-    return value;
-  }
 }

@@ -4,6 +4,9 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { MEDIA_TYPE } from './schemas.js';
 import { Share } from './share.js';
 
+/** How often the bytes of a compressed body count. */
+const COMPRESSED = 20;
+
 const shares = new Map<string, Share>();
 
 /** Lets a directory have its share, and sends what a handler returns as `application/scim+json`. */
@@ -14,13 +17,16 @@ export class ScimAnswer implements NestInterceptor {
     next: CallHandler<object | undefined>,
   ): Observable<string | undefined> {
     const http = context.switchToHttp();
-    const { provider } = http.getRequest<Request>().directory!;
+    const { socket, headers, directory } = http.getRequest<Request>();
+    const { provider } = directory!;
     const share = shares.get(provider) ?? new Share();
     shares.set(provider, share); // as many as there are providers
     const response = http.getResponse<Response>();
+    const [before, times] = [socket.bytesRead, headers['content-encoding'] === undefined ? 1 : COMPRESSED];
+    let sent: string | undefined;
     const answer = async (): Promise<string | undefined> =>
-      written(await lastValueFrom(next.handle(), { defaultValue: undefined }), response);
-    return from(share.run(answer));
+      (sent = written(await lastValueFrom(next.handle(), { defaultValue: undefined }), response));
+    return from(share.run(answer, () => (socket.bytesRead - before) * times + (sent?.length ?? 0)));
   }
 }
 

@@ -6,9 +6,11 @@ import { invalid } from './scim-error.js';
 
 const TYPES = ['application/scim+json', 'application/json'];
 
-/** A member takes some 20 bytes at least, and has up to five values. */
+/** A member takes some 50 bytes at least, and has up to five values. */
 const readers = {
-  usual: new BodyReader({ kibibytes: 1024, values: 100_000, mayBeCompressed: true }, TYPES),
+  search: new BodyReader({ kibibytes: 64, values: 1000, mayBeCompressed: true }, TYPES),
+  user: new BodyReader({ kibibytes: 1024, values: 20_000, mayBeCompressed: true }, TYPES),
+  change: new BodyReader({ kibibytes: 1024, values: 65_000, mayBeCompressed: true }, TYPES),
   group: new BodyReader({ kibibytes: 4096, values: 300_000, mayBeCompressed: true }, TYPES),
 };
 

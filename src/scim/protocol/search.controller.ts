@@ -27,25 +27,27 @@ export class SearchController {
 
   @Post('Users/.search')
   @HttpCode(200)
-  searchUsers(@Caller() directory: Directory, @ScimBody('usual') body: Query): Promise<object> {
+  searchUsers(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     return this.users.list(directory, toQuery(body));
   }
 
   @Post('Groups/.search')
   @HttpCode(200)
-  searchGroups(@Caller() directory: Directory, @ScimBody('usual') body: Query): Promise<object> {
+  searchGroups(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     return this.groups.list(directory, toQuery(body));
   }
 
   /** Users, then groups; an attribute that one of them has not matches none of these. */
   @Post('.search')
   @HttpCode(200)
-  async search(@Caller() directory: Directory, @ScimBody('usual') body: Query): Promise<object> {
+  async search(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     const query = toQuery(body);
     const { startIndex, count } = readPage(query);
     const users = await matching(() => this.users.list(directory, query));
     const found = users?.Resources ?? [];
-    const [before, left] = [users?.totalResults ?? 0, count - found.length];
+    const before = users?.totalResults ?? 0;
+    // A short page of users (MOST_CHARACTERS) is followed by the other users.
+    const left = startIndex + found.length > before ? count - found.length : 0;
     const rest = { ...query, startIndex: String(Math.max(1, startIndex - before)), count: String(left) };
     const groups = await matching(() => this.groups.list(directory, rest));
     if (!users && !groups) return this.users.list(directory, query); // answers why

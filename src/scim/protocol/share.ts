@@ -12,6 +12,8 @@ const BUSY = 0.5;
 const LOOKED_AT_MS = 200;
 /** Between the starts of two requests while the instance is busy: 27 a second. */
 const PACE_MS = 36;
+/** Bytes, received and sent, that a request has for this time; larger ones count as several. */
+const PACE_BYTES = 65_536;
 
 /**
  * What a directory may take of an instance: the first synchronisation must leave room for users. While the
@@ -23,14 +25,21 @@ export class Share {
   private isBusy = false;
   private looked = { at: 0, use: performance.eventLoopUtilization() };
 
-  /** @throws ScimError 429 if too many wait */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  /**
+   * @param bytes returns what the request has received and sent, once it is done
+   * @throws ScimError 429 if too many wait
+   */
+  async run<Result>(work: () => Promise<Result>, bytes: () => number): Promise<Result> {
     if (this.limit.waiting >= MOST_WAITING) {
       throw new ScimError(429, 'too many requests at a time', undefined, { 'Retry-After': '1' });
     }
     return this.limit.run(async () => {
       await this.keepPace();
-      return work();
+      try {
+        return await work();
+      } finally {
+        if (this.isBusy) this.nextAt += PACE_MS * Math.floor(bytes() / PACE_BYTES);
+      }
     });
   }
 

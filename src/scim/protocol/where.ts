@@ -1,10 +1,8 @@
 import type { SelectQueryBuilder } from 'typeorm';
 import { UUID } from '../../http/parameters/uuid.js';
-import type { ParsedFilter } from './filter.js';
+import type { Comparison, ParsedFilter } from './filter.js';
 import { attributeNamed, type ResourceKind } from './names.js';
 import { invalid } from './scim-error.js';
-
-type Comparison = Extract<ParsedFilter, { compValue: unknown }>;
 
 /** How an attribute is compared in SQL. */
 export type Column =
@@ -85,7 +83,7 @@ function joined(conditions: readonly string[], word: 'AND' | 'OR'): string {
 /** `emails[type eq "work"].value eq "a"`: the library makes two conditions, which are about one entry. */
 function withParts(filters: readonly ParsedFilter[]): readonly ParsedFilter[] {
   const [first, second, ...others] = filters;
-  if (first?.op !== '[]' || !second || !('compValue' in second)) return filters;
+  if (first?.op !== '[]' || !second || !('attrPath' in second) || second.op === '[]') return filters;
   const prefix = `${first.attrPath}.`;
   if (!second.attrPath.startsWith(prefix)) return filters;
   const part = { ...second, attrPath: second.attrPath.slice(prefix.length) };
@@ -132,14 +130,14 @@ function compared(
   if (compValue === null && (op === 'eq' || op === 'ne')) {
     return `${column.sql} IS ${op === 'eq' ? '' : 'NOT '}NULL`;
   }
-  if (typeof compValue !== 'string' || compValue.includes('\0')) throw refuse('the value must be a text');
+  if (typeof compValue !== 'string') throw refuse('the value must be a text');
   if (column.kind === 'id') {
     if (op !== 'eq' && op !== 'ne') throw refuse(UNSUPPORTED);
     const id = UUID.test(compValue) ? compValue : undefined;
     if (id === undefined) return op === 'eq' ? 'FALSE' : 'TRUE';
     return `${column.sql} ${op === 'eq' ? '=' : '<>'} ${bind(id)}`;
   }
-  const value = `CAST(${bind(column.isKey ? compValue.toLowerCase() : compValue.toWellFormed())} AS text)`;
+  const value = `CAST(${bind(column.isKey ? compValue.toLowerCase() : compValue)} AS text)`;
   switch (op) {
     case 'eq':
       return `${column.sql} = ${value}`;

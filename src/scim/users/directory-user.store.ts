@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, type Repository } from 'typeorm';
+import { In, type EntityManager, type Repository } from 'typeorm';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
 import { CachedReading } from '../../database/limits.js';
 import { applyFilter, type Column } from '../protocol/where.js';
@@ -14,6 +14,11 @@ import type { Entry, UserResource } from './user-resource.js';
 /** Users of a provider, with those that were deleted. */
 const MOST_USERS = 500_000;
 const COUNTED_MS = 30_000;
+
+/** JSON of the users of one page; a page may be shorter than asked for (RFC 7644 §3.4.2.4). */
+const MOST_CHARACTERS = 2 * 1024 * 1024;
+/** Users that one statement reads: each may have 64 KiB. */
+const READ_AT_A_TIME = 50;
 
 const COLUMNS: Readonly<Record<string, Column>> = {
   id: { kind: 'id', sql: 'one.id' },
@@ -50,11 +55,29 @@ export class DirectoryUserStore {
     if (filter) applyFilter(query, filter, 'User', COLUMNS);
     if (count === 0) return [[], await query.getCount()];
     query
+      .select('one.id')
       .orderBy('one.createdAt')
       .addOrderBy('one.id')
       .offset(startIndex - 1)
       .limit(count);
-    return query.getManyAndCount();
+    const [found, total] = await query.getManyAndCount();
+    return [await this.beginningOf(found.map(({ id }) => id)), total];
+  }
+
+  /** Returns the first users with few characters together, and one at least. */
+  private async beginningOf(ids: readonly string[]): Promise<DirectoryUser[]> {
+    const users: DirectoryUser[] = [];
+    let left = MOST_CHARACTERS;
+    for (let at = 0; at < ids.length && left > 0; at += READ_AT_A_TIME) {
+      const slice = ids.slice(at, at + READ_AT_A_TIME);
+      const read = new Map((await this.users.findBy({ id: In(slice) })).map((user) => [user.id, user]));
+      for (const user of slice.flatMap((id) => read.get(id) ?? [])) {
+        left -= JSON.stringify(user.resource).length;
+        if (left < 0 && users.length > 0) return users;
+        users.push(user);
+      }
+    }
+    return users;
   }
 
   /** Locks a user for a change, so that concurrent changes follow each other. */

@@ -52,7 +52,7 @@ export class ScimUsersController {
   @HttpCode(201)
   create(
     @Caller() directory: Directory,
-    @ScimBody('usual') body: Body,
+    @ScimBody('user') body: Body,
     @Query() query: Parameters,
   ): Promise<object> {
     return this.users.create(directory, body, query);
@@ -62,7 +62,7 @@ export class ScimUsersController {
   replace(
     @Caller() directory: Directory,
     @Param('id', idPipe) id: string,
-    @ScimBody('usual') body: Body,
+    @ScimBody('user') body: Body,
     @Query() query: Parameters,
   ): Promise<object> {
     return this.users.replace(directory, id, body, query);
@@ -72,7 +72,7 @@ export class ScimUsersController {
   patch(
     @Caller() directory: Directory,
     @Param('id', idPipe) id: string,
-    @ScimBody('usual') body: Body,
+    @ScimBody('user') body: Body,
     @Query() query: Parameters,
   ): Promise<object> {
     return this.users.patch(directory, id, body, query);

@@ -11,7 +11,8 @@ import { USER_SCHEMA } from '../protocol/schemas.js';
 import { noResource } from '../protocol/scim-error.js';
 import type { DirectoryUser } from './directory-user.entity.js';
 import { DirectoryUserStore, nameOf } from './directory-user.store.js';
-import { patchUser, readUser, type UserResource } from './user-resource.js';
+import { patchUser } from './user-patch.js';
+import { readUser, type UserResource } from './user-resource.js';
 
 type Body = Readonly<Record<string, unknown>>;
 type Change = 'created' | 'changed' | 'activated' | 'deactivated' | 'deleted';
