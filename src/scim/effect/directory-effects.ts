@@ -160,11 +160,13 @@ export class DirectoryEffects {
   ): Promise<Applied> {
     const { manager } = transaction;
     const { provider, settings, origin } = known;
-    const [name, former] = [after, before].map((one) => nameOf(one, settings.attribute) ?? UNNAMED);
-    const byName = await this.names.usersOf(manager, provider, settings, [name!, former!].filter(Boolean));
-    const present = new Set(byName.get(name!));
+    const name = nameOf(after, settings.attribute) ?? UNNAMED;
+    const former = nameOf(before, settings.attribute) ?? UNNAMED;
+    const names = [name, former].filter((one) => one !== UNNAMED);
+    const byName = await this.names.usersOf(manager, provider, settings, names);
+    const present = new Set(byName.get(name));
     const isFormer = (userId: string): boolean => !present.has(userId);
-    const renamed = new Set(byName.get(former!)?.filter(isFormer));
+    const renamed = new Set(byName.get(former)?.filter(isFormer));
     const linked = (await this.names.linkedTo(manager, after.id)).filter(isFormer);
     const changes = new Map<string, UserChange>();
     for (const userId of new Set([...renamed, ...linked])) {

@@ -53,7 +53,9 @@ export class DirectoryNames {
     const byKey = new Map<string, DirectoryName[]>();
     for (const row of await manager.findBy(DirectoryName, { provider, ...named })) {
       const key = toNameKey(attribute, row.name);
-      byKey.set(key, [...(byKey.get(key) ?? []), row]);
+      const rows = byKey.get(key);
+      if (rows) rows.push(row);
+      else byKey.set(key, [row]);
     }
     for (const [name, userIds] of found) {
       const rows = byKey.get(toNameKey(attribute, name)) ?? [];
