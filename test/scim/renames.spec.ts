@@ -48,7 +48,7 @@ describe('a person whom the directory renames', () => {
   });
   afterAll(() => endings.run());
 
-  /** A person at a provider; `sub` is the user id, and the name where it is compared. */
+  /** A person at a provider. If `scim_claim` is the user id, the name is the user id; else it is a claim. */
   class Person {
     readonly directory: DirectoryClient;
     id = '';
@@ -220,7 +220,7 @@ describe('a person whom the directory renames', () => {
       const last = await run(one);
       await expectOut(tokens);
       await expectRefused(one, one.name, ...(last === undefined ? [] : [last]));
-      // Of a name that the directory does not know, the user id tells who it is.
+      // With a name that is new to the directory, the link finds the person by the user id.
       if (provider !== 'ids' && provider !== 'logins') await expectRefused(one, other());
     });
 

@@ -149,8 +149,8 @@ export class DirectoryEffects {
   }
 
   /**
-   * Applies a change to users who had the name of a directory user, and have it no more: its end is theirs, its
-   * rights are not.
+   * Applies a change to users who had the name of a directory user, and have it no more: its end is theirs,
+   * its rights are not.
    */
   private async applyToFormer(
     transaction: ChannelTransaction,

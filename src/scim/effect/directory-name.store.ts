@@ -70,7 +70,9 @@ export class DirectoryNames {
     return (await manager.findBy(DirectoryName, { directoryUserId })).map(({ userId }) => userId);
   }
 
-  /** Returns the ids of the users whom the end of a directory user ends: linked ones, and those of its name. */
+  /**
+   * Returns the ids of the users whom the end of a directory user ends: linked ones, and those of its name.
+   */
   async personsOf(
     manager: EntityManager,
     provider: string,
@@ -120,8 +122,8 @@ export class DirectoryNames {
   }
 
   /**
-   * Returns the directory user to link a user to who signs in: the one with the name. If there is none, a user
-   * keeps the present link; without a link, it is the one that had the name.
+   * Returns the directory user to link a user to who signs in: the one with the name. If there is none, a
+   * user keeps the present link; without a link, it is the one that had the name.
    */
   async findForLink(
     provider: string,

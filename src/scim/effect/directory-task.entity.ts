@@ -15,8 +15,8 @@ export class DirectoryTask {
   provider!: string;
 
   /**
-   * `person`: end the sessions of the users of a directory user; `user`: of a user whom `allow` does not cover
-   * any more; `group`, `everyone`: apply the claims of the members, of all users.
+   * `person`: end the sessions of the users of a directory user; `user`: of a user whom `allow` does not
+   * cover any more; `group`, `everyone`: apply the claims of the members, of all users.
    */
   @Column('text')
   kind!: 'person' | 'user' | 'group' | 'everyone';

@@ -1,6 +1,6 @@
 /**
- * What a directory says of a person who signs in: one statement in place of five. Parameters: the provider, the
- * name as `toNameKey` makes it, and the user.
+ * What a directory says of a person who signs in: one statement in place of five. Parameters: the provider,
+ * the name as `toNameKey` makes it, and the user.
  * @param column value of `scim_attribute`
  * @param key column that an index finds
  */
@@ -25,8 +25,8 @@ const find = (attribute: string, column: string, key: string) => ({
 });
 
 /**
- * By `scim_attribute`. A row without an id: the directory user who had the name, or to whom the user is linked,
- * is inactive or deleted.
+ * By `scim_attribute`. A row without an id: the directory user who had the name, or to whom the user is
+ * linked, is inactive or deleted.
  */
 export const FIND_STANDING = {
   externalId: find('external-id', 'one.external_id', 'one.external_id'),

@@ -2,8 +2,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../../database/citus.js';
 
 /**
- * Name that a directory user had, and no directory user has now. Sign-ins with it are refused if that directory
- * user is inactive or deleted.
+ * Name that a directory user had, and no directory user has now. Sign-ins with it are refused if that
+ * directory user is inactive or deleted.
  */
 @ReferenceTable()
 @Entity('directory_former_names')

@@ -11,7 +11,7 @@ import { DirectoryFormerName } from './directory-former-name.entity.js';
 import { DirectoryUser } from './directory-user.entity.js';
 import type { Entry, UserResource } from './user-resource.js';
 
-/** Users of a provider, with the names of those that were deleted or renamed. */
+/** Users of a provider, and names of deleted and renamed users. */
 const MOST_USERS = 500_000;
 const COUNTED_MS = 30_000;
 
@@ -173,7 +173,7 @@ export function toNameKey(attribute: ScimSettings['attribute'], name: string): s
 /** Returns whether two names are of one person: user names have no case (RFC 7643 §4.1.1). */
 export function isSameName(attribute: ScimSettings['attribute'], one: string, other: string): boolean {
   if (attribute === 'externalId') return one === other;
-  // Both cases: the sign of kelvin is no k, though it has the same lower case.
+  // Both cases: the sign of kelvin is no k, but its lower case is.
   return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
 }
 
