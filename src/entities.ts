@@ -18,7 +18,7 @@ import { DirectorySource } from './scim/effect/directory-source.entity.js';
 import { DirectoryTask } from './scim/effect/directory-task.entity.js';
 import { DirectoryGroup } from './scim/groups/directory-group.entity.js';
 import { DirectoryMember } from './scim/groups/directory-member.entity.js';
-import { DirectoryRemoval } from './scim/users/directory-removal.entity.js';
+import { DirectoryFormerName } from './scim/users/directory-former-name.entity.js';
 import { DirectoryUser } from './scim/users/directory-user.entity.js';
 import { SignalAccount } from './signals/effect/signal-account.entity.js';
 import { SignalSubject } from './signals/effect/signal-subject.entity.js';
@@ -51,7 +51,7 @@ export const ENTITIES = [
   ProviderCheck,
   Webhook,
   DirectoryUser,
-  DirectoryRemoval,
+  DirectoryFormerName,
   DirectoryGroup,
   DirectoryMember,
   DirectoryName,

@@ -24,7 +24,7 @@ import { ScimGroupsController } from './groups/scim-groups.controller.js';
 import { ScimGroups } from './groups/scim-groups.service.js';
 import { DiscoveryController } from './protocol/discovery.controller.js';
 import { SearchController } from './protocol/search.controller.js';
-import { DirectoryRemoval } from './users/directory-removal.entity.js';
+import { DirectoryFormerName } from './users/directory-former-name.entity.js';
 import { DirectoryUser } from './users/directory-user.entity.js';
 import { DirectoryUserStore } from './users/directory-user.store.js';
 import { ScimUsersController } from './users/scim-users.controller.js';
@@ -42,7 +42,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     TypeOrmModule.forFeature([
       DirectoryActivity,
       DirectoryUser,
-      DirectoryRemoval,
+      DirectoryFormerName,
       DirectoryGroup,
       DirectoryMember,
     ]),

@@ -71,7 +71,7 @@ describe('the schema', () => {
         'instances',
         'webhooks',
         'directory_users',
-        'directory_removals',
+        'directory_former_names',
         'directory_groups',
         'directory_members',
         'directory_names',

@@ -317,7 +317,7 @@ describe('the word of a directory', () => {
     await sql(
       `INSERT INTO directory_tasks (id, provider, kind, subject, created_at) VALUES ($1, 'stub', 'person', $2, now() - interval '6 s')`,
       randomUUID(),
-      user,
+      id,
     );
     const { refresh_token } = tokens;
     await until(

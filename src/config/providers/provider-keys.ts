@@ -164,7 +164,7 @@ export const providerKeys = {
   scim_attribute: {
     parser: parsers.oneOf('externalId', 'userName'),
     default: 'externalId',
-    doc: 'Attribute of a directory user that is compared with `scim_claim`, byte for byte.',
+    doc: 'Attribute of a directory user that is compared with `scim_claim`: `externalId` byte for byte, `userName` without case.',
   },
   scim_claim: {
     parser: parsers.text,

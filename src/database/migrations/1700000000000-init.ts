@@ -291,13 +291,12 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX directory_users_created_at ON directory_users (provider, created_at, id);
       CREATE INDEX directory_users_email_keys ON directory_users USING gin (email_keys);
 
-      CREATE TABLE directory_removals (
+      CREATE TABLE directory_former_names (
         provider text NOT NULL,
         name text NOT NULL,
-        removed_at timestamptz NOT NULL DEFAULT now(),
+        directory_user_id uuid NOT NULL,
         PRIMARY KEY (provider, name)
       );
-      CREATE INDEX directory_removals_removed_at ON directory_removals (provider, removed_at);
 
       CREATE TABLE directory_groups (
         id uuid PRIMARY KEY,
@@ -327,10 +326,15 @@ export class Init1700000000000 implements MigrationInterface {
         user_id uuid PRIMARY KEY,
         provider text NOT NULL,
         name text NOT NULL,
+        name_key text NOT NULL,
+        directory_user_id uuid,
         facts jsonb,
         named_at timestamptz NOT NULL DEFAULT now()
       );
       CREATE INDEX directory_names_name ON directory_names (provider, name);
+      CREATE INDEX directory_names_name_key ON directory_names (provider, name_key);
+      CREATE INDEX directory_names_directory_user_id ON directory_names (directory_user_id)
+        WHERE directory_user_id IS NOT NULL;
 
       CREATE TABLE directory_sources (
         provider text NOT NULL,
@@ -428,7 +432,7 @@ export class Init1700000000000 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP TABLE signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
-        directory_removals, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
+        directory_former_names, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, user_words, users;
     `);
   }

@@ -17,7 +17,7 @@ import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { nameOf } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
-import { DirectoryNames } from './directory-name.store.js';
+import { DirectoryNames, UNNAMED, type Link } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
 
@@ -34,6 +34,14 @@ export interface Followup {
 }
 
 type Known = Pick<Directory, 'provider' | 'settings' | 'origin'>;
+
+/** Users whom a change has reached, and tasks for those who may not stay. */
+interface Applied {
+  readonly userIds: readonly string[];
+  readonly refused: readonly DirectoryTask[];
+}
+
+const NOBODY: Applied = { userIds: [], refused: [] };
 
 /** Time that a sign-in and a request may take together. */
 const RECENT_SECONDS = 60;
@@ -67,24 +75,18 @@ export class DirectoryEffects {
     before?: DirectoryUser,
   ): Promise<Followup> {
     const { manager } = transaction;
-    const { provider, settings } = known;
+    const { provider } = known;
     const tasks: DirectoryTask[] = [];
-    const [name, former] = [nameOf(after, settings.attribute), before && nameOf(before, settings.attribute)];
-    if (name !== null && !after.active) tasks.push(taskOf(provider, 'person', name));
+    if (!after.active) tasks.push(taskOf(provider, 'person', after.id));
     if ((after.resource.roles ?? []).length > 0 && (await this.rights.begin(manager, provider, 'roles'))) {
       tasks.push(taskOf(provider, 'everyone', provider));
     }
-    if (former !== undefined && former !== null && former !== name) {
-      const userIds = (await this.names.usersOf(manager, provider, settings, [former])).get(former) ?? [];
-      const lost: UserChange = { claims: withoutRights, directory: null };
-      const changes = new Map(userIds.map((userId) => [userId, lost]));
-      const users = await this.changes.apply(transaction, userIds, () => changes, known.origin);
-      tasks.push(...(await this.refused(manager, provider, users, new Map())));
-    }
+    const former = before ? await this.applyToFormer(transaction, known, after, before) : NOBODY;
     const hasOtherProfile = !before || JSON.stringify(profileOf(before)) !== JSON.stringify(profileOf(after));
     const state = { isLocked: true, hasOtherProfile };
     const { userIds, refused } = await this.apply(transaction, known, [after], state);
-    return this.written(manager, [...tasks, ...refused], userIds, [after.id]);
+    tasks.push(...refused, ...former.refused);
+    return this.written(manager, tasks, [...userIds, ...former.userIds], [after.id]);
   }
 
   /** @param isForAll all members are concerned, not only those of the change */
@@ -133,7 +135,8 @@ export class DirectoryEffects {
   ): Promise<DirectoryTask[]> {
     if (ids.length === 0) return [];
     const users = await transaction.manager.findBy(DirectoryUser, { id: In(ids) });
-    return (await this.apply(transaction, known, users, { isLocked: false, hasOtherProfile: false })).refused;
+    const state = { isLocked: false, hasOtherProfile: false };
+    return [...(await this.apply(transaction, known, users, state)).refused];
   }
 
   /** Applies the state of directory users in a transaction of its own. */
@@ -145,18 +148,55 @@ export class DirectoryEffects {
     await this.tasks.runNow(known, tasks);
   }
 
+  /**
+   * Applies a change to users who had the name of a directory user, and have it no more: its end is theirs,
+   * its rights are not.
+   */
+  private async applyToFormer(
+    transaction: ChannelTransaction,
+    known: Known,
+    after: DirectoryUser,
+    before: DirectoryUser,
+  ): Promise<Applied> {
+    const { manager } = transaction;
+    const { provider, settings, origin } = known;
+    const name = nameOf(after, settings.attribute) ?? UNNAMED;
+    const former = nameOf(before, settings.attribute) ?? UNNAMED;
+    const names = [name, former].filter((one) => one !== UNNAMED);
+    const byName = await this.names.usersOf(manager, provider, settings, names);
+    const present = new Set(byName.get(name));
+    const isFormer = (userId: string): boolean => !present.has(userId);
+    const renamed = new Set(byName.get(former)?.filter(isFormer));
+    const linked = (await this.names.linkedTo(manager, after.id)).filter(isFormer);
+    const changes = new Map<string, UserChange>();
+    for (const userId of new Set([...renamed, ...linked])) {
+      const lost = { directory: null, ...(renamed.has(userId) && { claims: withoutRights }) };
+      const end = { directory: { active: false, changedAt: after.changedAt } };
+      changes.set(userId, after.active ? lost : end);
+    }
+    const users = await this.changes.apply(transaction, [...changes.keys()], () => changes, origin);
+    await this.names.link(
+      manager,
+      users.map((user) => linkOf(known, user, before)),
+    );
+    const lost = after.active ? users.filter(({ userId }) => renamed.has(userId)) : [];
+    const refused = await this.refused(manager, provider, lost, new Map());
+    return { userIds: users.map(({ userId }) => userId), refused };
+  }
+
   private async apply(
     transaction: ChannelTransaction,
     known: Known,
     users: readonly DirectoryUser[],
     { isLocked, hasOtherProfile }: { readonly isLocked: boolean; readonly hasOtherProfile: boolean },
-  ): Promise<{ userIds: string[]; refused: DirectoryTask[] }> {
+  ): Promise<Applied> {
     const { manager } = transaction;
     const { provider, settings, origin } = known;
     const ids = users.map(({ id }) => id);
     const names = users.flatMap((user) => nameOf(user, settings.attribute) ?? []);
     const byName = await this.names.usersOf(manager, provider, settings, names);
     const rights = new Map<string, DirectoryClaims>();
+    const owners = new Map<string, DirectoryUser>();
     // Once its users are locked: two requests may change groups of one user at the same time.
     const read = async (): Promise<ReadonlyMap<string, UserChange>> => {
       const changes = new Map<string, UserChange>();
@@ -166,6 +206,7 @@ export class DirectoryEffects {
         const { whole = {}, fitting: fits = {} } = found.get(user.id) ?? {};
         for (const userId of byName.get(nameOf(user, settings.attribute) ?? '') ?? []) {
           rights.set(userId, whole);
+          owners.set(userId, user);
           changes.set(userId, {
             claims: (present) => laidOver(present, fits),
             directory: { active: user.active, changedAt: user.changedAt },
@@ -176,8 +217,12 @@ export class DirectoryEffects {
       return changes;
     };
     const userIds = [...byName.values()].flat();
-    if (userIds.length === 0) return { userIds: [], refused: [] };
+    if (userIds.length === 0) return NOBODY;
     const changed = await this.changes.apply(transaction, userIds, read, origin);
+    await this.names.link(
+      manager,
+      changed.map((user) => linkOf(known, user, owners.get(user.userId)!)),
+    );
     const active = changed.filter(({ directoryActive }) => directoryActive === true);
     const refused = active.length > 0 ? await this.refused(manager, provider, active, rights) : [];
     return { userIds: changed.map(({ userId }) => userId), refused };
@@ -221,6 +266,13 @@ export class DirectoryEffects {
 
 function taskOf(provider: string, kind: DirectoryTask['kind'], subject: string): DirectoryTask {
   return { id: randomUUID(), provider, kind, subject, after: null } as DirectoryTask;
+}
+
+function linkOf({ provider, settings }: Known, user: ChangedUser, directoryUser: DirectoryUser): Link {
+  const { userId, providerUserId } = user;
+  const isUserId = settings.claim === 'provider_user_id';
+  const name = isUserId ? providerUserId : (nameOf(directoryUser, settings.attribute) ?? UNNAMED);
+  return { userId, provider, name, directoryUserId: directoryUser.id };
 }
 
 /** Of a person whom the directory does not know any more: fewer rights until the next sign-in. */

@@ -16,6 +16,7 @@ import { allowFacts } from '../../provider/identity/allow.js';
 import { ClaimOwners } from '../../user/claim-owners.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
+import { isSameName, toNameKey } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryEffects } from './directory-effects.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
@@ -65,7 +66,7 @@ export class DirectorySignIns implements OnModuleInit {
     const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
     // An answer of the provider during a session may lack the claim.
     const name = ownName ?? (await this.names.find(userId))?.name;
-    const user = await this.admitted(provider, name);
+    const user = await this.admitted(provider, userId, name);
     if (!user) return { proof: { ...proof, isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
     const found = { ...proof, claims: whole, isInDirectory: true, activeSince: user.activeSince };
@@ -89,11 +90,13 @@ export class DirectorySignIns implements OnModuleInit {
     const facts = hasFacts ? allowFacts(identity, ofProvider) : null;
     const isNew = before?.name !== name;
     if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
-      await this.names.save({ userId, provider, name, facts });
+      const isLinked = Boolean(before?.directoryUserId);
+      const directoryUserId = await this.names.findForLink(provider, settings.attribute, name, isLinked);
+      await this.names.save({ userId, provider, name, facts }, directoryUserId);
     }
     const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
     try {
-      const user = await this.admitted(provider, name);
+      const user = await this.admitted(provider, userId, name);
       if (!user) return;
       const { claims } = layOver(laidOver(identity.claims, user.rights), identity.admissionClaims ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
@@ -108,13 +111,19 @@ export class DirectorySignIns implements OnModuleInit {
 
   /**
    * Returns the directory user with a name; undefined if the directory has none.
-   * @throws OAuthError `access_denied` if the directory has deactivated or deleted the user
+   * @throws OAuthError `access_denied` if this directory user is inactive; without one, if the directory user
+   *   who had the name, or to whom the user is linked, is inactive or deleted
    */
-  private async admitted(provider: string, name: string | undefined): Promise<Standing | undefined> {
-    if (name === undefined || name === UNNAMED) return undefined;
-    const statement = FIND_STANDING[this.known.get(provider)!.attribute];
-    const rows = await this.sql.query<StandingRow>(statement, [provider, name, name.toLowerCase()]);
-    const user = rows.find(({ id }) => id !== null) ?? rows[0];
+  private async admitted(
+    provider: string,
+    userId: string,
+    name: string = UNNAMED,
+  ): Promise<Standing | undefined> {
+    const { attribute } = this.known.get(provider)!;
+    const key = toNameKey(attribute, name);
+    const rows = await this.sql.query<StandingRow>(FIND_STANDING[attribute], [provider, key, userId]);
+    const named = rows.find((row) => row.name !== null && isSameName(attribute, row.name, name));
+    const user = named ?? rows.find(({ id }) => id === null);
     if (!user) return undefined;
     if (user.id === null || !user.active) {
       throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'deactivated' });

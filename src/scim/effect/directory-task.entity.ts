@@ -15,13 +15,13 @@ export class DirectoryTask {
   provider!: string;
 
   /**
-   * `person`: end the sessions of a person of the directory; `user`: of a user whom `allow` does not cover
-   * any more; `group`, `everyone`: apply the claims of the members, of all users.
+   * `person`: end the sessions of the users of a directory user; `user`: of a user whom `allow` does not
+   * cover any more; `group`, `everyone`: apply the claims of the members, of all users.
    */
   @Column('text')
   kind!: 'person' | 'user' | 'group' | 'everyone';
 
-  /** The name of the person, or the id of the user or group. */
+  /** The id of the directory user, user or group, or the provider. */
   @Column('text')
   subject!: string;
 

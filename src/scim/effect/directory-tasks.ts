@@ -123,10 +123,12 @@ export class DirectoryTasks implements OnModuleInit {
     { provider, settings, origin }: Known,
     { id, kind, subject }: DirectoryTask,
   ): Promise<void> {
-    const cause = kind === 'person' ? 'directory' : 'not_allowed';
-    const named =
-      kind === 'person' && (await this.names.usersOf(this.manager, provider, settings, [subject]));
-    for (const userId of named ? (named.get(subject) ?? []) : [subject]) {
+    const isPerson = kind === 'person';
+    const cause = isPerson ? 'directory' : 'not_allowed';
+    const userIds = isPerson
+      ? await this.names.personsOf(this.manager, provider, settings, subject)
+      : [subject];
+    for (const userId of userIds) {
       await this.signOuts.signOut('all', { userId, sessionId: null, deviceId: null }, origin, { cause });
     }
     await this.manager.delete(DirectoryTask, { id });

@@ -7,11 +7,11 @@ import { CachedReading } from '../../database/limits.js';
 import { applyFilter, type Column } from '../protocol/where.js';
 import type { Page } from '../protocol/list-query.js';
 import { notUnique, ScimError } from '../protocol/scim-error.js';
-import { DirectoryRemoval } from './directory-removal.entity.js';
+import { DirectoryFormerName } from './directory-former-name.entity.js';
 import { DirectoryUser } from './directory-user.entity.js';
 import type { Entry, UserResource } from './user-resource.js';
 
-/** Users of a provider, with those that were deleted. */
+/** Users of a provider, and names of deleted and renamed users. */
 const MOST_USERS = 500_000;
 const COUNTED_MS = 30_000;
 
@@ -42,7 +42,7 @@ export class DirectoryUserStore {
 
   constructor(
     @InjectRepository(DirectoryUser) private readonly users: Repository<DirectoryUser>,
-    @InjectRepository(DirectoryRemoval) private readonly removals: Repository<DirectoryRemoval>,
+    @InjectRepository(DirectoryFormerName) private readonly formerNames: Repository<DirectoryFormerName>,
   ) {}
 
   async find(provider: string, id: string): Promise<DirectoryUser | undefined> {
@@ -109,17 +109,21 @@ export class DirectoryUserStore {
     if (other) throw notUnique(other.userNameKey === userName.toLowerCase() ? 'userName' : 'externalId');
   }
 
-  /** @throws ScimError beyond the limit, which is counted twice a minute */
+  /** @throws ScimError beyond the limit */
   async requireRoom(provider: string): Promise<void> {
+    if (await this.isFull(provider)) throw tooManyUsers();
+  }
+
+  /** Returns whether the directory may not grow; counts twice a minute. */
+  async isFull(provider: string): Promise<boolean> {
     let count = this.counts.get(provider);
     if (!count) {
       const read = async () =>
-        (await this.users.countBy({ provider })) + (await this.removals.countBy({ provider }));
+        (await this.users.countBy({ provider })) + (await this.formerNames.countBy({ provider }));
       count = new CachedReading(read, COUNTED_MS);
       this.counts.set(provider, count);
     }
-    if ((await count.get()) < MOST_USERS) return;
-    throw new ScimError(403, `a directory must not have more than ${MOST_USERS} users`);
+    return (await count.get()) >= MOST_USERS;
   }
 
   async insert(manager: EntityManager, provider: string, resource: UserResource): Promise<DirectoryUser> {
@@ -141,19 +145,39 @@ export class DirectoryUserStore {
     return manager.findOneByOrFail(DirectoryUser, { id });
   }
 
-  /** Deletes a user; sign-ins of the person are refused from then on. */
-  async remove(manager: EntityManager, { id, provider }: DirectoryUser, name: string | null): Promise<void> {
+  async remove(manager: EntityManager, { id }: DirectoryUser): Promise<void> {
     await manager.delete(DirectoryUser, { id });
-    if (name !== null)
-      await manager.upsert(DirectoryRemoval, { provider, name, removedAt: () => 'now()' }, [
-        'provider',
-        'name',
-      ]);
   }
 
-  async forgetRemoval(manager: EntityManager, provider: string, name: string): Promise<void> {
-    await manager.delete(DirectoryRemoval, { provider, name });
+  /**
+   * Keeps the name that a change has given up; the present name is no former name any more.
+   * @param before undefined: a new user
+   * @param after undefined: a deleted user
+   * @returns whether a name was given up
+   */
+  async keepFormerName(
+    manager: EntityManager,
+    attribute: ScimSettings['attribute'],
+    before: DirectoryUser | undefined,
+    after: DirectoryUser | undefined,
+  ): Promise<boolean> {
+    const { id, provider } = (after ?? before)!;
+    const [former, name] = [before, after].map((user) => {
+      const present = user && nameOf(user, attribute);
+      return present ? toNameKey(attribute, present) : undefined;
+    });
+    if (former === name) return false;
+    if (name !== undefined) await manager.delete(DirectoryFormerName, { provider, name });
+    if (former === undefined) return false;
+    const row = { provider, name: former, directoryUserId: id };
+    await manager.upsert(DirectoryFormerName, row, ['provider', 'name']);
+    return true;
   }
+}
+
+export function tooManyUsers(): ScimError {
+  const what = `${MOST_USERS} users, with deleted ones and former names`;
+  return new ScimError(403, `a directory must not have more than ${what}`);
 }
 
 /** Returns the name by which a directory user is compared with users (`scim_attribute`). */
@@ -162,6 +186,18 @@ export function nameOf(
   attribute: ScimSettings['attribute'],
 ) {
   return attribute === 'externalId' ? user.externalId : user.userName;
+}
+
+/** Returns a name as it is looked up. */
+export function toNameKey(attribute: ScimSettings['attribute'], name: string): string {
+  return attribute === 'userName' ? name.toLowerCase() : name;
+}
+
+/** Returns whether two names are of one person: user names have no case (RFC 7643 §4.1.1). */
+export function isSameName(attribute: ScimSettings['attribute'], one: string, other: string): boolean {
+  if (attribute === 'externalId') return one === other;
+  // Both cases: the sign of kelvin is no k, but its lower case is.
+  return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
 }
 
 function columnsOf(resource: UserResource) {

@@ -10,7 +10,7 @@ import { readOperations } from '../protocol/normalise.js';
 import { USER_SCHEMA } from '../protocol/schemas.js';
 import { noResource } from '../protocol/scim-error.js';
 import type { DirectoryUser } from './directory-user.entity.js';
-import { DirectoryUserStore, nameOf } from './directory-user.store.js';
+import { DirectoryUserStore, tooManyUsers } from './directory-user.store.js';
 import { patchUser } from './user-patch.js';
 import { readUser, type UserResource } from './user-resource.js';
 
@@ -56,8 +56,7 @@ export class ScimUsers {
       const { manager } = transaction;
       await this.users.requireUnique(manager, provider, sent);
       const created = await this.users.insert(manager, provider, sent);
-      const name = nameOf(created, settings.attribute);
-      if (name !== null) await this.users.forgetRemoval(manager, provider, name);
+      await this.users.keepFormerName(manager, settings.attribute, undefined, created);
       return { result: created, followup: await this.applied(transaction, directory, 'created', created) };
     });
     return projection.apply(toResource(base, user));
@@ -79,7 +78,8 @@ export class ScimUsers {
       const { manager } = transaction;
       const user = await this.users.lock(manager, provider, id);
       if (!user) throw noResource();
-      await this.users.remove(manager, user, nameOf(user, settings.attribute));
+      await this.users.remove(manager, user);
+      await this.users.keepFormerName(manager, settings.attribute, user, undefined);
       await this.members.removeUser(manager, id);
       const gone = Object.assign({}, user, { active: false });
       return {
@@ -97,7 +97,8 @@ export class ScimUsers {
     change: (before: UserResource) => UserResource,
   ): Promise<object> {
     const projection = readProjection('User', query);
-    const { provider, base } = directory;
+    const { provider, settings, base } = directory;
+    const isFull = await this.users.isFull(provider);
     const user = await this.inTransaction(directory, async (transaction) => {
       const { manager } = transaction;
       const before = await this.users.lock(manager, provider, id);
@@ -109,6 +110,8 @@ export class ScimUsers {
       }
       await this.users.requireUnique(manager, provider, resource, id);
       const after = await this.users.update(manager, before, resource);
+      const isRenamed = await this.users.keepFormerName(manager, settings.attribute, before, after);
+      if (isRenamed && isFull) throw tooManyUsers();
       const kind = before.active === after.active ? 'changed' : after.active ? 'activated' : 'deactivated';
       return { result: after, followup: await this.applied(transaction, directory, kind, after, before) };
     });
