@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parser } from '../settings/parsers.js';
+import { domainKey } from '../urls/email-address.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
@@ -185,7 +186,7 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     mode: readKey(source, 'mode'),
     label: readKey(source, 'label'),
     allow: readKey(source, 'allow'),
-    emailDomains: readKey(source, 'email_domains')?.map((domain) => domain.toLowerCase()),
+    emailDomains: readKey(source, 'email_domains')?.map(domainKey),
     emailTrusted: readKey(source, 'email_trusted'),
     scim: scimOf(source),
     directoryClaim: directoryClaimOf(source),
