@@ -35,7 +35,7 @@ describe('e-mail addresses that are similar', () => {
     const state = await beginSignIn(service.url, { provider: 'ruled' });
     return (await request(service.url).post('/oauth2/token').send({ code: 'c', state })).status;
   };
-  const userWith = (email: string): Promise<Tokens> => {
+  const signInWith = (email: string): Promise<Tokens> => {
     provider.answerWith(200, { provider_user_id: randomUUID(), email });
     return signIn(service.url, randomUUID());
   };
