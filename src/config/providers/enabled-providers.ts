@@ -148,7 +148,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
     recheck: recheckOf(source),
-    signals: signalsOf(source),
+    signals: signalsOf(source, adapter, url),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
       ...options(source),
@@ -251,9 +251,11 @@ function checkRecheck(source: Source, adapter: string): void {
   }
 }
 
-function signalsOf(source: Source): SignalsSettings | undefined {
+function signalsOf(source: Source, adapter: string, url?: string): SignalsSettings | undefined {
+  // Okta's organisation signs signals, its server `/oauth2/default` ID tokens (docs/directory/okta.md).
+  const organisation = adapter === 'okta' ? /^(https?:\/\/[^/]+)\/oauth2\//i.exec(url ?? '')?.[1] : undefined;
   const settings = {
-    issuer: readKey(source, 'signals_issuer'),
+    issuer: readKey(source, 'signals_issuer') ?? organisation,
     audience: readKey(source, 'signals_audience'),
     endedBy: readKey(source, 'signals_end'),
   };
