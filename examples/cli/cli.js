@@ -147,10 +147,19 @@ function codeFrom(server, state) {
       response.end(isOurs ? 'You may close this page and return to the terminal.\n' : 'Not found\n', () => {
         if (!isOurs) return;
         if (answer.get('code')) resolve(answer.get('code'));
-        else reject(new Refused(answer.get('error') ?? 'no code'));
+        else reject(new Refused(answer.get('error'), sentenceOf(answer)));
       });
     });
   });
+}
+
+/** Only a service that knows our state writes here, but a terminal obeys control characters. */
+function sentenceOf(answer) {
+  const text = answer
+    .get('error_description')
+    ?.replace(/[^ -~]/g, '')
+    .slice(0, 200);
+  return `The sign-in was refused: ${text || answer.get('error') || 'no code arrived'}`;
 }
 
 async function whoAmI() {

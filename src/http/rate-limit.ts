@@ -15,8 +15,16 @@ export interface LimitByBody {
   readonly choose: (request: Request) => Promise<RouteLimit>;
 }
 
+/**
+ * A signed token in the body authenticates a request. An address with too many bad tokens can send larger
+ * bodies no more; smaller ones are read, since a valid token is never refused.
+ */
+export interface LimitOfTokens {
+  readonly largestToken: number;
+}
+
 /** The limit of a route, or the choice of one for a request. */
-export type LimitOfRoute = RouteLimit | LimitByBody;
+export type LimitOfRoute = RouteLimit | LimitByBody | LimitOfTokens;
 
 /** Counts the requests to a route towards a limit. No effect while RATE_LIMIT is off. */
 export const RateLimit = Reflector.createDecorator<LimitOfRoute>();

@@ -1,3 +1,4 @@
+import { domainKey } from '../config/urls/email-address.js';
 import { OptionalText } from '../http/parameters/parameter.js';
 import type { ProviderMode, ProviderSettings } from '../config/settings/settings.js';
 
@@ -33,7 +34,7 @@ export class ProvidersDto {
 
 /** Returns the providers with this domain in `email_domains`; if there is none, those without the setting. */
 export function servingDomain(providers: readonly ProviderSettings[], email: string): ProviderSettings[] {
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  const domain = domainKey(email.slice(email.lastIndexOf('@') + 1));
   const own = providers.filter(({ emailDomains }) => emailDomains?.includes(domain));
   return own.length > 0 ? own : providers.filter(({ emailDomains }) => emailDomains === undefined);
 }

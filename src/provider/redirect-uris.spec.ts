@@ -183,6 +183,14 @@ describe('the callback of the administration page', () => {
     expect(redirectUrisToRegister(off, corp!)).toEqual(['https://app.example/cb', own]);
     expect(redirectUrisToRegister(on, apple!)).toEqual([own]);
   });
+
+  it('is registered without the redirect URIs of command lines, which providers do not see', () => {
+    const list = 'https://app.example/cb,http://127.0.0.1/cb,http://[::1]/cb,http://localhost:5173/cb';
+    const settings = parseSettings({ PUBLIC_URL: 'https://id.example', REDIRECT_URIS: list });
+    const uris = redirectUrisToRegister({ ...settings, adminEnabled: false }, { name: 'corp', options: {} });
+    const own = 'https://id.example/providers/corp/callback';
+    expect(uris).toEqual(['https://app.example/cb', 'http://localhost:5173/cb', own]);
+  });
 });
 
 it('takes the first entry of the list that applies, when the client names none', () => {

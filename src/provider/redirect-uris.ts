@@ -1,5 +1,5 @@
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { isHttpUri } from '../config/urls/urls.js';
+import { isHttpUri, parseUrl } from '../config/urls/urls.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'deviceGrant' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
@@ -59,14 +59,18 @@ export function adminCallback({ publicUrl }: Address): string {
 }
 
 /**
- * Redirect URIs to register at a provider. One that sends the code by POST needs that of stock clients only.
+ * Redirect URIs to register at a provider: those that it receives. One that sends the code by POST needs that
+ * of stock clients only. `http://127.0.0.1/…` without a port is for command lines (RFC 8252 §7.3), which are
+ * such clients.
  */
 export function redirectUrisToRegister(
   settings: Omit<Rules, 'demoEnabled'>,
   provider: Own & Named,
 ): string[] {
   const list = [
-    ...(provider.redirectUris ?? settings.redirectUris ?? []),
+    ...(provider.redirectUris ??
+      settings.redirectUris?.filter((uri) => !isOfCommandLines(settings, uri)) ??
+      []),
     ...(settings.adminEnabled ? [adminCallback(settings)] : []),
   ];
   return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
@@ -88,6 +92,10 @@ function asLocalhost(uri: string): string {
 
 function callback(settings: Rules): string {
   return `${settings.publicUrl}/callback`;
+}
+
+function isOfCommandLines({ publicUrl }: Address, uri: string): boolean {
+  return LOOPBACK.test(uri) && parseUrl(uri)?.port === '' && !uri.startsWith(`${publicUrl}/`);
 }
 
 function isSameButPort(entry: string, uri: string): boolean {

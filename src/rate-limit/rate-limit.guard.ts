@@ -1,7 +1,13 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { RateLimit, RateLimits, type LimitByBody, type LimitOfRoute } from '../http/rate-limit.js';
+import {
+  RateLimit,
+  RateLimits,
+  type LimitByBody,
+  type LimitOfRoute,
+  type LimitOfTokens,
+} from '../http/rate-limit.js';
 
 /** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
 @Injectable()
@@ -15,8 +21,15 @@ export class RateLimitGuard implements CanActivate {
     const limit = this.reflector.get<LimitOfRoute | undefined>(RateLimit.KEY, context.getHandler());
     if (limit === undefined) return true;
     const request = context.switchToHttp().getRequest<Request>();
+    if (typeof limit === 'object' && 'largestToken' in limit) return this.refuseLarge(limit, request);
     if (typeof limit !== 'string') return this.countByBody(limit, request);
     return this.limits.count(limit, request.ip).then(() => true);
+  }
+
+  private async refuseLarge({ largestToken }: LimitOfTokens, { headers, ip }: Request): Promise<true> {
+    const isSmall = Number(headers['content-length'] ?? Infinity) <= largestToken;
+    if (!isSmall && (await this.limits.isExceeded('bad_token', ip))) await this.limits.count('bad_token', ip);
+    return true;
   }
 
   private async countByBody({ oneOf, choose }: LimitByBody, request: Request): Promise<true> {

@@ -2,7 +2,7 @@
 export const LONGEST_KEY = 255;
 
 /**
- * Returns the key by which a name or an e-mail address is searched (`user_words`, `email_key`): without
+ * Returns the key by which words of a name or an e-mail address are searched (`user_words`): without
  * differences of case, width and composition. Upper case, since lower case depends on the place in the word
  * (Greek sigma); the Turkish letters `İ` and `ı` count as `I`, as people type them. The key of a prefix is a
  * prefix of the key, unless a combining character follows.

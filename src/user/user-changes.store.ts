@@ -3,13 +3,13 @@ import { In, IsNull, type EntityManager, type SelectQueryBuilder } from 'typeorm
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import type { ChannelTransaction } from '../channel/channel.history.js';
+import { addressKey } from '../config/urls/email-address.js';
 import { Clock } from '../database/clock.js';
 import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
 import { replaceWords } from './user-words.store.js';
-import { searchKey } from './search-key.js';
 import { User } from './user.entity.js';
 
 /** Users that one transaction changes at most. */
@@ -162,5 +162,5 @@ function toColumn(claims: Claims): Claims | null {
 }
 
 function toKey(text: string | null): string | null {
-  return text === null ? null : searchKey(text);
+  return text === null ? null : addressKey(text);
 }

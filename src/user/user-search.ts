@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository, type SelectQueryBuilder } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { addressKey } from '../config/urls/email-address.js';
 import { ConcurrencyLimit } from '../database/limits.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { errorCode } from '../errors/error-facts.js';
@@ -12,7 +13,6 @@ import {
   type SearchOrder,
   type SearchPlace,
 } from './search-cursor.js';
-import { searchKey } from './search-key.js';
 import { findByWords, LAST, whereWords, type Found, type FoundPage } from './user-word-search.js';
 import { searchedWords } from './user-words.js';
 import { User } from './user.entity.js';
@@ -88,7 +88,7 @@ export class UserSearch {
     const place = (...orders: SearchOrder[]): SearchPlace | undefined =>
       cursor === undefined ? undefined : parseSearchCursor(cursor, orders);
     if (email !== undefined) {
-      const query = this.select(filter).andWhere({ emailKey: searchKey(email) });
+      const query = this.select(filter).andWhere({ emailKey: addressKey(email) });
       if (prefix !== undefined) {
         const words = searchedWords(prefix);
         if (words.length > 0) whereWords(query, words, (exists) => `(${exists} OR ${BEGINS})`);
@@ -160,7 +160,7 @@ export class UserSearch {
 const BEGINS = '(user.emailKey >= :begin AND user.emailKey < :end)';
 
 function addressRange(prefix: string): { begin: string; end: string } {
-  const begin = searchKey(prefix);
+  const begin = addressKey(prefix);
   return { begin, end: begin + LAST };
 }
 

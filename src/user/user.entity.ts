@@ -69,7 +69,7 @@ export class User {
   @Column('timestamptz', { name: 'claims_changed_at', nullable: true })
   claimsChangedAt!: Date | null;
 
-  /** E-mail address as `searchKey` makes it, for the search by prefix; that of names is by UserWord. */
+  /** `addressKey` of the e-mail address, for its search; that of names is by UserWord. */
   @Column({ type: 'text', name: 'email_key', nullable: true, collation: 'C' })
   emailKey!: string | null;
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Not, type EntityManager, type Repository } from 'typeorm';
+import { addressKey } from '../config/urls/email-address.js';
 import { lastUse, writeLastUse } from '../database/last-use.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { Sql } from '../database/sql.js';
 import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './claims.store.js';
-import { searchKey } from './search-key.js';
 import { replaceWords } from './user-words.store.js';
 import { UserWord } from './user-word.entity.js';
 import { User } from './user.entity.js';
@@ -100,7 +100,7 @@ export class UserStore {
 
   /** @returns false if the user exists, or was removed and is kept out */
   async insert(manager: EntityManager, { claims, ...user }: NewUser): Promise<boolean> {
-    const emailKey = user.email === null ? null : searchKey(user.email);
+    const emailKey = user.email === null ? null : addressKey(user.email);
     const { raw } = await manager
       .createQueryBuilder()
       .insert()
@@ -120,13 +120,11 @@ export class UserStore {
     return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
   }
 
-  /** Finds users of a provider whose e-mail address has the key of this one. */
-  findSimilar(manager: EntityManager, provider: string, email: string, most: number) {
-    return manager.find(User, {
-      select: { userId: true, email: true },
-      where: { emailKey: searchKey(email), provider, removedAt: IsNull() },
-      take: most,
-    });
+  /** Returns the ids of the users of a provider with an e-mail address. */
+  async findByEmail(manager: EntityManager, provider: string, email: string, most: number) {
+    const where = { emailKey: addressKey(email), provider, removedAt: IsNull() };
+    const users = await manager.find(User, { select: { userId: true }, where, take: most });
+    return users.map(({ userId }) => userId);
   }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */

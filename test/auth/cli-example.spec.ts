@@ -122,8 +122,9 @@ describe('the example for the command line', () => {
       const refusal = new URL(callback);
       refusal.searchParams.delete('code');
       refusal.searchParams.set('error', 'access_denied');
+      refusal.searchParams.set('error_description', 'this account may not sign in here\u001b[2J');
       await fetch(refusal).then((page) => page.text());
     });
-    expect([code, errors]).toEqual([1, 'access_denied\n']);
+    expect([code, errors]).toEqual([1, 'The sign-in was refused: this account may not sign in here[2J\n']);
   });
 });

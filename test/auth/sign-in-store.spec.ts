@@ -116,7 +116,7 @@ describe('the store of sign-ins', () => {
         username: identity.username,
         email: identity.email,
         avatar_url: identity.avatarUrl,
-        email_key: identity.email?.toUpperCase() ?? null,
+        email_key: identity.email?.toLowerCase() ?? null,
       },
     ]);
     const words = await rowsOf('word FROM user_words', userId);

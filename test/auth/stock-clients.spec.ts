@@ -259,7 +259,9 @@ describe('a stock OAuth client', () => {
     ])('tells the client, of what a provider says, %s and no more', async (_name, answer, error) => {
       const said = { error_description: 'secret of the provider', error_uri: 'https://evil.example' };
       const back = await returnWith(here.url, await begin(), { ...answer, ...said }).expect(302);
-      expect(answerIn(back)).toEqual({ error, state: client.state, iss: PUBLIC_URL });
+      const sentence = 'this account may not sign in here, or the sign-in was cancelled';
+      const ours = error === 'access_denied' && { error_description: sentence };
+      expect(answerIn(back)).toEqual({ error, ...ours, state: client.state, iss: PUBLIC_URL });
       expect(provider.requests).toEqual([]);
     });
 

@@ -15,12 +15,12 @@ describe('GET /oauth2/providers?email=', () => {
 
   beforeAll(async () => {
     service = await startTestService({
-      ...providerSettings('corp', 'corp.example, Corp.Test'),
-      ...providerSettings('partner', 'partner.example,corp.test'),
+      ...providerSettings('corp', 'corp.example, Corp.Test, Bücher.example'),
+      ...providerSettings('partner', 'partner.example,corp.test,xn--mnchen-3ya.example'),
       ...providerSettings('open'),
       'providers.mock.enabled': 'false',
       RATE_LIMIT: 'on',
-      RATE_LIMIT_AUTHORIZE: '16',
+      RATE_LIMIT_AUTHORIZE: '24',
     });
   });
   afterAll(() => service?.close());
@@ -37,6 +37,12 @@ describe('GET /oauth2/providers?email=', () => {
     ['"a@partner.example"@corp.example', ['corp']],
     ['ada@corp.test', ['corp', 'partner']],
     ['ada@eu.corp.example', ['open']],
+    ['@bücher.example', ['corp']],
+    ['@XN--BCHER-KVA.example', ['corp']],
+    ['ada@münchen.example', ['partner']],
+    ['@xn--mnchen-3ya.example', ['partner']],
+    ['ada@bücher\u3002example', ['open']],
+    ['ada@mün\u00adchen.example', ['open']],
     ['ada@elsewhere.example', ['open']],
   ])('%s: %j', async (email, names) => {
     const { body, headers } = await list(email).expect(200);
@@ -58,7 +64,7 @@ describe('GET /oauth2/providers?email=', () => {
 
   it('counts as a begin of a sign-in', async () => {
     let status = 200;
-    for (let i = 0; i < 17 && status === 200; i++) ({ status } = await list('@corp.example'));
+    for (let i = 0; i < 25 && status === 200; i++) ({ status } = await list('@corp.example'));
     expect(status).toBe(429);
     await list().expect(200);
   });

@@ -145,6 +145,30 @@ describe('the effect of a security event', () => {
     expect(await isAlive(two)).toBe(false);
   });
 
+  it.each<[string, (sub: string) => Part, Part]>([
+    ['the token', (sub) => transmitter.subject(sub), { sub: null, exp: null, nbf: null, toe: null }],
+    ['the subject', (sub) => ({ ...transmitter.subject(sub), email: null, user: null, session: null }), {}],
+    [
+      'a complex one',
+      (sub) => ({ format: 'complex', user: transmitter.subject(sub), session: null, tenant: null }),
+      {},
+    ],
+  ])('with null in members of %s that are not used', async (_, subject, claims) => {
+    const tokens = await signIn();
+    await send(caep('session-revoked'), { event_timestamp: null, subject: null }, subject(user), claims);
+    expect(await isAlive(tokens)).toBe(false);
+    expect(await reasons()).toEqual(['session-revoked: sessions ended: 1']);
+  });
+
+  it('with null in place of a level, and of the subject beside the one of the event', async () => {
+    const tokens = await signIn();
+    const levels = { change_direction: null, previous_level: 'nist-aal2', current_level: 'nist-aal1' };
+    const subject = transmitter.subject(user);
+    const set = transmitter.set(caep('assurance-level-change'), { ...levels, subject }, { sub_id: null });
+    await push(here, set).expect(202);
+    expect(await isAlive(tokens)).toBe(false);
+  });
+
   it('of an e-mail address that two users of the provider have: none', async () => {
     const tokens = await signIn();
     const other = await transmitter.signIn(new Person(`other-${user}`), there);

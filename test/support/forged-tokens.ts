@@ -243,7 +243,7 @@ export function makeLogoutToken(
 const GENUINE = [
   /^typ "(JWT|jwt|logout\+jwt)"/,
   /^no (typ|kid) in the header/,
-  /^no (sub|sid|exp)$/,
+  /^no (sub|sid|exp)$|^(sub|sid|exp) null$/,
   /^aud as an array of itself|^aud \[/,
   /^exp (1e\+99|\d{10}(\.5)?)$/,
   /^(jti|sub|sid) "(x"|0"|9999999999"|__proto__"|[\da-f]{8}-)/,
@@ -270,7 +270,6 @@ export function* logoutMutants(
   const now = Math.floor(Date.now() / 1000);
   const claims: Record<string, Part> = {
     'a nonce': { nonce: 'n' },
-    'a nonce that is null': { nonce: null },
     'no events': { events: undefined },
     'other events': { events: { 'http://schemas.openid.net/event/backchannel-logouts': {} } },
     'the event alone, as text': { events: LOGOUT_EVENT },

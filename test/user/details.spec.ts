@@ -135,7 +135,7 @@ describe('a user, by service key', () => {
     await find({ email: email.toUpperCase() }).expect(200, { sessions: 2 });
     await find({ email }).expect(200, { sessions: 0 });
     await begin(randomUUID()); // somebody else has this address, too
-    // The search finds addresses as people type them; this one, with the sign of kelvin, belongs to somebody else.
+    // With the sign of kelvin, an address belongs to somebody else.
     await begin(randomUUID(), `\u212a${email}`);
     await find({ email: `k${email}` }).expect(400);
     await begin(randomUUID(), `k${email}`);

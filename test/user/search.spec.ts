@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { searchKey } from '../../src/user/search-key.js';
+import { addressKey } from '../../src/config/urls/email-address.js';
 import { searchedWords, wordKeys } from '../../src/user/user-words.js';
 import { formatSearchCursor } from '../../src/user/search-cursor.js';
 import { query } from '../support/database.js';
@@ -53,7 +53,7 @@ describe('the search for users', () => {
   });
 
   async function insert(rows: readonly Row[], url = service.databaseUrl): Promise<void> {
-    const keyOf = (text: string | null) => (text === null ? null : searchKey(text));
+    const keyOf = (text: string | null) => (text === null ? null : addressKey(text));
     const columns = [
       rows.map(({ provider, id }) => deriveUserId(provider, id)),
       rows.map(({ provider }) => provider),
@@ -193,7 +193,7 @@ describe('the search for users', () => {
       all.filter(fits).toSorted((a, b) => b.at - a.at || compare(b.userId, a.userId));
     const byKey = (keyOf: (one: User) => string, fits: (one: User) => boolean): User[] =>
       all.filter(fits).toSorted((a, b) => compare(keyOf(a), keyOf(b)) || compare(a.userId, b.userId));
-    const byEmail = (fits: (one: User) => boolean): User[] => byKey(({ email }) => searchKey(email!), fits);
+    const byEmail = (fits: (one: User) => boolean): User[] => byKey(({ email }) => addressKey(email!), fits);
     const keysOf = (one: User, word: string): string[] =>
       wordKeys(one.username, one.email)
         .filter((key) => key.startsWith(word))
@@ -209,7 +209,7 @@ describe('the search for users', () => {
         (one) => hasAll(one) && fits(one),
       );
     };
-    const beginsAt = (one: User): boolean => searchKey(one.email ?? '').startsWith('ANN1@');
+    const beginsAt = (one: User): boolean => addressKey(one.email ?? '').startsWith('ann1@');
     const searches: [Record<string, string>, User[]][] = [
       [{}, newest(() => true)],
       [{ q: 'ann' }, byWords('ann')],

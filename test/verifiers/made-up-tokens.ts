@@ -1,4 +1,4 @@
-import { generateKeyPair } from 'jose';
+import { webcrypto } from 'node:crypto';
 import { FakeService, SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 import { until } from '../support/waiting.js';
 import type { Api, ApiOptions } from './real-service.js';
@@ -26,7 +26,8 @@ export function underMadeUpTokens(language: string, start: (options: ApiOptions)
       await answer.arrayBuffer();
       return answer.status;
     };
-    const { privateKey } = await generateKeyPair('ES256');
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+    const { privateKey } = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const answers: [number, string | null][] = [];
     const sendMadeUp = async (): Promise<void> => {
       const answer = await get(await service.token({ kid: `made-up-${Math.random()}` }, privateKey));

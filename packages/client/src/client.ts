@@ -182,7 +182,12 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const handle = async (): Promise<boolean> => {
     const { href } = location; // a router may change it at once
     const { handOn } = await orNetworkError(import('./sign-in/hand-on.js'));
-    return handOn([LatchkeyError, MESSAGE, openBroadcast, reportError, after], href, memory, report);
+    const isSignedIn = async (): Promise<boolean> => {
+      const isFresh = keeper.get() && refresher.fresh();
+      return !!(await isFresh?.catch(() => undefined));
+    };
+    const parts = [LatchkeyError, MESSAGE, openBroadcast, reportError, after] as const;
+    return handOn(parts, href, memory, report, isSignedIn);
   };
   if (IS_DEVELOPMENT && page) adviseOnCallback(() => !!handling);
   const cancelProfile =

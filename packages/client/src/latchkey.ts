@@ -210,7 +210,7 @@ export interface Latchkey<Events extends object = any> {
 
   /**
    * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at
-   * `redirectUri`. Makes no request.
+   * `redirectUri`. An answer that was used before does nothing if the user is signed in.
    * @throws LatchkeyError `invalid_state` if it belongs to no sign-in of this browser; `no_browser` without a page
    *
    * @example

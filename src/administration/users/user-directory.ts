@@ -25,9 +25,6 @@ import {
  */
 const MOST_COUNTED = 1000;
 
-/** Users with similar e-mail addresses that `findIdByEmail` reads. */
-const MOST_SIMILAR = 200;
-
 /** Users as the support sees them. */
 @Injectable()
 export class UserDirectory {
@@ -75,15 +72,11 @@ export class UserDirectory {
     return this.sessionLists.list(await this.find(userId), cursor);
   }
 
-  /** @throws OAuthError `invalid_request` unless one user has this e-mail address, in any case */
+  /** @throws OAuthError `invalid_request` unless one user has this e-mail address */
   async findIdByEmail(email: string): Promise<string> {
-    const { users, next } = await this.userSearch.find({ email }, MOST_SIMILAR);
-    // The search finds similar addresses, too. Both cases: the sign of kelvin is no k, though it has the same
-    // lower case.
-    const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
-    const [user, ...others] = users.filter((one) => cases(one.email ?? '') === cases(email));
-    if (user && others.length === 0 && next === undefined) return user.userId;
-    const count = user || next !== undefined ? 'several users have' : 'no user has';
+    const { users } = await this.userSearch.find({ email }, 2);
+    if (users.length === 1) return users[0]!.userId;
+    const count = users.length === 0 ? 'no user has' : 'several users have';
     throw new OAuthError('invalid_request', `${count} this e-mail address`);
   }
 

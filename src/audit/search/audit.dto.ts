@@ -5,11 +5,19 @@ import { A_UUID } from '../../http/parameters/uuid.js';
 import { AUDIT_NAMES, type AuditName } from '../../config/settings/audit-names.js';
 import { AuditEvent } from '../audit-event.js';
 
-/** RFC 3339 §5.6, with seconds up to microseconds. */
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})$/i;
+/** RFC 3339 §5.6, with seconds up to nanoseconds, as Go writes them. */
+const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i;
+
+/** `Date` takes 31 February as 3 March. */
+function isTime(text: string): boolean {
+  const day = TIME.exec(text)?.[1];
+  if (day === undefined || Number.isNaN(Date.parse(text))) return false;
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
 const A_TIME: TextRule = {
   matches: {
-    pattern: { test: (text: string) => TIME.test(text) && !Number.isNaN(Date.parse(text)) },
+    pattern: { test: isTime },
     // A raw `+` of a query arrives as a space.
     as: 'a time as in RFC 3339 (in a query, write + as %2B, or use Z)',
   },

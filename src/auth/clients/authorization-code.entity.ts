@@ -32,8 +32,8 @@ export class AuthorizationCode {
   identity!: object;
 
   /**
-   * Time of the request to the provider: after a later logout there is no session
-   * (provider/logout/logged-out.ts).
+   * Begin of the sign-in: after a later end of all sessions there is no session
+   * (docs/development.md#ends-of-sessions).
    */
   @Column('timestamptz', { name: 'requested_at' })
   requestedAt!: Date;

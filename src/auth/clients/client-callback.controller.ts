@@ -29,6 +29,7 @@ import {
 } from './client-request.js';
 import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
+import { findWayBack } from './way-back.js';
 
 /** Callback of each provider in a sign-in for a stock OAuth client (docs/stock-clients.md#the-endpoints). */
 @Public()
@@ -64,6 +65,7 @@ export class ClientCallbackController {
     @RequestOrigin() origin: Origin,
   ): Promise<string> {
     refuseHead(request);
+    response.locals['wayBack'] = findWayBack(this.settings, request);
     const address = await this.finish(this.findProvider(name, params), params, origin);
     return sendNext({ address }, response);
   }
@@ -84,9 +86,11 @@ export class ClientCallbackController {
   async postedCallback(
     @Param('name') name: string,
     @Body() params: ClientCallbackDto,
+    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
     @RequestOrigin() origin: Origin,
   ): Promise<string> {
+    response.locals['wayBack'] = findWayBack(this.settings, request);
     const provider = this.findProvider(name, params);
     if (!postsCode(provider.settings)) {
       throw new OAuthError('method_not_allowed', 'the provider answers by GET', {

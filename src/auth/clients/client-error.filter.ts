@@ -47,17 +47,22 @@ function isRefusal(cause: unknown): boolean {
 /** 400 instead of 401, which would ask the browser for credentials (RFC 9110 §15.5.2). */
 function showPage(error: OAuthError, response: Response): void {
   setPageHeaders(response, ...UNFRAMED);
-  response.status(error.error === 'invalid_grant' ? 400 : error.status).send(errorPage(error).text);
+  const wayBack = response.locals['wayBack'] as string | undefined; // of the callback's controller
+  const status = error.error === 'invalid_grant' ? 400 : error.status;
+  response.status(status).send(errorPage(error, wayBack).text);
 }
 
 /** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
-function errorPage({ error, status, description }: OAuthError): Html {
+function errorPage({ error, status, description }: OAuthError, wayBack: string | undefined): Html {
+  const link = wayBack && html`<p><a href="${wayBack}">Back to ${new URL(wayBack).host}</a></p>`;
   const isTemporary = status >= 500 || status === 429;
   const content = isTemporary
     ? html`<h1>Sign-in is not possible right now</h1>
-        <p class="lead">Please go back to the application and try again in a moment.</p>`
+        <p class="lead">Please go back to the application and try again in a moment.</p>
+        ${link}`
     : html`<h1>This sign-in cannot go on</h1>
         <p class="lead">${error === 'invalid_grant' ? OVER : sentenceFor(description)}</p>
+        ${link}
         <p class="reason">For its developers: <code>${description}</code>. ${cureFor(description)}</p>`;
   return layout({ title: 'Sign-in is not possible', brand: 'Sign in' }, content);
 }

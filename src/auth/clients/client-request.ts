@@ -59,10 +59,14 @@ export class ErrorForClient extends Error {
     { description, cause, reason }: { description?: string; cause?: unknown; reason?: string },
   ) {
     super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
-    this.address = buildAddress(client, issuer, { error, error_description: description });
+    const sentence = description ?? (error === 'access_denied' ? REFUSED : undefined);
+    this.address = buildAddress(client, issuer, { error, error_description: sentence });
     this.reason = reason ?? (cause instanceof OAuthError ? cause.reason : description);
   }
 }
+
+/** For a refused user of a program. Not the provider's text, which may be anything. */
+const REFUSED = 'this account may not sign in here, or the sign-in was cancelled';
 
 /** @param failure of a call of the provider; Entra ID's token endpoint has codes of the callback as well */
 export function toClientError(failure: unknown): ClientError {

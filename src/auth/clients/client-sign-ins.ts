@@ -26,9 +26,10 @@ import {
 } from './client-request.js';
 import { chooseProvider, type ProviderChoice } from './provider-choice.js';
 import { buildCookie } from './provider-page.js';
+import { buildReturnCookie } from './way-back.js';
 
 /** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */
-export type Next = { readonly address: string; readonly cookie?: string } | ProviderChoice;
+export type Next = { readonly address: string; readonly cookies?: readonly string[] } | ProviderChoice;
 
 /** Query of the request, as it came. */
 type Query = Readonly<Record<string, unknown>>;
@@ -65,7 +66,11 @@ export class ClientSignIns {
       return this.sendToProvider(provider, client, query);
     });
     const isSecure = this.settings.publicUrl.startsWith('https:');
-    return { address, ...(all.length > 1 && { cookie: buildCookie(name, isSecure) }) };
+    const cookies = [
+      buildReturnCookie(client.redirectUri, isSecure),
+      all.length > 1 ? buildCookie(name, isSecure) : undefined,
+    ];
+    return { address, cookies: cookies.filter((one) => one !== undefined) };
   }
 
   /**

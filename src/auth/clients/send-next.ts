@@ -23,7 +23,7 @@ export function sendNext(next: Next, response: Response): string {
     if (next.refresh !== undefined) response.setHeader('Refresh', `0; url=${next.refresh}`);
     return next.page.text;
   }
-  if (next.cookie) response.setHeader('Set-Cookie', next.cookie);
+  if (next.cookies?.length) response.setHeader('Set-Cookie', next.cookies);
   response.status(302).setHeader('Location', next.address);
   return '';
 }

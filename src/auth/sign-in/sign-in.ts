@@ -1,9 +1,9 @@
 import type { AuditFacts, Origin } from '../../audit/audit-event.js';
+import { addressKey } from '../../config/urls/email-address.js';
 import type { SessionIds } from '../../events.js';
 import { toJson, type UserClaims } from '../../identity/claims.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
-import { searchKey } from '../../user/search-key.js';
 import { wordKeys } from '../../user/user-words.js';
 
 export interface SignIn {
@@ -131,7 +131,7 @@ export function toRow(signIn: SignIn): SignInRow {
 }
 
 function toKey(text: string | null): string | null {
-  return text === null ? null : searchKey(text);
+  return text === null ? null : addressKey(text);
 }
 
 export function toAuditFacts(

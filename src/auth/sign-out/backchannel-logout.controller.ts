@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
 import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
+import { RateLimit } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
 
@@ -29,6 +30,7 @@ export function backchannelLogoutOf(provider: string): Type {
      * @throws {503} `server_error`: the keys of the provider cannot be fetched now.
      */
     @Public()
+    @RateLimit({ largestToken: 9216 })
     @Post('backchannel-logout')
     @HttpCode(200)
     async backchannelLogout(

@@ -13,6 +13,7 @@ import {
 } from '../../token/sessions/recent-ends.js';
 import type { Logout } from '../../provider/logout/logout-claims.js';
 import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
+import { isOfUnknownKey } from '../../provider/logout/remote-keys.js';
 import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/session.store.js';
 
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
@@ -45,7 +46,8 @@ export class BackchannelLogout {
       const by = { ...origin, actor: { type: 'provider', name: provider } } as const;
       await this.end(provider, await this.tokens.verify(provider, token), by);
     } catch (error) {
-      if (error instanceof OAuthError && error.error === 'invalid_request') {
+      const isBad = error instanceof OAuthError && error.error === 'invalid_request';
+      if (isBad || isOfUnknownKey(error)) {
         await this.limits.count('bad_token', address);
       }
       throw error;

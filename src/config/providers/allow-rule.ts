@@ -1,10 +1,13 @@
 import { parser, InvalidValue, type Parser } from '../settings/parsers.js';
 import { suggestionFor } from '../settings/invalid-settings.js';
+import { addressKey, domainKey } from '../urls/email-address.js';
 import { isClaimName } from './claim-paths.js';
 
 /** One condition of the setting `allow` (docs/guides/access-policy.md#conditions). */
 export type Condition =
+  /** Its domain is a `domainKey`. */
   | { readonly kind: 'email_domain'; readonly domain: string; readonly isOfSubdomains: boolean }
+  /** Its address is an `addressKey`. */
   | { readonly kind: 'email'; readonly address: string }
   | { readonly kind: 'user_id'; readonly id: string }
   /** Without a value, the claim must be present and not empty. */
@@ -64,13 +67,13 @@ function parseCondition(text: string): Condition {
   switch (kind) {
     case 'email_domain': {
       const isOfSubdomains = value.startsWith('*.');
-      const domain = (isOfSubdomains ? value.slice(2) : value).toLowerCase();
+      const domain = domainKey(isOfSubdomains ? value.slice(2) : value);
       if (!DOMAIN.test(domain)) throw new InvalidValue(text, 'names no domain');
       return { kind, domain, isOfSubdomains };
     }
     case 'email':
       if (!/^[^@]+@[^@]+$/.test(value)) throw new InvalidValue(text, 'names no e-mail address');
-      return { kind, address: value.toLowerCase() };
+      return { kind, address: addressKey(value) };
     case 'user_id':
       return { kind, id: value };
     default:

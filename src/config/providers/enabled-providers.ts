@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parser } from '../settings/parsers.js';
+import { domainKey } from '../urls/email-address.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
 import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
 import { read, type SettingRow } from '../settings/setting-row.js';
@@ -147,7 +148,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
     recheck: recheckOf(source),
-    signals: signalsOf(source),
+    signals: signalsOf(source, adapter, url),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
       ...options(source),
@@ -185,7 +186,7 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     mode: readKey(source, 'mode'),
     label: readKey(source, 'label'),
     allow: readKey(source, 'allow'),
-    emailDomains: readKey(source, 'email_domains')?.map((domain) => domain.toLowerCase()),
+    emailDomains: readKey(source, 'email_domains')?.map(domainKey),
     emailTrusted: readKey(source, 'email_trusted'),
     scim: scimOf(source),
     directoryClaim: directoryClaimOf(source),
@@ -250,9 +251,11 @@ function checkRecheck(source: Source, adapter: string): void {
   }
 }
 
-function signalsOf(source: Source): SignalsSettings | undefined {
+function signalsOf(source: Source, adapter: string, url?: string): SignalsSettings | undefined {
+  // Okta's organisation signs signals, its server `/oauth2/default` ID tokens (docs/directory/okta.md).
+  const organisation = adapter === 'okta' ? /^(https?:\/\/[^/]+)\/oauth2\//i.exec(url ?? '')?.[1] : undefined;
   const settings = {
-    issuer: readKey(source, 'signals_issuer'),
+    issuer: readKey(source, 'signals_issuer') ?? organisation,
     audience: readKey(source, 'signals_audience'),
     endedBy: readKey(source, 'signals_end'),
   };

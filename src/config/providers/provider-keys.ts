@@ -178,8 +178,8 @@ export const providerKeys = {
   },
   signals_issuer: {
     parser: endpointUrl,
-    defaultShown: "the provider's issuer",
-    doc: 'With `signals`: issuer of the transmitter.',
+    defaultShown: "the provider's issuer; `okta`: the organisation",
+    doc: 'With `signals`: issuer of security events, global revocations and logout tokens, if it is another one.',
   },
   signals_audience: {
     parser: parsers.text,

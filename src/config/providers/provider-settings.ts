@@ -72,7 +72,7 @@ export interface ScimSettings {
 }
 
 export interface SignalsSettings {
-  /** Of the transmitter; unset: the provider's. */
+  /** Also of logout tokens and global revocations; unset: the provider's. */
   readonly issuer?: string | undefined;
   /** A further accepted `aud`. */
   readonly audience?: string | undefined;

@@ -8,8 +8,8 @@ import { isObject } from '../../http/parameters/json.js';
 // verified here, on the token as it was sent.
 
 /**
- * Returns claims without unusable optional members; ids that are numbers become text (OpenID Connect
- * Core §2).
+ * Returns claims without unusable optional members and those that are null; ids that are numbers become text
+ * (OpenID Connect Core §2).
  */
 export function usableClaims(claims: Claims, clientId?: string): Claims {
   const { azp, aud } = claims;
@@ -17,17 +17,17 @@ export function usableClaims(claims: Claims, clientId?: string): Claims {
   const usable = without.map(([name, value]) => [name, IDS.has(name) ? textOf(value) : value] as const);
   // `azp` is optional, also beside several audiences (Core §3.1.3.7 with errata 2). If it is present, the
   // library compares it.
-  const isShared = Array.isArray(aud) && aud.includes(clientId) && (azp === undefined || azp === null);
+  const isShared = Array.isArray(aud) && aud.includes(clientId) && (azp ?? null) === null;
   return Object.fromEntries([...usable, ...(isShared ? [['aud', clientId] as const] : [])]);
 }
 
 const IDS: ReadonlySet<string> = new Set(['sub', 'sid']);
 
 function isUsable(name: string, value: unknown): boolean {
+  if (value === null) return false;
   if (name === 'nbf') return Number.isFinite(value);
   if (name === 'auth_time') return Number.isFinite(value) && (value as number) >= 0;
-  if (name === 'at_hash') return typeof value === 'string';
-  return name !== 'azp' || value !== null;
+  return name !== 'at_hash' || typeof value === 'string';
 }
 
 /** A number beyond 2^53 stays one, which the library rejects: JSON.parse has rounded it. */

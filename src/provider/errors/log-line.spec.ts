@@ -24,6 +24,15 @@ describe('a log line', () => {
     );
   });
 
+  it.each<[string, boolean]>([
+    ['a+b', false],
+    ['a b', true],
+  ])('of the code %j has the advice to percent-encode: %s', (code, expected) => {
+    const error = { error: 'invalid_grant', message: 'refused' };
+    const line = refusalLine(error, providerSettings('acme'), [code]);
+    expect(line.includes('must percent-encode a + in codes (%2B)')).toBe(expected);
+  });
+
   it('names the settings of a client with a key', () => {
     const error = Object.assign(new Error('refused'), { error: 'invalid_client' });
     const options = { pkce: 'off' };

@@ -33,7 +33,14 @@ export function refusalLine(
   const keys = call?.settings ?? settingsFor(code ?? call?.error, call, provider);
   const variables = keys.map((key) => siblingVariable(provider.variables.adapter, key));
   const look = variables.length > 0 ? `; look at ${variables.join(', ')}` : '';
-  return ownWords(error, provider, secrets) + from + look + pkceAdvice(code ?? call?.error, provider);
+  const advice = pkceAdvice(code ?? call?.error, provider) + plusAdvice(secrets);
+  return ownWords(error, provider, secrets) + from + look + advice;
+}
+
+/** A `+` in a query is a space (docs/errors.md#signing-in-fails-at-the-provider). */
+function plusAdvice(secrets: readonly string[]): string {
+  if (!secrets.some((secret) => secret.includes(' '))) return '';
+  return '; the code arrived with a space: the provider must percent-encode a + in codes (%2B)';
 }
 
 /**

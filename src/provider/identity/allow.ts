@@ -1,5 +1,6 @@
 import type { AllowRule, Condition } from '../../config/providers/allow-rule.js';
 import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import { addressKey, domainKey } from '../../config/urls/email-address.js';
 import type { Claims } from './claims.js';
 import type { Identity } from './identity.js';
 
@@ -63,7 +64,7 @@ function holds(condition: Condition, facts: AllowFacts): boolean {
     }
     case 'email': {
       const domain = countedDomain(facts);
-      if (domain === undefined || facts.verifiedEmail?.toLowerCase() !== condition.address) return false;
+      if (domain === undefined || addressKey(facts.verifiedEmail!) !== condition.address) return false;
       return isProvenByGoogle(facts, domain, (hosted) => hosted === domain);
     }
     default:
@@ -71,10 +72,10 @@ function holds(condition: Condition, facts: AllowFacts): boolean {
   }
 }
 
-/** Returns the domain of the address in lower case; undefined if no address counts. */
+/** Returns the key of the address's domain; undefined if no address counts. */
 function countedDomain({ verifiedEmail }: AllowFacts): string | undefined {
   const [local, domain, ...others] = verifiedEmail?.split('@') ?? [];
-  return local && domain && others.length === 0 ? domain.toLowerCase() : undefined;
+  return local && domain && others.length === 0 ? domainKey(domain) : undefined;
 }
 
 function isDomainOf(condition: Condition & { kind: 'email_domain' }, domain: string): boolean {
@@ -88,7 +89,7 @@ function isProvenByGoogle(
   accepts: (hostedDomain: string) => boolean,
 ): boolean {
   if (hostedDomain === undefined || domain === 'gmail.com') return true;
-  return hostedDomain !== null && accepts(hostedDomain.toLowerCase());
+  return hostedDomain !== null && accepts(domainKey(hostedDomain));
 }
 
 function hasClaim(claims: Claims, name: string, value: string | undefined): boolean {

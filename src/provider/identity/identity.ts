@@ -82,7 +82,7 @@ export function parseIdentity(
   if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
-  if (sessionExpiry !== undefined && !Number.isSafeInteger(sessionExpiry)) {
+  if ((sessionExpiry ?? null) !== null && !Number.isSafeInteger(sessionExpiry)) {
     const line = 'the provider sent a session_expiry that is no integer';
     warn?.(line, providerUserId);
     throw new OAuthError('server_error', line);
@@ -102,7 +102,7 @@ export function parseIdentity(
     acr: isPlain(acr, MAX_ACR) ? acr : null,
     amr: Array.isArray(amr) && amr.length <= MOST_METHODS && amr.every(isMethod) ? amr : null,
     idToken: typeof idToken === 'string' && idToken.length <= MAX_ID_TOKEN ? idToken : null,
-    sessionExpiry: (sessionExpiry as number | undefined) ?? null,
+    sessionExpiry: (sessionExpiry as number | null | undefined) ?? null,
     refreshToken: isToken(refreshToken) ? refreshToken : null,
     claims: isDoubtful ? withoutEmail(claims.accepted) : claims.accepted,
     proof: {

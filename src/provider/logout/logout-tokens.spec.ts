@@ -114,6 +114,21 @@ describe('logout tokens', () => {
     expect(count).toBeGreaterThan(100);
   });
 
+  it.each([
+    ['sid', { sid: null }, { subject: 'ada', session: null }],
+    ['sub', { sub: null }, { subject: null, session: 's-1' }],
+    ['exp, nbf and nonce', { exp: null, nbf: null, nonce: null }, { subject: 'ada', session: 's-1' }],
+  ])('may have null in place of %s', async (_names, claims, names) => {
+    expect(await verify(make(claims))).toMatchObject(names);
+  });
+
+  it.each([{ sub: null, sid: null }, { jti: null }, { iat: null }, { aud: null }, { iss: null }])(
+    'are refused with %j, as without',
+    async (claims) => {
+      expect(await failure(verify(make(claims)))).toMatchObject({ error: 'invalid_request' });
+    },
+  );
+
   it('are refused with a cause in fixed words, for the log', async () => {
     const { cause } = await failure(verify(make({ aud: 's3cret' })));
     expect(cause).toBeInstanceOf(Error);

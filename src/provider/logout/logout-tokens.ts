@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { JWTVerifyResult } from 'jose';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { namesOf } from '../adapters/addresses.js';
 import { discover, fetchKeys } from '../adapters/oidc-client.js';
 import { ASYMMETRIC } from '../adapters/unsupported.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { ProviderRegistry } from '../provider.registry.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
-import { RemoteKeys, type Signer } from './remote-keys.js';
+import { issuerIn, RemoteKeys, type Signer, type Verified } from './remote-keys.js';
 
 const DEFAULT_ALGORITHMS = ['RS256']; // algorithm if the document lists none (OpenID Connect Core §3.1.3.7)
 
@@ -40,7 +40,9 @@ export class LogoutTokens {
       clockTolerance: AHEAD_S, // for `nbf`; readLogout validates `exp`
     };
     try {
-      return await this.keysOf(name).verify(token, options, (verified) => readVerified(verified, now));
+      return await this.keysOf(name, issuerIn(token)).verify(token, options, (verified) =>
+        readVerified(verified, now),
+      );
     } catch (error) {
       if (error instanceof OAuthError) throw error;
       throw new OAuthError('invalid_request', 'the logout token is not valid', {
@@ -49,11 +51,18 @@ export class LogoutTokens {
     }
   }
 
-  /** Returns the keys of an OpenID provider, which it names with its issuer. */
-  keysOf(name: string): RemoteKeys {
+  /**
+   * Returns the keys of an OpenID provider, which it names with its issuer.
+   * @param issuer of the token; those of `signals_issuer` are its own (docs/directory/okta.md)
+   */
+  keysOf(name: string, issuer?: string): RemoteKeys {
     const { settings } = this.providers.get(name);
-    const keys = this.keys.get(name) ?? new RemoteKeys(() => this.fetch(settings));
-    this.keys.set(name, keys);
+    const [own, other] = namesOf(settings) as [string, string];
+    const isOther = other !== own && issuer === other;
+    const signer = isOther ? { ...settings, url: other, issuer: undefined } : settings;
+    const key = isOther ? `${name} ${other}` : name;
+    const keys = this.keys.get(key) ?? new RemoteKeys(() => this.fetch(signer));
+    this.keys.set(key, keys);
     return keys;
   }
 
@@ -66,7 +75,7 @@ export class LogoutTokens {
   }
 }
 
-function readVerified({ payload, protectedHeader: { typ } }: JWTVerifyResult, now: number): Logout {
+function readVerified({ payload, protectedHeader: { typ } }: Verified, now: number): Logout {
   if (typ !== undefined && !mayBeLogout(typ)) throw new Error('typ is that of another type of token');
   return readLogout(payload, now);
 }

@@ -1,15 +1,19 @@
 import {
+  compactVerify,
   createRemoteJWKSet,
   customFetch,
+  decodeJwt,
   decodeProtectedHeader,
   errors,
-  jwtVerify,
+  UnsecuredJWT,
+  type CompactJWSHeaderParameters,
+  type CompactVerifyGetKey,
   type CryptoKey,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  type JWTVerifyResult,
+  type JWTClaimVerificationOptions,
+  type JWTPayload,
 } from 'jose';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { withoutNulls } from '../../http/parameters/json.js';
 import { withoutSecrets } from '../adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
@@ -27,6 +31,12 @@ export interface Signer {
   readonly algorithms: readonly string[];
   /** Key set (RFC 7517 §5). */
   readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** Token with a valid signature; claims that were null are absent. */
+export interface Verified {
+  readonly payload: JWTPayload;
+  readonly protectedHeader: CompactJWSHeaderParameters;
 }
 
 /** Keys of one signer, kept in memory. Times are of `performance.now()`. */
@@ -54,12 +64,12 @@ export class RemoteKeys {
    */
   async verify<T>(
     token: string,
-    options: JWTVerifyOptions,
-    check: (verified: JWTVerifyResult, issuer: string) => T,
+    options: JWTClaimVerificationOptions,
+    check: (verified: Verified, issuer: string) => T,
   ): Promise<T> {
     const since = performance.now();
     try {
-      const verified = await jwtVerify(token, this.find, options);
+      const verified = await verifyWith(this.find, token, options);
       // After the signature: the fetch of the keys also brings issuer and algorithms.
       if (verified.payload.iss !== this.issuer)
         throw new errors.JWTClaimValidationFailed(WRONG_ISSUER, {}, 'iss');
@@ -86,7 +96,7 @@ export class RemoteKeys {
    * Finds the key of a token; the keys are fetched again for an unknown one, at most once in 30 s
    * (docs/security.md#providers).
    */
-  private readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
+  private readonly find: CompactVerifyGetKey<CryptoKey> = async (header, token) => {
     const since = performance.now();
     try {
       return await this.cachedKeys(header, token);
@@ -121,6 +131,33 @@ export class RemoteKeys {
     const { alg = '', kid } = decodeProtectedHeader(token) as { alg?: string; kid?: unknown };
     return this.algorithms.includes(alg) && (kid === undefined || typeof kid === 'string');
   }
+}
+
+/** As `jwtVerify`, which refuses an optional time that is null. */
+async function verifyWith(
+  find: CompactVerifyGetKey<CryptoKey>,
+  token: string,
+  options: JWTClaimVerificationOptions,
+): Promise<Verified> {
+  const { protectedHeader } = await compactVerify(token, find);
+  if (protectedHeader.b64 === false) throw new Error('b64 is not allowed'); // RFC 7797 §7
+  const plain = new UnsecuredJWT(withoutNulls(decodeJwt(token))).encode();
+  return { payload: UnsecuredJWT.decode(plain, options).payload, protectedHeader };
+}
+
+/** Returns the issuer that a token names, without a final slash; nothing is verified. */
+export function issuerIn(token: string): string | undefined {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' ? iss.replace(/\/$/, '') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether an error is about a token of an unknown key, which may be new or made up. */
+export function isOfUnknownKey(error: unknown): boolean {
+  return error instanceof OAuthError && error.cause instanceof BadToken && error.cause.about === 'key';
 }
 
 const WRONG_ISSUER = 'iss is not the issuer';

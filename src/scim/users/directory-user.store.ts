@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
 import type { ScimSettings } from '../../config/providers/provider-settings.js';
+import { addressKey } from '../../config/urls/email-address.js';
 import { CachedReading } from '../../database/limits.js';
 import { applyFilter, type Column } from '../protocol/where.js';
 import type { Page } from '../protocol/list-query.js';
@@ -219,5 +220,5 @@ function emailKeysOf({ value, type }: Entry): string[] {
 }
 
 function emailKey(value: string, type = ''): string {
-  return `${type}\n${value}`.toLowerCase();
+  return `${type.toLowerCase()}\n${addressKey(value)}`;
 }

@@ -7,6 +7,7 @@ import { Clock } from '../../database/clock.js';
 import { printable } from '../../errors/printable.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { forgetToken, hashOfName, rememberToken } from '../../token/sessions/recent-ends.js';
+import { isOfUnknownKey } from '../../provider/logout/remote-keys.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { lockUser } from '../../user/lock-user.js';
 import { endsSessions } from '../receiver/event-types.js';
@@ -66,7 +67,7 @@ export class Signals {
       const [{ subject }] = set.signals as [Signal];
       await this.queue.run(provider, JSON.stringify(subject), () => this.apply(provider, set, by));
     } catch (error) {
-      if (error instanceof SetError) await this.limits.count('bad_token', address);
+      if (error instanceof SetError || isOfUnknownKey(error)) await this.limits.count('bad_token', address);
       throw error;
     }
   }

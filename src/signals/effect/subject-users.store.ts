@@ -7,9 +7,6 @@ import { hasBegunSince, subjectsOfSessions } from '../../token/sessions/session.
 import { UserStore } from '../../user/user.store.js';
 import { SignalSubject } from './signal-subject.entity.js';
 
-/** Users with similar e-mail addresses that are read: more than one is too many. */
-const MOST_SIMILAR = 100;
-
 /** Which user is which subject of the provider. */
 @Injectable()
 export class SubjectUsers {
@@ -36,13 +33,9 @@ export class SubjectUsers {
     return this.users.findExisting(manager, userIds);
   }
 
-  /** Returns the ids of the users of a provider with an e-mail address, in any case; two at most. */
-  async usersWithEmail(manager: EntityManager, provider: string, email: string): Promise<string[]> {
-    const users = await this.users.findSimilar(manager, provider, email, MOST_SIMILAR);
-    // The key is that of similar addresses, too. Both cases: the sign of kelvin is no k.
-    const cases = (text: string): string => `${text.toLowerCase()} ${text.toUpperCase()}`;
-    const found = users.filter((one) => cases(one.email ?? '') === cases(email));
-    return found.slice(0, 2).map(({ userId }) => userId);
+  /** Returns the ids of the users of a provider with an e-mail address; two at most. */
+  usersWithEmail(manager: EntityManager, provider: string, email: string): Promise<string[]> {
+    return this.users.findByEmail(manager, provider, email, 2);
   }
 
   /**

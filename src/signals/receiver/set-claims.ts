@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { isObject } from '../../http/parameters/json.js';
+import { isObject, withoutNulls } from '../../http/parameters/json.js';
 import { isName } from '../../provider/identity/identity.js';
 import { eventName, type EventName } from './event-types.js';
 import { SetError } from './set-error.js';
@@ -51,8 +51,9 @@ export function readSet(claims: JWTPayload, names: Names, now: number): Security
   if (!isObject(events)) throw malformed('events is missing');
   const entries = Object.entries(events);
   if (entries.length === 0 || entries.length > MOST_EVENTS) throw malformed('events has none, or too many');
-  const signals = entries.map(([type, body]): Signal => {
-    if (!isObject(body)) throw malformed('an event is no object');
+  const signals = entries.map(([type, members]): Signal => {
+    if (!isObject(members)) throw malformed('an event is no object');
+    const body = withoutNulls(members);
     // Former drafts have the subject in the event.
     const subject = readSubject(subId ?? body['subject'], names);
     const name = eventName(type);

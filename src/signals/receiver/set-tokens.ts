@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
-import { nameOf } from '../../provider/adapters/addresses.js';
+import { namesOf } from '../../provider/adapters/addresses.js';
 import { BadToken, RemoteKeys, type Signer } from '../../provider/logout/remote-keys.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { ProviderHttp } from '../../provider/transport/provider-http.js';
@@ -47,7 +47,7 @@ export class SetTokens {
       return await this.keysOf(provider).verify(token, options, ({ payload, protectedHeader }, issuer) => {
         if (!isSecurityEvent(protectedHeader.typ)) throw new Error('typ is that of another type of token');
         // After the fetch of the keys, and so of the metadata.
-        const names = { issuer: nameOf(settings), critical: this.critical.get(provider) ?? [] };
+        const names = { issuers: namesOf(settings), critical: this.critical.get(provider) ?? [] };
         return { ...readSet(payload, names, now), issuer };
       });
     } catch (error) {
@@ -57,7 +57,8 @@ export class SetTokens {
     }
   }
 
-  private keysOf(provider: string): RemoteKeys {
+  /** Returns the keys of the provider's transmitter. */
+  keysOf(provider: string): RemoteKeys {
     const keys = this.keys.get(provider) ?? new RemoteKeys(() => this.fetch(provider));
     this.keys.set(provider, keys);
     return keys;

@@ -1,5 +1,6 @@
 import { Controller, HttpCode, Ip, Post, UseFilters, type Type } from '@nestjs/common';
 import { RequestOrigin, type Origin } from '../../audit/audit-event.js';
+import { RateLimit } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
 import { Signals } from '../effect/signals.service.js';
 import { SecurityEventToken } from './set-body.js';
@@ -14,6 +15,7 @@ export function signalsOf(provider: string): Type {
     constructor(private readonly signals: Signals) {}
 
     /** Receives an event of the provider's transmitter (RFC 8935); its signature authenticates it. */
+    @RateLimit({ largestToken: 9216 })
     @Post('signals')
     @HttpCode(202)
     async receive(

@@ -1,4 +1,4 @@
-import { isObject } from '../../http/parameters/json.js';
+import { isObject, withoutNulls } from '../../http/parameters/json.js';
 import { isName } from '../../provider/identity/identity.js';
 
 /** Whom a signal is about. */
@@ -11,8 +11,8 @@ export interface Subject {
 
 /** What a receiver knows of its transmitter and its provider. */
 export interface Names {
-  /** Of the provider, without a final slash. */
-  readonly issuer: string;
+  /** Issuers that name users of the provider, without a final slash. */
+  readonly issuers: readonly string[];
   /** Members of a complex subject that must be understood (SSF 1.0 §7.1). */
   readonly critical: readonly string[];
 }
@@ -30,8 +30,9 @@ export class OtherSubject {
  * Reads a subject identifier (RFC 9493; SSF 1.0 §3).
  * @returns undefined: it is malformed
  */
-export function readSubject(value: unknown, names: Names): Subject | OtherSubject | undefined {
-  if (!isObject(value)) return undefined;
+export function readSubject(sent: unknown, names: Names): Subject | OtherSubject | undefined {
+  if (!isObject(sent)) return undefined;
+  const value = withoutNulls(sent);
   const { format } = value;
   if (format !== 'complex' && !(format === undefined && ('user' in value || 'session' in value))) {
     const user = readUser(value, names);
@@ -50,13 +51,14 @@ export function readSubject(value: unknown, names: Names): Subject | OtherSubjec
   return { ...(user && { user }), ...(session !== undefined && { session }) };
 }
 
-function readUser(value: unknown, { issuer }: Names): Subject['user'] | OtherSubject {
+function readUser(value: unknown, { issuers }: Names): Subject['user'] | OtherSubject {
   if (!isObject(value)) return undefined;
   const { format, iss, sub, id, email } = value;
   switch (format) {
     case 'iss_sub':
       if (typeof iss !== 'string' || !isName(sub)) return undefined;
-      return iss.replace(/\/$/, '') === issuer ? { sub } : new OtherSubject('the subject has another issuer');
+      if (issuers.includes(iss.replace(/\/$/, ''))) return { sub };
+      return new OtherSubject('the subject has another issuer');
     case 'opaque':
       return isName(id) ? { sub: id } : undefined;
     case 'email':

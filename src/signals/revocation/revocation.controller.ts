@@ -5,6 +5,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { BodyReader, UnreadBody } from '../../http/parameters/body.js';
 import { isObject } from '../../http/parameters/json.js';
 import { RateLimits } from '../../http/rate-limit.js';
+import { isOfUnknownKey } from '../../provider/logout/remote-keys.js';
 import { Public } from '../../token/guard/access.js';
 import { Revocation } from './revocation.service.js';
 import { RevocationTokens } from './revocation-tokens.js';
@@ -38,7 +39,8 @@ export function revocationOf(provider: string): Type {
         const token = await this.tokens.verify(provider, request.headers.authorization);
         await this.revocation.apply(provider, token, await bodyOf(request), by);
       } catch (error) {
-        if (error instanceof OAuthError && error.error === 'invalid_token') {
+        const isBad = error instanceof OAuthError && error.error === 'invalid_token';
+        if (isBad || isOfUnknownKey(error)) {
           await this.limits.count('bad_token', address);
         }
         throw error;

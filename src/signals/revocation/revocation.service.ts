@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditStore } from '../../audit/audit.store.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { nameOf } from '../../provider/adapters/addresses.js';
+import { namesOf } from '../../provider/adapters/addresses.js';
 import { forgetToken, hashOfName, rememberToken } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { lockUser } from '../../user/lock-user.js';
@@ -37,7 +36,7 @@ export class Revocation {
    * @throws OAuthError `invalid_token` for a used token, `invalid_request`, `not_found`
    */
   async apply(provider: string, token: RevocationToken, body: Body, origin: Origin): Promise<void> {
-    const names = { issuer: nameOf(this.providers.get(provider).settings), critical: [] };
+    const names = { issuers: namesOf(this.providers.get(provider).settings), critical: [] };
     const subject = readSubject(body['sub_id'] ?? body['subject'], names);
     if (!subject) throw new OAuthError('invalid_request', 'sub_id is missing or malformed');
     if (subject instanceof OtherSubject || !subject.user) throw unprocessable();
@@ -45,7 +44,7 @@ export class Revocation {
     await this.queue.run(provider, JSON.stringify({ user }), async () => {
       const found = await this.meant.find(this.dataSource.manager, provider, { user });
       if (found instanceof OtherSubject) throw unprocessable();
-      const tokenHash = hashOfName(provider, 'revocation', token.jti, bodyHash(body));
+      const tokenHash = hashOfName(provider, 'revocation', token.issuer, token.jti);
       await this.end(provider, found, tokenHash, token.until + LONGER_S, origin);
       const find = (manager: EntityManager) => this.meant.find(manager, provider, { user });
       // The end is stored also of an unknown user, whose first sign-in may be in progress.
@@ -87,8 +86,4 @@ export class Revocation {
 /** Well-formed, but not about one user of the provider. */
 function unprocessable(): OAuthError {
   return new OAuthError('invalid_request', 'sub_id does not name one user of the provider', { status: 422 });
-}
-
-function bodyHash(body: Body): string {
-  return hash('sha256', JSON.stringify(body), 'base64url');
 }

@@ -55,7 +55,10 @@ export async function discoverTransmitter(
   provider: ProviderSettings,
 ): Promise<Transmitter> {
   let answer: ProviderResponse | undefined;
-  for (const url of metadataUrls(provider)) {
+  const { issuer } = provider.signals ?? {};
+  // Without a transmitter, `signals_issuer` (Okta's organisation) may still sign global revocations.
+  const discovery = issuer && `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  for (const url of [...metadataUrls(provider), ...(discovery ? [discovery] : [])]) {
     answer = await fetchDocument(http, url);
     if (answer.status === 200) return readTransmitter(provider, answer);
   }

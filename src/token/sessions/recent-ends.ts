@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { addressKey } from '../../config/urls/email-address.js';
 import { Sql } from '../../database/sql.js';
 import { LogoutToken } from './logout-token.entity.js';
 
@@ -114,8 +115,7 @@ function named(provider: string, { subject, session, email = null }: ProviderNam
 
 const ofSession = (provider: string, session: string): Buffer => hashOfName(provider, 'session', session);
 const ofSubject = (provider: string, subject: string): Buffer => hashOfName(provider, 'subject', subject);
-const ofEmail = (provider: string, email: string): Buffer =>
-  hashOfName(provider, 'email', email.toLowerCase());
+const ofEmail = (provider: string, email: string): Buffer => hashOfName(provider, 'email', addressKey(email));
 /** Sessions of the subject without a name of the provider. */
 const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(provider, 'unnamed', subject);
 

@@ -22,14 +22,16 @@ type Parts = readonly [
  * Runs on the callback page: sends code and state to the page that began the sign-in.
  * @param href address of the page when `handleCallback()` was called
  * @param report of an error for which no page waits
+ * @param isSignedIn asks whether the session of this browser lives
  * @returns whether this window can be closed
- * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state
+ * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state, and none is signed in
  */
 export async function handOn(
   [Failure, message, openBroadcast, reportError, after]: Parts,
   href: string,
   { begun, arrived, line }: SignInMemory,
   report: Report,
+  isSignedIn: () => Promise<boolean>,
 ): Promise<boolean> {
   const query = takeQuery(href);
   const isBareError = !!query.error && !query.code && !query.state;
@@ -53,6 +55,8 @@ export async function handOn(
   // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
   if (!(await handOver(openBroadcast(line), query, after))) {
     reportError(report, query.state, query);
+    // A callback that was used before: the user went back, or the browser has restored the tab.
+    if (query.code && (await isSignedIn())) return false;
     throw new Failure('invalid_state');
   }
   window.close();
