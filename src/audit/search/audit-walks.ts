@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
-import { ConcurrencyLimit } from '../../database/limits.js';
 import { timeAt } from '../../database/page.js';
 import { errorCode } from '../../errors/error-facts.js';
 import { soughtAddress } from '../../http/network.js';
@@ -46,20 +45,12 @@ export interface Walk {
 
 /** Reads the audit trail backwards, in the order of the index that leaves fewest events. */
 export class AuditWalks {
-  private readonly limit: ConcurrencyLimit;
-
-  /**
-   * @param isDistributed whether the nodes of Citus have the events of a user each
-   * @param readers walks at a time: they must leave connections to other requests
-   */
+  /** @param isDistributed whether the nodes of Citus have the events of a user each */
   constructor(
     private readonly dataSource: DataSource,
     private readonly addresses: Settings['auditAddresses'] = 'full',
     private readonly isDistributed = false,
-    readers = 1,
-  ) {
-    this.limit = new ConcurrencyLimit(readers);
-  }
+  ) {}
 
   /**
    * @param after place of the last event of the page before
@@ -86,14 +77,12 @@ export class AuditWalks {
         const all = [before?.place, before?.id ?? LAST_ID, since && new Date(since), ...values];
         return manager.query<Row[]>(select(walk, size), all);
       });
-    return this.limit.run(async () => {
-      try {
-        return await run(bound);
-      } catch (error) {
-        if (errorCode(error) !== CANCELED) throw error;
-        return run(bound / 10);
-      }
-    });
+    try {
+      return await run(bound);
+    } catch (error) {
+      if (errorCode(error) !== CANCELED) throw error;
+      return run(bound / 10);
+    }
   }
 
   private walk(
