@@ -114,7 +114,7 @@ export type AuditRow = Omit<StoredAuditEvent, 'at'>;
 
 /** Maps a row to the event that is sent. @public */
 export function toAuditEvent({ at, ...row }: StoredAuditEvent): AuditEvent {
-  return { id: row.id, at: at.toISOString(), ...toRecordedEvent(row) };
+  return Object.assign({ id: row.id, at: at.toISOString() }, toRecordedEvent(row));
 }
 
 /** Maps a row to the event as it is published on the instance that recorded it. */

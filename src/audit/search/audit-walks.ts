@@ -2,8 +2,10 @@ import type { DataSource } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
 import { timeAt } from '../../database/page.js';
 import { errorCode } from '../../errors/error-facts.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { soughtAddress } from '../../http/network.js';
 import type { Place } from '../../http/parameters/cursor.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import { NO_USER } from '../audit-event.js';
 import { COLUMNS } from '../audit.sql.js';
 import type { AuditFilters } from './audit.dto.js';
@@ -57,6 +59,7 @@ export class AuditWalks {
    * @param most events to read. A quarter of them by a filter with an index, since these are spread over the
    *   disk; a part of them on many nodes; then a tenth if that takes too long
    * @param select statement that contains the walk with this bound
+   * @throws OAuthError `invalid_request` for an id at the provider without the provider, or with `user_id`
    */
   async read<Row>(
     filters: AuditFilters,
@@ -64,11 +67,16 @@ export class AuditWalks {
     most: number,
     select: (walk: Walk, most: number) => string,
   ): Promise<Row[]> {
-    const { since, until, address, ...others } = filters;
+    const { since, until, address, provider_user_id: id, ...others } = filters;
+    if (id !== undefined) {
+      if (id === '' || !others.provider || others.user_id !== undefined)
+        throw new OAuthError('invalid_request', 'provider_user_id needs provider, and excludes user_id');
+      others.user_id = deriveUserId(others.provider, id);
+    }
     const before = placeBefore(after, until);
     const sought = address && soughtAddress(address, this.addresses);
     const { values, isScattered, ...walk } = this.walk({ ...others, ...(sought && { address: sought }) });
-    const isOnManyNodes = this.isDistributed && filters.user_id === undefined;
+    const isOnManyNodes = this.isDistributed && others.user_id === undefined;
     const bound = most / (isScattered ? 4 : 1) / (isOnManyNodes ? PART : 1);
     const run = (size: number): Promise<Row[]> =>
       this.dataSource.transaction(async (manager) => {
