@@ -65,7 +65,7 @@ function named(event: AuditEvent, users: Names, devices: Names): NamedEvent {
   const { browser, os } = browserOf(user_agent ?? null);
   return Object.assign(event, {
     user_name: users.get(user_id),
-    is_user: user_id === '' ? undefined : users.has(user_id),
+    no_user: (user_id !== '' && !users.has(user_id)) || undefined,
     actor_user_name: users.get(actorOf(event) ?? ''),
     ended_by_name: users.get(ended.user ?? '') ?? devices.get(keyOf(user_id, ended.device ?? '')),
     device_name: devices.get(keyOf(user_id, device_id)),

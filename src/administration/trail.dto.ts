@@ -2,8 +2,8 @@ import { AuditEvent } from '../audit/audit-event.js';
 
 /** An audit event with the names that people know, as they are now. */
 export class NamedEvent extends AuditEvent {
-  /** Whether there is a user with the `user_id`: not for a newcomer who was refused, or a removed user. */
-  is_user?: boolean | undefined;
+  /** There is no user with the `user_id`: it is that of a newcomer who was refused, or of a removed user. */
+  no_user?: boolean | undefined;
 
   /** Name or e-mail address of the user; left out if the user is removed, or has none. */
   user_name?: string | undefined;

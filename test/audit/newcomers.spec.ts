@@ -60,7 +60,7 @@ describe('a refused person without a user', () => {
       expect(event).toMatchObject({ ...refused, user_id: deriveUserId('stub', person) });
       const atAddress = await find(`${path}?address=${String(event!['address'])}`);
       expect(atAddress).toContainEqual(expect.objectContaining(refused));
-      if (path === '/admin/trail') expect(event).toMatchObject({ is_user: false });
+      if (path === '/admin/trail') expect(event).toMatchObject({ no_user: true });
       const { body } = await backend().get(`/audit/counts?by=error&${query}`).expect(200);
       expect((body as { counts: object[] }).counts).toEqual([
         { key: 'access_denied', attempts: 1, people: 1 },
@@ -73,9 +73,9 @@ describe('a refused person without a user', () => {
     await refusals(`/audit?provider=stub&provider_user_id=${person}`);
     await signInWith('ada@corp.example', 200);
     const events = await find(`/admin/trail?provider=stub&provider_user_id=${person}`);
-    expect(events.map(({ event, is_user }) => [event, is_user])).toEqual([
-      ['sign_in', true],
-      ['sign_in_refused', true],
+    expect(events.map(({ event, no_user }) => [event, no_user])).toEqual([
+      ['sign_in', undefined],
+      ['sign_in_refused', undefined],
     ]);
   });
 

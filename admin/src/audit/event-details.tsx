@@ -27,7 +27,7 @@ export function EventDetails({ event }: { event: AuditEvent }): ReactNode {
           'User',
           event.user_id && (
             <>
-              <Value event={event} name="user_id" /> {event.is_user === false && noUser(event)}
+              <Value event={event} name="user_id" /> {event.no_user && noUser(event)}
             </>
           ),
         ],

@@ -75,7 +75,7 @@ function WhichUser({ event }: { event: AuditEvent }): ReactNode {
   const { user_id, provider_user_id, user_name } = event;
   const name = <bdi>{user_name ?? provider_user_id ?? user_id}</bdi>;
   if (!user_id) return provider_user_id ? name : <span className="soft">–</span>;
-  if (event.is_user !== false) return <Link href={`/users/${user_id}`}>{name}</Link>;
+  if (!event.no_user) return <Link href={`/users/${user_id}`}>{name}</Link>;
   return (
     <span>
       {provider_user_id ? name : 'A removed user'}
