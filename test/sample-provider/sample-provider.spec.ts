@@ -428,7 +428,9 @@ describe('its accounts', () => {
       const { headers } = await submit(fields, Object.fromEntries(searchParams), at.url);
       const { searchParams: back } = new URL(headers['location'] as string);
       const body = { code: back.get('code'), state: back.get('state') };
-      return (await request(at.url).post('/oauth2/token').send(body).expect(200)).body as Tokens;
+      const answer = await request(at.url).post('/oauth2/token').send(body);
+      expect([answer.status, answer.body]).toEqual([200, expect.objectContaining({ token_type: 'Bearer' })]);
+      return answer.body as Tokens;
     }
     const zoe = { login: 'zoë', password: 'une clé' };
 
