@@ -104,8 +104,7 @@ function parseSampleProvider(source: Source, { production, cwd }: Surroundings):
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
-    // Its page asks for the password each time; an answer of `contract` has no time of its own that counts.
-    provider: { ...ofEveryProvider(source), authTime: 'sign_in', options: others },
+    provider: { ...ofEveryProvider(source), options: others },
   };
 }
 
