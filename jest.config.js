@@ -14,6 +14,7 @@ const SLOW = [
   'test/attacks/failed-passwords.spec.ts',
   'test/attacks/frozen-database.spec.ts',
   'test/attacks/growing-user.spec.ts',
+  'test/attacks/heavy-reads.spec.ts',
   'test/attacks/many-endings.spec.ts',
   'test/attacks/one-large-user.spec.ts',
   'test/attacks/ping-flood.spec.ts',

@@ -3,8 +3,11 @@ import { createClient } from '../latchkey-client/index.js';
 
 const here = new URL('.', document.baseURI).href;
 
+/** Provider that the page signs in with. */
+export const provider = new URLSearchParams(location.search).get('provider') ?? 'mock';
+
 export const latchkey = createClient({
   url: here,
-  provider: new URLSearchParams(location.search).get('provider') ?? 'mock',
+  provider,
   redirectUri: `${here}callback`,
 });

@@ -1,6 +1,7 @@
 // The demo: connects the client's events with the parts of the page.
 import { clearChannel, openChannel } from './channel.js';
-import { latchkey } from './client.js';
+import { latchkey, provider } from './client.js';
+import { make } from './make.js';
 import { reset, showKept, showProgress, showRequest } from './flow.js';
 import { explain } from './notice.js';
 import { showSecondDevice } from './second-device.js';
@@ -48,8 +49,27 @@ async function signIn(mode) {
 for (const button of document.querySelectorAll('[data-mode]'))
   button.addEventListener('click', () => signIn(button.dataset.mode));
 
+/** A link for each provider, if there are several. */
+async function showProviders() {
+  const providers = await latchkey.providers();
+  if (providers.length < 2) return;
+  const links = providers.map(({ name, label }) =>
+    make(
+      'a',
+      {
+        href: `?provider=${encodeURIComponent(name)}`,
+        ...(name === provider && { 'aria-current': 'true' }),
+      },
+      label,
+    ),
+  );
+  element('providers').append(...links.flatMap((link) => [' ', link]));
+  element('providers').hidden = false;
+}
+
 if (latchkey.session) show(latchkey.session);
 if (showSecondDevice() && !latchkey.session) void signIn();
 setInterval(tick, 1000);
+showProviders().catch(explain);
 latchkey.showUser(element('user'), { onError: explain }).catch(explain);
 latchkey.showDevices(element('devices')).catch(explain);

@@ -1,5 +1,6 @@
 // The picture of the flow (spec §1). Its steps light up as the client really takes them, and makes its requests.
 import { quiet, say, sayNow } from './caption.js';
+import { provider } from './client.js';
 
 const items = [...document.querySelectorAll('#steps > li')];
 const [ASK, VISIT, RETURN, EXCHANGE, KEEP, CHANNEL, REFRESH] = items.keys();
@@ -12,7 +13,10 @@ const REQUESTS = { '/oauth2/authorize': ASK, '/oauth2/token': EXCHANGE, '/oauth2
 const SENTENCES = {
   [ASK]:
     'The page asks Latchkey where to send you, and gets the address of the provider and a state that counts once.',
-  [VISIT]: 'Next is the provider’s page. What you type there is seen by nobody else, not even by Latchkey.',
+  [VISIT]:
+    provider === 'mock'
+      ? 'Next is the page of the sample provider, which Latchkey serves for trials. Of your own provider it sees no password.'
+      : 'Next is the provider’s page. What you type there is seen by nobody else, not even by Latchkey.',
   [RETURN]:
     'The provider has sent you back with a code. The page checks that the state is the one it was given.',
   [EXCHANGE]: 'The page hands the code to Latchkey, which redeems it at the provider and learns who you are.',

@@ -1,4 +1,5 @@
 // "Put this into your app": code for this service, for the framework of the reader.
+import { provider } from './client.js';
 import { explain, notice } from './notice.js';
 
 const element = (id) => document.getElementById(id);
@@ -59,7 +60,6 @@ function show() {
   const framework = element('framework').value;
   const { guide, imports, code } = FRAMEWORKS[framework];
   const url = new URL('.', document.baseURI).href.replace(/\/$/, '');
-  const provider = new URLSearchParams(location.search).get('provider') ?? 'mock';
   const head = framework === 'next' ? [`'use client'; // app/providers.tsx`] : [];
   const lines = [
     ...head,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Redirect, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PACKAGE_ROOT } from '../http/package-root.js';
 import { filesToServe, sendCompressed } from '../http/static-files.js';
@@ -33,6 +33,11 @@ export class AdminPageController {
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
     sendCompressed(request, response, join(FOLDER, 'index.html'));
   }
+
+  /** @internal A page. */
+  @Get('admin/')
+  @Redirect('../admin')
+  slash(): void {}
 
   /** @internal A page. */
   @Get('admin/callback')

@@ -8,7 +8,7 @@ import { browserOf } from '../http/user-agent.js';
 import { UserStore } from '../user/user.store.js';
 import type { NamedEvent, NamedEvents } from './trail.dto.js';
 
-type Names = ReadonlyMap<string, string>;
+type Names = ReadonlyMap<string, string | undefined>;
 
 /** The audit trail with names: it has ids only, so that a removed user leaves none there. */
 @Injectable()
@@ -65,6 +65,7 @@ function named(event: AuditEvent, users: Names, devices: Names): NamedEvent {
   const { browser, os } = browserOf(user_agent ?? null);
   return Object.assign(event, {
     user_name: users.get(user_id),
+    no_user: (user_id !== '' && !users.has(user_id)) || undefined,
     actor_user_name: users.get(actorOf(event) ?? ''),
     ended_by_name: users.get(ended.user ?? '') ?? devices.get(keyOf(user_id, ended.device ?? '')),
     device_name: devices.get(keyOf(user_id, device_id)),

@@ -1,5 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
+import { type Origin, RequestOrigin } from '../audit/audit-event.js';
 import { AuditDto } from '../audit/search/audit.dto.js';
+import { HeavyReads } from '../database/heavy-reads.js';
 import { Requires } from '../token/guard/access.js';
 import { NamedTrail } from './named-trail.js';
 import type { NamedEvents } from './trail.dto.js';
@@ -8,7 +10,10 @@ import type { NamedEvents } from './trail.dto.js';
 @Requires('support')
 @Controller('admin/trail')
 export class TrailController {
-  constructor(private readonly trail: NamedTrail) {}
+  constructor(
+    private readonly trail: NamedTrail,
+    private readonly reads: HeavyReads,
+  ) {}
 
   /**
    * Search the audit trail, with names
@@ -17,9 +22,10 @@ export class TrailController {
    * browser and operating system.
    *
    * @returns A page of events.
+   * @throws OAuthError `slow_down`
    */
   @Get()
-  findTrail(@Query() query: AuditDto): Promise<NamedEvents> {
-    return this.trail.find(query);
+  findTrail(@Query() query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<NamedEvents> {
+    return this.reads.run(actor, () => this.trail.find(query));
   }
 }

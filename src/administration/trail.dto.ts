@@ -2,6 +2,9 @@ import { AuditEvent } from '../audit/audit-event.js';
 
 /** An audit event with the names that people know, as they are now. */
 export class NamedEvent extends AuditEvent {
+  /** There is no user with the `user_id`: it is that of a newcomer who was refused, or of a removed user. */
+  no_user?: boolean | undefined;
+
   /** Name or e-mail address of the user; left out if the user is removed, or has none. */
   user_name?: string | undefined;
 

@@ -17,6 +17,7 @@ import type { ClaimChanges } from './claim-changes.js';
 @Index('audit_events_error', ['error', 'at'], { where: 'error IS NOT NULL' })
 @Index('audit_events_new_device', ['new_device', 'at'], { where: 'new_device' })
 @Index('audit_events_new_network', ['new_network', 'at'], { where: 'new_network' })
+@Index('audit_events_removals', ['user_id'], { where: `event = 'user_removed'` })
 @Index('audit_events_networks', { synchronize: false }) // TypeORM has no indexes of expressions
 export class StoredAuditEvent {
   // The properties are named like the columns, and like the members of `GET /audit`.

@@ -114,8 +114,7 @@ export type AuditRow = Omit<StoredAuditEvent, 'at'>;
 
 /** Maps a row to the event that is sent. @public */
 export function toAuditEvent({ at, ...row }: StoredAuditEvent): AuditEvent {
-  const { id, ...members } = toRecordedEvent(row);
-  return { id, at: at.toISOString(), ...members };
+  return Object.assign({ id: row.id, at: at.toISOString() }, toRecordedEvent(row));
 }
 
 /** Maps a row to the event as it is published on the instance that recorded it. */
@@ -123,8 +122,10 @@ export function toRecordedEvent({ actor_type, actor_name, ...row }: AuditRow): O
   const type = actor_type as Actor['type'];
   const user_id = row.user_id === NO_USER ? null : row.user_id;
   const name = actor_name ?? (type === 'user' && user_id !== null ? user_id : undefined);
-  const members = Object.entries({ ...row, user_id }).filter(([, value]) => value !== null);
-  return { ...Object.fromEntries(members), actor: { type, name } } as Omit<AuditEvent, 'at'>;
+  const event: Record<string, unknown> = {};
+  for (const [member, value] of Object.entries({ ...row, user_id }))
+    if (value !== null) event[member] = value;
+  return Object.assign(event, { actor: { type, name } }) as unknown as Omit<AuditEvent, 'at'>;
 }
 
 export function toAuditRow(id: string, facts: AuditFacts): AuditRow {

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+import {
+  In,
+  type DataSource,
+  type EntityManager,
+  type EntitySubscriberInterface,
+  type QueryRunner,
+} from 'typeorm';
 import type { Settings } from '../config/settings/settings.js';
 import { placeOf, timeAt } from '../database/page.js';
 import type { Events, RecordedEvent } from '../events.js';
@@ -106,17 +112,30 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 
   /**
-   * Inserts refusals, which may have waited while their user was removed: of that user, nothing personal is
-   * stored. The locks make `forget` wait.
+   * Inserts refusals. Of a removed user, nothing personal is stored; the user may have been removed while the
+   * refusal waited, and the locks make `forget` wait. A sign-in of a person without a row is a newcomer's,
+   * unless the trail has a removal.
    */
   async insertRefusals(refused: readonly RefusedRow[], locks: UserLocks): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const userIds = new Set(refused.map(({ row }) => row.user_id));
       userIds.delete(NO_USER);
-      const known = new Set([NO_USER, ...(await locks.lock(manager, [...userIds]))]);
+      const locked = await locks.lock(manager, [...userIds]);
+      const unknown = [...userIds].filter((userId) => !locked.has(userId));
+      const removals = { event: 'user_removed', user_id: In(unknown) };
+      const removed = new Set(
+        unknown.length === 0
+          ? []
+          : (await manager.findBy(StoredAuditEvent, removals)).map(({ user_id }) => user_id),
+      );
+      const isPersonal = ({ user_id, event }: AuditRow): boolean =>
+        user_id === NO_USER ||
+        (locked.has(user_id)
+          ? locked.get(user_id) === 'user'
+          : event === 'sign_in_refused' && !removed.has(user_id));
       await this.insert(
         manager,
-        refused.map(({ row }) => (known.has(row.user_id) ? row : withoutPerson(row))),
+        refused.map(({ row }) => (isPersonal(row) ? row : withoutPerson(row))),
         refused.map(({ at }) => at),
       );
     });

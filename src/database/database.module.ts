@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
+import { HeavyReads } from './heavy-reads.js';
 import { dataSourceOptions } from './pool/data-source.js';
 import { isDistributed } from './citus.js';
 import { checkSettings } from './pool/session-settings.js';
@@ -22,8 +23,15 @@ const sql = {
   },
 };
 
+/** Of backends and the support: connections are left to all other requests. */
+const heavyReads = {
+  provide: HeavyReads,
+  inject: [SETTINGS],
+  useFactory: ({ databasePoolSize }: Settings) => new HeavyReads(Math.ceil(databasePoolSize / 4)),
+};
+
 @Global()
-@Module({ providers: [sql, Clock], exports: [Sql, Clock] })
+@Module({ providers: [sql, Clock, heavyReads], exports: [Sql, Clock, HeavyReads] })
 export class DatabaseModule {
   static forRoot(entities: Type[]): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({

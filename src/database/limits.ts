@@ -21,6 +21,10 @@ export class ConcurrencyLimit {
     return this.running >= this.most;
   }
 
+  get isIdle(): boolean {
+    return this.running === 0;
+  }
+
   get waiting(): number {
     return this.queue.length;
   }

@@ -1,5 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Query } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../audit/audit-event.js';
+import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { HeavyReads } from '../database/heavy-reads.js';
 import type { SessionIds } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
@@ -13,10 +15,16 @@ const deviceIdPipe = new UuidPipe(noSuchDevice);
 
 @Controller('devices')
 export class DeviceController {
+  /** Of users, apart from those of backends and the support: a page may read all sessions of a user. */
+  private readonly reads: HeavyReads;
+
   constructor(
     private readonly devices: DeviceService,
     private readonly limits: RateLimits,
-  ) {}
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
+  ) {
+    this.reads = new HeavyReads(Math.ceil(databasePoolSize / 4));
+  }
 
   /**
    * The caller’s devices
@@ -24,11 +32,13 @@ export class DeviceController {
    * Newest use first, 100 a page. A device that is used between two pages moves to the first one.
    *
    * @returns A page of devices.
+   * @throws OAuthError `slow_down`
    */
   @Get()
   async listDevices(@Caller() caller: SessionIds, @Query() { cursor }: CursorDto): Promise<OwnDeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
-    const { devices, ...next } = await this.devices.list(caller.userId, cursor);
+    const by = { type: 'user', name: caller.userId };
+    const { devices, ...next } = await this.reads.run(by, () => this.devices.list(caller.userId, cursor));
     return { ...next, devices: devices.map((device) => asSeen(device, caller)) };
   }
 

@@ -3,7 +3,6 @@ import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { PresenceStore } from '../channel/presence.store.js';
-import { OneAtATime } from '../database/limits.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { SessionIds } from '../events.js';
@@ -18,12 +17,6 @@ import { byOther, SignOutService, toDeviceFacts } from './sign-out.service.js';
 /** Devices of one user. A device of another user counts as unknown. */
 @Injectable()
 export class DeviceService {
-  /**
-   * A page may read all sessions of a user: one at a time for each user, so that connections are left to
-   * others.
-   */
-  private readonly pages = new OneAtATime('too many lists of one user');
-
   constructor(
     private readonly devices: DeviceStore,
     private readonly sessions: SessionStore,
@@ -35,11 +28,9 @@ export class DeviceService {
   ) {}
 
   /** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
-  list(userId: string, cursor?: string): Promise<DeviceList> {
-    return this.pages.run(userId, async () => {
-      const { page, next } = await this.devices.findPage(userId, cursor);
-      return { devices: await this.toViews(userId, page), ...next };
-    });
+  async list(userId: string, cursor?: string): Promise<DeviceList> {
+    const { page, next } = await this.devices.findPage(userId, cursor);
+    return { devices: await this.toViews(userId, page), ...next };
   }
 
   /** Returns some devices in the order of their ids, behind one; none: there are no more. */

@@ -14,6 +14,7 @@ export function sampleProvider(settings: Settings): ProviderSettings | undefined
     label: configured.provider.label ?? 'Sample provider',
     name: SAMPLE_PROVIDER,
     adapter: 'contract',
+    authTime: 'sign_in', // its page asks for the password each time
     url: `${publicUrl}${path}`,
     internalUrl: `http://${reachable(host)}:${port}${path}`,
     clientId: 'latchkey',

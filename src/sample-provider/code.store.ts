@@ -14,6 +14,7 @@ interface SpentRow {
   readonly redirect_uri: string;
   readonly code_challenge: string | null;
   readonly provider_user_id: string;
+  readonly expires_at: Date;
 }
 
 const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
@@ -37,12 +38,13 @@ export class CodeStore {
 
   /**
    * Spends a code.
-   * @returns its `provider_user_id`; undefined if it is unknown, spent, expired, or bound to other values
+   * @returns its `provider_user_id`, and when the password was checked, in seconds since the epoch; undefined
+   *   if it is unknown, spent, expired, or bound to other values
    */
   async redeem(
     code: string,
     use: Pick<CodeBinding, 'clientId' | 'redirectUri'> & { readonly codeVerifier: string | undefined },
-  ): Promise<string | undefined> {
+  ): Promise<{ readonly providerUserId: string; readonly authTime: number } | undefined> {
     const codeHash = hash('sha256', code, 'buffer');
     // Of concurrent exchanges one gets the row. An exchange with other values spends the code as well, since
     // it is no longer a secret. The time is in the condition: Citus rejects now() in RETURNING.
@@ -60,6 +62,8 @@ export class CodeStore {
       row?.client_id === use.clientId &&
       row.redirect_uri === use.redirectUri &&
       row.code_challenge === challenge;
-    return isGood ? row.provider_user_id : undefined;
+    if (!isGood) return undefined;
+    const authTime = Math.floor(row.expires_at.getTime() / 1000) - CODE_TTL;
+    return { providerUserId: row.provider_user_id, authTime };
   }
 }

@@ -50,16 +50,16 @@ export class ExchangeController {
   @HttpCode(200)
   async exchange(@Body() form: ExchangeDto) {
     this.client.authenticate(form.client_id, form.client_secret);
-    const providerUserId = await this.codes.redeem(form.code, {
+    const redeemed = await this.codes.redeem(form.code, {
       clientId: form.client_id,
       redirectUri: form.redirect_uri,
       codeVerifier: form.code_verifier,
     });
-    const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);
+    const account = redeemed && this.accounts.withId(redeemed.providerUserId);
     if (!account) throw new OAuthError('invalid_grant', 'the code is invalid, already used, or expired');
-    // The fields of spec §2.5, and nothing else of the account; the claims of a demo account.
-    const { provider_user_id, username, email, avatar_url } = account;
-    const claims = this.accounts.demo.find((one) => one.provider_user_id === provider_user_id)?.claims;
-    return { provider_user_id, username, email, avatar_url, claims };
+    // The fields of spec §2.5, roles, and the time of the login (docs/guides/step-up.md).
+    const { provider_user_id, username, email, avatar_url, roles } = account;
+    const profile = { provider_user_id, username, email, avatar_url, ...(roles && { claims: { roles } }) };
+    return { ...profile, auth_time: redeemed.authTime };
   }
 }

@@ -1,4 +1,4 @@
-import { In, IsNull, type EntityManager } from 'typeorm';
+import { In, type EntityManager } from 'typeorm';
 import { UserLocks } from '../audit/user-locks.js';
 import { chunks } from '../database/batching.js';
 import { User } from './user.entity.js';
@@ -10,16 +10,18 @@ export class StoredUserLocks extends UserLocks {
     super();
   }
 
-  override async lock(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
-    const locked: string[] = [];
+  override async lock(
+    manager: EntityManager,
+    userIds: readonly string[],
+  ): Promise<Map<string, 'user' | 'removed'>> {
+    const locked = new Map<string, 'user' | 'removed'>();
     for (const some of chunks(userIds, this.most)) {
-      const where = { userId: In(some), removedAt: IsNull() };
       const users = await manager.find(User, {
-        select: { userId: true },
-        where,
+        select: { userId: true, removedAt: true },
+        where: { userId: In(some) },
         lock: { mode: 'for_key_share' },
       });
-      locked.push(...users.map(({ userId }) => userId));
+      for (const { userId, removedAt } of users) locked.set(userId, removedAt ? 'removed' : 'user');
     }
     return locked;
   }

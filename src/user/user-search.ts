@@ -1,9 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository, type SelectQueryBuilder } from 'typeorm';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
 import { addressKey } from '../config/urls/email-address.js';
-import { ConcurrencyLimit } from '../database/limits.js';
 import { placeOf, timeAt } from '../database/page.js';
 import { errorCode } from '../errors/error-facts.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -51,15 +49,7 @@ const CANCELED = '57014'; // by the statement timeout
  */
 @Injectable()
 export class UserSearch {
-  /** Searches at a time: a slow one must leave connections to other requests. */
-  private readonly limit: ConcurrencyLimit;
-
-  constructor(
-    @InjectRepository(User) private readonly users: Repository<User>,
-    @Inject(SETTINGS) { databasePoolSize }: Pick<Settings, 'databasePoolSize'>,
-  ) {
-    this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
-  }
+  constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
 
   /**
    * @param cursor `next` of the page before
@@ -67,7 +57,7 @@ export class UserSearch {
    */
   async find(filter: UserFilter, limit: number, cursor?: string): Promise<UserPage> {
     try {
-      const { found, stopped } = await this.limit.run(() => this.findMost(filter, limit + 1, cursor));
+      const { found, stopped } = await this.findMost(filter, limit + 1, cursor);
       const last = found.length > limit ? found[limit - 1] : stopped;
       return { users: found.slice(0, limit).map(({ user }) => user), next: last && formatSearchCursor(last) };
     } catch (error) {

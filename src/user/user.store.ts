@@ -83,18 +83,15 @@ export class UserStore {
     return users.map(({ userId }) => userId);
   }
 
-  /** Returns the names, else the e-mail addresses, of those of some users who have one. */
-  async findNames(userIds: readonly string[]): Promise<Map<string, string>> {
+  /** Returns the names of those of some users who exist: else the e-mail address, else nothing. */
+  async findNames(userIds: readonly string[]): Promise<Map<string, string | undefined>> {
     if (userIds.length === 0) return new Map();
     const users = await this.users.find({
       select: { userId: true, username: true, email: true },
       where: { userId: In(userIds), removedAt: IsNull() },
     });
     return new Map(
-      users.flatMap(({ userId, username, email }) => {
-        const name = username?.trim() || email;
-        return name ? [[userId, name] as const] : [];
-      }),
+      users.map(({ userId, username, email }) => [userId, username?.trim() || email || undefined]),
     );
   }
 

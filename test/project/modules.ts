@@ -52,7 +52,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   audit: {
     contents: 'the audit trail: events, search, stream, webhooks',
-    imports: ['background', 'config', 'errors', 'events', 'database', 'http', DECORATORS],
+    imports: ['background', 'config', 'errors', 'events', 'database', 'http', 'identity', DECORATORS],
   },
   redis: { contents: 'the connection to Redis', imports: GROUND },
   'rate-limit': { contents: 'limits for each address and user', imports: [...GROUND, 'redis'] },

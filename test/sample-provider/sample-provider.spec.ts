@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
+import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { dump, query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
@@ -35,6 +36,7 @@ const ACCOUNTS = [
     login: 'zoë',
     password_hash: cheapHash('une clé'),
     avatar_url: 'https://img.example/7.png',
+    roles: ['editor', 'latchkey-admin'],
   },
 ];
 
@@ -244,6 +246,7 @@ describe('the exchange (spec §4.5.2)', () => {
       provider_user_id: 'a-1',
       username: 'Ada Lovelace',
       email: 'ada@example.com',
+      auth_time: expect.any(Number),
     });
     await refused(code);
   });
@@ -403,10 +406,62 @@ describe('its accounts', () => {
     expect((await submit({ demo: 'ada' })).status).toBe(422);
     const code = await codeFor({ login: 'zoë', password: 'une clé' });
     const { body } = await exchange({ code }).expect(200);
-    expect(body).toEqual({ provider_user_id: 'z-1', avatar_url: 'https://img.example/7.png' });
+    expect(body).toEqual({
+      provider_user_id: 'z-1',
+      avatar_url: 'https://img.example/7.png',
+      claims: { roles: ['editor', 'latchkey-admin'] },
+      auth_time: expect.any(Number),
+    });
     const removed = await codeFor();
     await query(service.databaseUrl, `UPDATE sample_codes SET provider_user_id = 'demo-linus'`);
     await exchange({ code: removed }).expect(400);
+  });
+
+  describe('in a sign-in', () => {
+    /** A whole sign-in through the page of `mock`. */
+    async function signIn(at: TestService, fields: Record<string, string>, asked = {}): Promise<Tokens> {
+      const begun = await request(at.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'mock', redirect_uri: CALLBACK, ...asked })
+        .expect(200);
+      const { searchParams } = new URL((begun.body as { redirect_url: string }).redirect_url);
+      const { headers } = await submit(fields, Object.fromEntries(searchParams), at.url);
+      const { searchParams: back } = new URL(headers['location'] as string);
+      const body = { code: back.get('code'), state: back.get('state') };
+      const answer = await request(at.url).post('/oauth2/token').send(body);
+      expect([answer.status, answer.body]).toEqual([200, expect.objectContaining({ token_type: 'Bearer' })]);
+      return answer.body as Tokens;
+    }
+    const zoe = { login: 'zoë', password: 'une clé' };
+
+    it('have a time of login: a step-up asks for the password, and is met', async () => {
+      const before = Math.floor(Date.now() / 1000);
+      const { access_token } = await signIn(service, zoe, { max_age: '0' });
+      const { auth_time } = claimsOf(access_token) as { auth_time: number };
+      expect(auth_time).toBeGreaterThanOrEqual(before - 1);
+      expect(auth_time).toBeLessThanOrEqual(Date.now() / 1000 + 1);
+    });
+
+    it.each([
+      [undefined, 'users'],
+      ['mock', 'users'],
+      ['other', null],
+    ])('have the roles of the file; with ADMIN_PROVIDERS %s the right is %s', async (providers, right) => {
+      const at = await startTestService({
+        DATABASE_URL: service.databaseUrl,
+        REDIRECT_URIS: CALLBACK,
+        PROVIDERS_MOCK_ACCOUNTS: join(directory, 'accounts.json'),
+        ...(providers !== undefined && { ADMIN_PROVIDERS: providers }),
+      });
+      try {
+        const { access_token } = await signIn(at, zoe);
+        expect(claimsOf(access_token)['roles']).toEqual(['editor', 'latchkey-admin']);
+        const { body } = await bearer(at.url, access_token).get('/admin/session').expect(200);
+        expect((body as { right: unknown }).right).toBe(right);
+      } finally {
+        await at.close();
+      }
+    });
   });
 
   it('are checked before anything is started', async () => {

@@ -32,7 +32,7 @@ export interface AdminSession {
 }
 
 /** As `GET /admin/trail` has it: with the names of people and devices, as they are now. */
-export type AuditEvent = StoredEvent & {
+export type AuditEvent = StoredEvent & { readonly no_user?: boolean } & {
   readonly [
     name in 'user_name' | 'actor_user_name' | 'device_name' | 'ended_by_name' | 'browser' | 'os'
   ]?: string;

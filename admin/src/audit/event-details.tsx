@@ -5,6 +5,11 @@ import { Facts } from '../parts/facts.js';
 import { explain } from './error-texts.js';
 import { CHIPS, trailOf } from './filter-names.js';
 
+/** Why an event has an id and no user; of a removed one only the id is kept. */
+export function noUser({ provider_user_id }: AuditEvent): string {
+  return provider_user_id ? 'Has no user here: never signed in.' : 'Only the id is kept.';
+}
+
 /** What else the service knows of an event; each id, the address and the error is a link to all events with it. */
 export function EventDetails({ event }: { event: AuditEvent }): ReactNode {
   const text = event.error === undefined ? undefined : explain(event.error, event.event, event.reason);
@@ -17,7 +22,15 @@ export function EventDetails({ event }: { event: AuditEvent }): ReactNode {
         ['Tell the caller', text && <q>{text.say}</q>],
         ['Reason', event.reason && <code>{event.reason}</code>],
         ['Provider', event.provider && <bdi>{event.provider}</bdi>],
-        ['User', event.user_id && <Value event={event} name="user_id" />],
+        ['Id there', event.provider_user_id && <code>{event.provider_user_id}</code>],
+        [
+          'User',
+          event.user_id && (
+            <>
+              <Value event={event} name="user_id" /> {event.no_user && noUser(event)}
+            </>
+          ),
+        ],
         ['Session', event.session_id && <Value event={event} name="session_id" />],
         ['Device', event.device_id && <Value event={event} name="device_id" />],
         ['Address', event.address && <Value event={event} name="address" />],

@@ -6,7 +6,7 @@ import { columnsOf, Table, type Column } from '../parts/table.js';
 import { programOf, When } from '../parts/text.js';
 import { ClaimChanges } from './claim-changes.js';
 import { EVENT_NAMES } from './event-names.js';
-import { EventDetails } from './event-details.js';
+import { EventDetails, noUser } from './event-details.js';
 import { Reason } from './reason.js';
 
 const TIME: Column<AuditEvent> = { id: 'at', title: 'Time', cell: ({ at }) => <When at={at} isExact /> };
@@ -71,10 +71,17 @@ function What({ event }: { event: AuditEvent }): ReactNode {
   );
 }
 
-function WhichUser({ event: { user_id, provider_user_id, user_name } }: { event: AuditEvent }): ReactNode {
+function WhichUser({ event }: { event: AuditEvent }): ReactNode {
+  const { user_id, provider_user_id, user_name } = event;
   const name = <bdi>{user_name ?? provider_user_id ?? user_id}</bdi>;
   if (!user_id) return provider_user_id ? name : <span className="soft">–</span>;
-  return <Link href={`/users/${user_id}`}>{name}</Link>;
+  if (!event.no_user) return <Link href={`/users/${user_id}`}>{name}</Link>;
+  return (
+    <span>
+      {provider_user_id ? name : 'A removed user'}
+      <span className="second">{noUser(event)}</span>
+    </span>
+  );
 }
 
 function WhichDevice({ event: { device_name, user_agent, browser, os } }: { event: AuditEvent }): ReactNode {

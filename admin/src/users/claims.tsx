@@ -1,11 +1,12 @@
 import { useId, useState, type ReactNode } from 'react';
 import useSWR from 'swr';
 import { call, type ApiError } from '../api/api.js';
-import type { Claims as ClaimSet, UserClaims } from '../api/types.js';
+import type { Claims as ClaimSet, User, UserClaims } from '../api/types.js';
 import { Action } from '../parts/action.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
 import { Value } from '../parts/value.js';
 import { columnsOf, Table } from '../parts/table.js';
+import { nameOf } from '../parts/text.js';
 
 interface Claim {
   readonly name: string;
@@ -31,21 +32,13 @@ export function EffectiveClaims({ claims }: { claims: ClaimSet }): ReactNode {
 }
 
 /** The claims by source, and an editor for the application's claims. */
-export function Claims({
-  path,
-  name,
-  reload,
-}: {
-  path: string;
-  name: string;
-  reload: () => void;
-}): ReactNode {
+export function Claims({ path, user, reload }: { path: string; user: User; reload: () => void }): ReactNode {
   const { data, error, mutate } = useSWR<UserClaims, ApiError>(`${path}/claims`);
   if (!data) return error ? <Failure error={error} retry={() => void mutate()} /> : <Loading what="claims" />;
   const rows = Object.entries(data.effective).map(([claim, value]) => ({
     name: claim,
     value,
-    source: sourceOf(claim, data),
+    source: sourceOf(claim, data, user),
   }));
   const save = async (claims: object): Promise<string> => {
     await call(`${path}/claims`, 'PUT', { claims });
@@ -59,13 +52,17 @@ export function Claims({
       {rows.length > 0 && (
         <Table label="Claims" columns={COLUMNS_WITH_SOURCE} rows={rows} keyOf={(row) => row.name} />
       )}
-      <Editor key={JSON.stringify(data.claims)} claims={data.claims} name={name} save={save} />
+      <Editor key={JSON.stringify(data.claims)} claims={data.claims} name={nameOf(user)} save={save} />
     </>
   );
 }
 
-function sourceOf(name: string, { claims, provider_claims }: UserClaims): string {
-  if (!(name in claims)) return 'Provider';
+/** A directory that has sent groups or roles sets them in place of the provider (docs/directory.md#groups-and-roles). */
+const OF_DIRECTORIES = ['groups', 'roles'];
+
+function sourceOf(name: string, { claims, provider_claims }: UserClaims, { directory }: User): string {
+  if (!(name in claims))
+    return directory && OF_DIRECTORIES.includes(name) ? 'Provider or its directory' : 'Provider';
   const isUnion = ['roles', 'groups', 'entitlements'].includes(name);
   return isUnion && name in provider_claims ? 'Both' : 'Application';
 }

@@ -128,9 +128,9 @@ function SignOut({
 
 /** Why a session ends at that time, if no person ends it before (docs/guides/session-length.md#how-long-a-session-lasts). */
 const WHY: Readonly<Record<string, string>> = {
-  lifetime: 'its lifetime is over',
+  lifetime: 'at the end of its lifetime',
   idle: 'if it is not used before',
-  session_expiry: 'the provider’s session ends',
+  session_expiry: 'with the provider’s session',
 };
 
 function End({ session: { expires_at, ends_because } }: { session: Session }): ReactNode {

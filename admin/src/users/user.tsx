@@ -59,6 +59,7 @@ export function User({ userId }: { userId: string }): ReactNode {
           {error ? <Failure error={error} retry={reload} /> : <Loading what="the user" lines={8} />}
           {error?.status === 404 && (
             <p className="hint">
+              Nobody with this id is stored: the person was removed, or has never signed in.{' '}
               <Link href={`/audit?user_id=${userId}`}>What the audit trail has of this id</Link>
             </p>
           )}
@@ -86,7 +87,7 @@ export function User({ userId }: { userId: string }): ReactNode {
         <section className="card" aria-labelledby="claims">
           <h2 id="claims">Claims</h2>
           {mayChange ? (
-            <Claims path={path} name={nameOf(data)} reload={reload} />
+            <Claims path={path} user={data} reload={reload} />
           ) : (
             <EffectiveClaims claims={data.claims} />
           )}
@@ -123,8 +124,8 @@ function Profile({ user }: { user: UserDetail }): ReactNode {
         ['Provider', <bdi key="">{user.provider}</bdi>],
         ['Id there', <Copyable key="" value={user.provider_user_id} what="the id at the provider" />],
         ['User id', <Copyable key="" value={user.user_id} what="the user id" />],
-        ['First sign-in', <When key="" at={user.created_at} isExact />],
-        ['Last seen', <When key="" at={user.last_seen_at} />],
+        ['Created', <When key="" at={user.created_at} isExact />],
+        ['Last seen', <When key="" at={user.last_seen_at} never="has never signed in" />],
         ['Live sessions', formatNumber(user.live_sessions)],
         ['Directory', user.directory && <Directory {...user.directory} />],
         ['Suspended', user.suspended_at && <When at={user.suspended_at} isExact />],

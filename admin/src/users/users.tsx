@@ -38,7 +38,7 @@ const COLUMNS = columnsOf<User>([
   { id: 'roles', title: 'Roles', cell: ({ claims }) => <Roles roles={claims['roles']} /> },
   { id: 'sessions', title: 'Sessions', cell: ({ live_sessions }) => formatNumber(live_sessions) },
   { id: 'seen', title: 'Last seen', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
-  { id: 'created', title: 'First sign-in', cell: ({ created_at }) => <When at={created_at} /> },
+  { id: 'created', title: 'Created', cell: ({ created_at }) => <When at={created_at} /> },
 ]);
 
 /** Users, newest first, with a search, which lists them by name and e-mail address. */

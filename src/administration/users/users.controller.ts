@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common';
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
+import { HeavyReads } from '../../database/heavy-reads.js';
 import type { DeviceList } from '../../device/devices.dto.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { CursorDto } from '../../http/parameters/cursor.js';
@@ -54,6 +55,7 @@ export class UsersController {
     private readonly users: UsersService,
     private readonly creation: UserCreation,
     private readonly exports: UserExports,
+    private readonly reads: HeavyReads,
   ) {}
 
   /**
@@ -64,10 +66,13 @@ export class UsersController {
    * `suspended` that takes longer than a second is `invalid_request`: narrow it.
    *
    * @returns A page of users.
+   * @throws OAuthError `slow_down`
    */
   @Get()
-  async listUsers(@Query() query: UsersDto): Promise<UserList> {
-    return this.directory.search(toFilter(query), Number(query.limit ?? PAGE), query.cursor);
+  async listUsers(@Query() query: UsersDto, @RequestOrigin() { actor }: Origin): Promise<UserList> {
+    const filter = toFilter(query);
+    const limit = Number(query.limit ?? PAGE);
+    return this.reads.run(actor, () => this.directory.search(filter, limit, query.cursor));
   }
 
   /**
@@ -110,11 +115,14 @@ export class UsersController {
    * A user, with devices and sessions
    *
    * @returns The user.
-   * @throws OAuthError `not_found`
+   * @throws OAuthError `not_found`, `slow_down`
    */
   @Get(':user_id')
-  async user(@Param('user_id', userIdPipe) userId: string): Promise<UserDetail> {
-    return this.directory.findDetail(userId);
+  async user(
+    @Param('user_id', userIdPipe) userId: string,
+    @RequestOrigin() { actor }: Origin,
+  ): Promise<UserDetail> {
+    return this.reads.run(actor, () => this.directory.findDetail(userId));
   }
 
   /**
@@ -123,14 +131,15 @@ export class UsersController {
    * Newest use first, 100 a page. A device that is used between two pages moves to the first one.
    *
    * @returns A page of devices.
-   * @throws OAuthError `not_found`
+   * @throws OAuthError `not_found`, `slow_down`
    */
   @Get(':user_id/devices')
   async userDevices(
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
+    @RequestOrigin() { actor }: Origin,
   ): Promise<DeviceList> {
-    return this.directory.findDevices(userId, cursor);
+    return this.reads.run(actor, () => this.directory.findDevices(userId, cursor));
   }
 
   /**
@@ -139,14 +148,15 @@ export class UsersController {
    * Newest use first, 100 a page. A session that is used between two pages moves to the first one.
    *
    * @returns A page of sessions.
-   * @throws OAuthError `not_found`
+   * @throws OAuthError `not_found`, `slow_down`
    */
   @Get(':user_id/sessions')
   async userSessions(
     @Param('user_id', userIdPipe) userId: string,
     @Query() { cursor }: CursorDto,
+    @RequestOrigin() { actor }: Origin,
   ): Promise<SessionList> {
-    return this.directory.findSessions(userId, cursor);
+    return this.reads.run(actor, () => this.directory.findSessions(userId, cursor));
   }
 
   /**
@@ -160,9 +170,13 @@ export class UsersController {
    * @throws OAuthError `not_found`, `slow_down`
    */
   @Get(':user_id/export')
-  async exportUser(@Param('user_id', userIdPipe) userId: string): Promise<StreamableFile> {
+  async exportUser(
+    @Param('user_id', userIdPipe) userId: string,
+    @RequestOrigin() { actor }: Origin,
+  ): Promise<StreamableFile> {
     const disposition = `attachment; filename="user-${userId}.json"`;
-    return new StreamableFile(await this.exports.begin(userId), { type: 'application/json', disposition });
+    const document = await this.exports.begin(userId, actor);
+    return new StreamableFile(document, { type: 'application/json', disposition });
   }
 
   /**
@@ -232,7 +246,7 @@ export class UsersController {
    * An e-mail address that no user has, or more than one, is `invalid_request`.
    *
    * @returns Signed out.
-   * @throws OAuthError `not_found`
+   * @throws OAuthError `not_found`, `slow_down`
    */
   @Post('sign-out')
   @HttpCode(200)
@@ -246,7 +260,7 @@ export class UsersController {
       return { sessions: await this.users.signOut(deriveUserId(provider, id), origin) };
     }
     if (isAddress) {
-      const userId = await this.directory.findIdByEmail(email);
+      const userId = await this.reads.run(origin.actor, () => this.directory.findIdByEmail(email));
       return { sessions: await this.users.signOut(userId, origin) };
     }
     throw new OAuthError('invalid_request', 'give provider and provider_user_id, or email alone');

@@ -6,7 +6,7 @@ import { AuditWalks } from './audit-walks.js';
 export function createAuditWalks(
   dataSource: DataSource,
   { distributed }: Sql,
-  { auditAddresses, databasePoolSize }: Pick<Settings, 'auditAddresses' | 'databasePoolSize'>,
+  { auditAddresses }: Pick<Settings, 'auditAddresses'>,
 ): AuditWalks {
-  return new AuditWalks(dataSource, auditAddresses, distributed, Math.ceil(databasePoolSize / 4));
+  return new AuditWalks(dataSource, auditAddresses, distributed);
 }

@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
-import { ConcurrencyLimit } from '../../database/limits.js';
 import { timeAt } from '../../database/page.js';
 import { errorCode } from '../../errors/error-facts.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { soughtAddress } from '../../http/network.js';
 import type { Place } from '../../http/parameters/cursor.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import { NO_USER } from '../audit-event.js';
 import { COLUMNS } from '../audit.sql.js';
 import type { AuditFilters } from './audit.dto.js';
@@ -46,26 +47,19 @@ export interface Walk {
 
 /** Reads the audit trail backwards, in the order of the index that leaves fewest events. */
 export class AuditWalks {
-  private readonly limit: ConcurrencyLimit;
-
-  /**
-   * @param isDistributed whether the nodes of Citus have the events of a user each
-   * @param readers walks at a time: they must leave connections to other requests
-   */
+  /** @param isDistributed whether the nodes of Citus have the events of a user each */
   constructor(
     private readonly dataSource: DataSource,
     private readonly addresses: Settings['auditAddresses'] = 'full',
     private readonly isDistributed = false,
-    readers = 1,
-  ) {
-    this.limit = new ConcurrencyLimit(readers);
-  }
+  ) {}
 
   /**
    * @param after place of the last event of the page before
    * @param most events to read. A quarter of them by a filter with an index, since these are spread over the
    *   disk; a part of them on many nodes; then a tenth if that takes too long
    * @param select statement that contains the walk with this bound
+   * @throws OAuthError `invalid_request` for an id at the provider without the provider, or with `user_id`
    */
   async read<Row>(
     filters: AuditFilters,
@@ -73,11 +67,16 @@ export class AuditWalks {
     most: number,
     select: (walk: Walk, most: number) => string,
   ): Promise<Row[]> {
-    const { since, until, address, ...others } = filters;
+    const { since, until, address, provider_user_id: id, ...others } = filters;
+    if (id !== undefined) {
+      if (id === '' || !others.provider || others.user_id !== undefined)
+        throw new OAuthError('invalid_request', 'provider_user_id needs provider, and excludes user_id');
+      others.user_id = deriveUserId(others.provider, id);
+    }
     const before = placeBefore(after, until);
     const sought = address && soughtAddress(address, this.addresses);
     const { values, isScattered, ...walk } = this.walk({ ...others, ...(sought && { address: sought }) });
-    const isOnManyNodes = this.isDistributed && filters.user_id === undefined;
+    const isOnManyNodes = this.isDistributed && others.user_id === undefined;
     const bound = most / (isScattered ? 4 : 1) / (isOnManyNodes ? PART : 1);
     const run = (size: number): Promise<Row[]> =>
       this.dataSource.transaction(async (manager) => {
@@ -86,14 +85,12 @@ export class AuditWalks {
         const all = [before?.place, before?.id ?? LAST_ID, since && new Date(since), ...values];
         return manager.query<Row[]>(select(walk, size), all);
       });
-    return this.limit.run(async () => {
-      try {
-        return await run(bound);
-      } catch (error) {
-        if (errorCode(error) !== CANCELED) throw error;
-        return run(bound / 10);
-      }
-    });
+    try {
+      return await run(bound);
+    } catch (error) {
+      if (errorCode(error) !== CANCELED) throw error;
+      return run(bound / 10);
+    }
   }
 
   private walk(

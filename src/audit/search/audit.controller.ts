@@ -1,8 +1,10 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { HeavyReads } from '../../database/heavy-reads.js';
 import { answerWithStream } from '../../http/event-stream.js';
 import { parseCursor } from '../../http/parameters/cursor.js';
 import { Requires, ServiceKeyOnly } from '../../token/guard/access.js';
+import { type Origin, RequestOrigin } from '../audit-event.js';
 import { AuditStreams } from '../audit-streams.js';
 import { AuditCounter } from './audit-counter.js';
 import { AuditCountsDto, AuditDto, type AuditCounts, type AuditEvents } from './audit.dto.js';
@@ -15,6 +17,7 @@ export class AuditController {
     private readonly search: AuditSearch,
     private readonly counter: AuditCounter,
     private readonly streams: AuditStreams,
+    private readonly reads: HeavyReads,
   ) {}
 
   /**
@@ -24,10 +27,11 @@ export class AuditController {
    * `next_cursor` says whether there are more.
    *
    * @returns A page of events.
+   * @throws OAuthError `slow_down`
    */
   @Get()
-  findAudit(@Query() query: AuditDto): Promise<AuditEvents> {
-    return this.search.find(query);
+  findAudit(@Query() query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<AuditEvents> {
+    return this.reads.run(actor, () => this.search.find(query));
   }
 
   /**
@@ -36,11 +40,12 @@ export class AuditController {
    * A call reads a bounded number of the newest events: `since` of the answer says how far back it came.
    *
    * @returns Attempts and distinct people of each key.
+   * @throws OAuthError `slow_down`
    */
   @Requires('support')
   @Get('counts')
-  countAudit(@Query() query: AuditCountsDto): Promise<AuditCounts> {
-    return this.counter.count(query);
+  countAudit(@Query() query: AuditCountsDto, @RequestOrigin() { actor }: Origin): Promise<AuditCounts> {
+    return this.reads.run(actor, () => this.counter.count(query));
   }
 
   /**

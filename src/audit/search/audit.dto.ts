@@ -46,6 +46,10 @@ export class AuditFilters {
   @OptionalText({ max: 63 })
   provider?: string;
 
+  /** Id of the person at the provider, byte for byte; only with `provider`, and without `user_id`. */
+  @OptionalText({ max: 255, mayBeBlank: true })
+  provider_user_id?: string;
+
   /** `ok` or `refused`. */
   @OptionalText(oneOf(['ok', 'refused']))
   result?: AuditEvent['result'];

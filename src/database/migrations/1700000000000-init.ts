@@ -228,6 +228,7 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX audit_events_error ON audit_events (error, at) WHERE error IS NOT NULL;
       CREATE INDEX audit_events_new_device ON audit_events (new_device, at) WHERE new_device;
       CREATE INDEX audit_events_new_network ON audit_events (new_network, at) WHERE new_network;
+      CREATE INDEX audit_events_removals ON audit_events (user_id) WHERE event = 'user_removed';
       CREATE INDEX audit_events_networks ON audit_events (user_id,
           network(set_masklen(address::inet, CASE family(address::inet) WHEN 4 THEN 24 ELSE 48 END)))
         WHERE event = 'sign_in' AND address IS NOT NULL;

@@ -7,7 +7,8 @@ const grace = { provider_user_id: '2', login: 'grace', password_hash: HASH };
 
 describe('the accounts file', () => {
   it('holds accounts', () => {
-    const full = { ...ada, username: 'Ada', email: 'a@example.com', avatar_url: 'https://img.example/a' };
+    const profile = { username: 'Ada', email: 'a@example.com', avatar_url: 'https://img.example/a' };
+    const full = { ...ada, ...profile, roles: ['latchkey-admin', 'editor'] };
     expect(parseAccounts(JSON.stringify([full, grace]), VARIABLE)).toEqual([full, grace]);
   });
 
@@ -28,6 +29,10 @@ describe('the accounts file', () => {
     ['a plain password', [{ ...ada, password_hash: 'hunter2' }], ['entry 1, password_hash']],
     ['a null name', [{ ...ada, username: null }], ['entry 1, username']],
     ['a picture that is a script', [{ ...ada, avatar_url: 'javascript:1' }], ['entry 1, avatar_url']],
+    ['a role alone', [{ ...ada, roles: 'admin' }], ['entry 1, roles']],
+    ['a role that is no text', [{ ...ada, roles: ['admin', 1] }], ['entry 1, roles']],
+    ['an empty role', [{ ...ada, roles: [''] }], ['entry 1, roles']],
+    ['too many roles', [{ ...ada, roles: Array.from({ length: 51 }, String) }], ['entry 1, roles']],
     ['a misspelt field', [{ ...ada, user_name: 'Ada' }], ['entry 1, which has fields other than']],
     ['a login twice', [ada, { ...grace, login: 'ada' }], ['entry 2, login: an earlier entry has the same']],
     ['an id twice', [ada, { ...grace, provider_user_id: '1' }], ['entry 2, provider_user_id: an earlier']],

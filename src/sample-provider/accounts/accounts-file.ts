@@ -9,8 +9,11 @@ import { isHttpUrl, isName } from '../../provider/identity/identity.js';
 
 interface FieldRule {
   readonly accepts: string;
-  readonly isValid: (value: string) => boolean;
+  readonly isValid: (value: unknown) => boolean;
 }
+
+/** Roles of an account; larger claims would not fit into a token. */
+const MOST_ROLES = 50;
 
 const TEXT = { accepts: 'text of 1 to 255 characters, without NUL', isValid: isName };
 
@@ -20,11 +23,15 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
   login: TEXT,
   password_hash: {
     accepts: 'scrypt$N$r$p$salt$hash, as npm run hash-password prints it (not shown, it is a secret)',
-    isValid: (value) => parsePasswordHash(value) !== undefined,
+    isValid: (value) => typeof value === 'string' && parsePasswordHash(value) !== undefined,
   },
   username: TEXT,
   email: TEXT,
   avatar_url: { accepts: 'an http(s) URL of at most 2048 characters', isValid: isHttpUrl },
+  roles: {
+    accepts: `an array of at most ${MOST_ROLES} texts of 1 to 255 characters`,
+    isValid: (value) => Array.isArray(value) && value.length <= MOST_ROLES && value.every(isName),
+  },
 };
 const REQUIRED = ['provider_user_id', 'login', 'password_hash'];
 
@@ -78,7 +85,7 @@ function errorsOf(entry: unknown): string[] {
     ...Object.entries(FIELDS).flatMap(([name, { accepts, isValid }]) => {
       const value = entry[name];
       if (value === undefined) return REQUIRED.includes(name) ? [`${name}: is missing`] : [];
-      return typeof value === 'string' && isValid(value) ? [] : [`${name}: accepted is ${accepts}`];
+      return isValid(value) ? [] : [`${name}: accepted is ${accepts}`];
     }),
   ];
 }

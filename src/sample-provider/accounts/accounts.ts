@@ -10,12 +10,12 @@ export interface Account {
   readonly username?: string;
   readonly email?: string;
   readonly avatar_url?: string;
+  /** Sent as the claim `roles`. */
+  readonly roles?: readonly string[];
 }
 
 export interface DemoAccount extends Account {
   readonly password: string;
-  /** Roles on the administration page. */
-  readonly claims?: { readonly roles: readonly string[] };
 }
 
 /** Accounts with public passwords, never used in production. */
@@ -27,7 +27,7 @@ export const demoAccounts: readonly DemoAccount[] = [
     password_hash: 'scrypt$16384$8$5$uNv1-Yxv0Mn9icHRWoTg8Q$2VwDf32X7O6A45GbYOsFVFZeGrSJ_E3L3tl2fgTcOzQ',
     username: 'Ada Lovelace',
     email: 'ada@example.com',
-    claims: { roles: ['latchkey-admin'] },
+    roles: ['latchkey-admin'],
   },
   {
     provider_user_id: 'demo-grace',
@@ -36,7 +36,7 @@ export const demoAccounts: readonly DemoAccount[] = [
     password_hash: 'scrypt$16384$8$5$H8a5JTenmxgHhlSMsY-M2A$tMVPijzANc__aDoxqTeiDu6MDkPwrpz4iiqDlA7sAr8',
     username: 'Grace Hopper',
     email: 'grace@example.com',
-    claims: { roles: ['latchkey-support'] },
+    roles: ['latchkey-support'],
   },
   {
     provider_user_id: 'demo-linus',

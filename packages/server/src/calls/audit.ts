@@ -16,6 +16,8 @@ export interface AuditFilters {
   readonly userId?: string | undefined;
   readonly event?: AuditName | undefined;
   readonly provider?: string | undefined;
+  /** Id of the person at the provider; only with `provider`, and without `userId`. */
+  readonly providerUserId?: string | undefined;
   readonly result?: AuditEvent['result'] | undefined;
   readonly error?: string | undefined;
   /** IP address, or the network of one as events have it. */
@@ -66,6 +68,7 @@ const FILTERS = {
   userId: true,
   event: true,
   provider: true,
+  providerUserId: true,
   result: true,
   error: true,
   address: true,
@@ -148,10 +151,12 @@ export class Audit {
 }
 
 function conditionsOf(filters: AuditFilters): Query {
-  const { userId, requestId, sessionId, deviceId, newDevice, newNetwork, since, until, ...others } = filters;
+  const { userId, providerUserId, requestId, sessionId, deviceId, newDevice, newNetwork, ...rest } = filters;
+  const { since, until, ...others } = rest;
   return {
     ...others,
     user_id: userId,
+    provider_user_id: providerUserId,
     request_id: requestId,
     session_id: sessionId,
     device_id: deviceId,
