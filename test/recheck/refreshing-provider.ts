@@ -22,6 +22,8 @@ export class RefreshingProvider {
   refusal: (login: string) => Said | undefined = () => undefined;
   /** Milliseconds before an answer to a refresh. */
   pause = 0;
+  /** Milliseconds that a refresh takes, one after the other. */
+  work = 0;
   /** Logins of all refreshes, and when they came. */
   readonly refreshes: { readonly login: string; readonly at: number }[] = [];
   /** Logins by valid refresh token. */
@@ -29,6 +31,7 @@ export class RefreshingProvider {
   /** All refresh tokens that were ever sent. */
   readonly sent: string[] = [];
   private readonly key = makeSigningKey('first');
+  private worked = Promise.resolve();
 
   private constructor(private readonly stub: StubProvider) {
     stub.answer = ({ path, body }, response) => {
@@ -74,7 +77,14 @@ export class RefreshingProvider {
   }
 
   reset(): void {
-    Object.assign(this, { rotates: true, gives: true, identifies: true, pause: 0, refusal: () => undefined });
+    Object.assign(this, {
+      rotates: true,
+      gives: true,
+      identifies: true,
+      pause: 0,
+      work: 0,
+      refusal: () => undefined,
+    });
   }
 
   close(): Promise<void> {
@@ -94,6 +104,7 @@ export class RefreshingProvider {
     this.refreshes.push({ login: login ?? 'unknown', at: Date.now() });
     const refusal = this.refusal(login ?? 'unknown');
     if (this.pause > 0) await delay(this.pause);
+    if (this.work > 0) await (this.worked = this.worked.then(() => delay(this.work)));
     if (refusal) return refusal;
     if (login === undefined) return [400, { error: 'invalid_grant', error_description: 'unknown token' }];
     if (this.rotates) this.tokens.delete(token);
