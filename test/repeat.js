@@ -5,8 +5,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-// `npm run test:repeat -- <n> [--busy] [specs and options of Jest]`: builds once, runs the specs n times, and counts the failures
-// of each test. `--busy`: beside two processes that keep a core busy each. `BROWSER=chromium` before it: the tests in that browser.
+// `npm run test:repeat -- <n> [--busy] [specs and options of Jest]`: builds once, runs the specs n times, and
+// counts the failures of each test. `--busy` adds two processes that use a core each. With `BROWSER=chromium` in
+// the environment: the tests in that browser.
 
 const JEST = [
   '--max-semi-space-size=64',
