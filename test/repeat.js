@@ -30,10 +30,10 @@ if (process.env.BROWSER) runOrExit(process.execPath, 'install.js', 'test');
 runOrExit('npm', 'run', '--silent', 'build');
 
 const children = new Set();
-let stoppedBy;
+const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    stoppedBy = signal;
+    stop.abort();
     for (const child of children) child.kill('SIGTERM');
   });
 }
@@ -42,7 +42,7 @@ const failures = new Map();
 let run = 0;
 try {
   if (isBusy) for (let core = 0; core < 2; core++) start(['-e', BURN], 'ignore');
-  while (run < Number(times) && stoppedBy === undefined) await runOnce(++run);
+  while (run < Number(times) && !stop.signal.aborted) await runOnce(++run);
 } finally {
   for (const child of children) child.kill();
   rmSync(directory, { recursive: true });
@@ -52,7 +52,7 @@ if (failures.size > 0) console.log('\nFailures:');
 for (const [test, count] of [...failures].toSorted(([, one], [, other]) => other - one)) {
   console.log(`  ${count} of ${run}: ${test}`);
 }
-process.exitCode = failures.size > 0 || stoppedBy !== undefined ? 1 : 0;
+process.exitCode = failures.size > 0 || stop.signal.aborted ? 1 : 0;
 
 async function runOnce(nth) {
   const outputFile = join(directory, `${nth}.json`);
@@ -64,7 +64,7 @@ async function runOnce(nth) {
   let log = '';
   jest.stderr.setEncoding('utf8').on('data', (text) => (log += text));
   const [code] = await once(jest, 'close');
-  if (stoppedBy !== undefined) return;
+  if (stop.signal.aborted) return;
   const seconds = Math.round((performance.now() - begun) / 1000);
   if (!existsSync(outputFile)) {
     console.log(`${log}\nrun ${nth} of ${times}: no results, in ${seconds} s`);
