@@ -24,6 +24,8 @@ export class RefreshingProvider {
   pause = 0;
   /** Milliseconds that a refresh takes, one after the other. */
   work = 0;
+  /** Most refreshes that waited for this at a time. */
+  mostAtOnce = 0;
   /** Logins of all refreshes, and when they came. */
   readonly refreshes: { readonly login: string; readonly at: number }[] = [];
   /** Logins by valid refresh token. */
@@ -31,6 +33,7 @@ export class RefreshingProvider {
   /** All refresh tokens that were ever sent. */
   readonly sent: string[] = [];
   private readonly key = makeSigningKey('first');
+  private atOnce = 0;
   private worked = Promise.resolve();
 
   private constructor(private readonly stub: StubProvider) {
@@ -104,7 +107,11 @@ export class RefreshingProvider {
     this.refreshes.push({ login: login ?? 'unknown', at: Date.now() });
     const refusal = this.refusal(login ?? 'unknown');
     if (this.pause > 0) await delay(this.pause);
-    if (this.work > 0) await (this.worked = this.worked.then(() => delay(this.work)));
+    if (this.work > 0) {
+      this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
+      await (this.worked = this.worked.then(() => delay(this.work)));
+      this.atOnce--;
+    }
     if (refusal) return refusal;
     if (login === undefined) return [400, { error: 'invalid_grant', error_description: 'unknown token' }];
     if (this.rotates) this.tokens.delete(token);
