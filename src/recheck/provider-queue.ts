@@ -7,8 +7,15 @@ import type { Outcome, Recheck } from './recheck.js';
 
 const logger = new Logger('Recheck');
 
-/** Calls that wait for one provider: a few seconds of the largest rate. */
+/** Calls at a time to one provider: as many at first, and while calls are slow. */
+const LEAST_IN_FLIGHT = 10;
+/** And at most, while calls are fast. */
 const MOST_IN_FLIGHT = 200;
+/**
+ * A quarter of the time after which a call fails, and a rotated refresh token may be lost: until slow answers
+ * come, as many calls again have begun.
+ */
+const SLOW_MS = 1250;
 /** Slices of due users that one run looks at: most of their sessions may be idle. */
 const MOST_SLICES = 10;
 /** Longer than the pauses between attempts (pauses.ts): a failure after that is a new one. */
@@ -28,6 +35,7 @@ export class ProviderQueue {
   /** Seconds since the oldest due user became due. */
   delay = 0;
   private readonly inFlight = new Set<Promise<void>>();
+  private mostInFlight = LEAST_IN_FLIGHT;
   /** Calls that may begin now; it grows with the time. */
   private allowance = 0;
   private ranAt = performance.now();
@@ -43,9 +51,8 @@ export class ProviderQueue {
   /** Begins the calls that are due, oldest first, and waits for none. */
   async run(): Promise<void> {
     await this.grow();
-    const room = MOST_IN_FLIGHT - this.inFlight.size;
     for (let slices = MOST_SLICES; slices > 0; slices--) {
-      const left = Math.min(Math.floor(this.allowance), room);
+      const left = Math.floor(Math.min(this.allowance, this.mostInFlight - this.inFlight.size));
       if (left <= 0) return;
       if (!(await this.runSlice(left, slices === MOST_SLICES))) return;
     }
@@ -81,12 +88,22 @@ export class ProviderQueue {
 
   private begin(row: ProviderCheck): void {
     this.allowance--;
+    const began = performance.now();
     const call = this.parts.recheck
       .run(row, this.provider, this.settings)
       .then((outcome) => this.note(outcome))
       .catch((error: unknown) => logger.debug({ err: error, msg: 'a re-check could not be stored' }))
-      .finally(() => this.inFlight.delete(call));
+      .finally(() => {
+        this.inFlight.delete(call);
+        this.adapt(performance.now() - began);
+      });
     this.inFlight.add(call);
+  }
+
+  /** Behind a slow provider or on a busy instance, calls that wait for each other would time out. */
+  private adapt(ms: number): void {
+    const wanted = ms < SLOW_MS ? this.mostInFlight + 1 : this.mostInFlight / 2;
+    this.mostInFlight = Math.min(Math.max(wanted, LEAST_IN_FLIGHT), MOST_IN_FLIGHT);
   }
 
   /** Warns once of failures that follow each other. */

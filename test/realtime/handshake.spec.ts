@@ -64,8 +64,10 @@ describe('the handshake', () => {
     const opened = await (await fetch(channel.url + POLLING)).text();
     const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
     const session = `${channel.url}${POLLING}&sid=${sid}`;
+    const lateness = watchLateness();
     await fetch(session, { method: 'POST', body: '40{"token":"wrong"}' });
     await delay(1000); // a poll in the meantime would get the refusal
+    await delay(10 * lateness());
     expect((await fetch(session)).status).toBe(400); // an unknown session by now
   });
 

@@ -22,6 +22,10 @@ export class RefreshingProvider {
   refusal: (login: string) => Said | undefined = () => undefined;
   /** Milliseconds before an answer to a refresh. */
   pause = 0;
+  /** Milliseconds that a refresh takes, one after the other. */
+  work = 0;
+  /** Most refreshes that waited for this at a time. */
+  mostAtOnce = 0;
   /** Logins of all refreshes, and when they came. */
   readonly refreshes: { readonly login: string; readonly at: number }[] = [];
   /** Logins by valid refresh token. */
@@ -29,6 +33,8 @@ export class RefreshingProvider {
   /** All refresh tokens that were ever sent. */
   readonly sent: string[] = [];
   private readonly key = makeSigningKey('first');
+  private atOnce = 0;
+  private worked = Promise.resolve();
 
   private constructor(private readonly stub: StubProvider) {
     stub.answer = ({ path, body }, response) => {
@@ -74,7 +80,14 @@ export class RefreshingProvider {
   }
 
   reset(): void {
-    Object.assign(this, { rotates: true, gives: true, identifies: true, pause: 0, refusal: () => undefined });
+    Object.assign(this, {
+      rotates: true,
+      gives: true,
+      identifies: true,
+      pause: 0,
+      work: 0,
+      refusal: () => undefined,
+    });
   }
 
   close(): Promise<void> {
@@ -94,6 +107,11 @@ export class RefreshingProvider {
     this.refreshes.push({ login: login ?? 'unknown', at: Date.now() });
     const refusal = this.refusal(login ?? 'unknown');
     if (this.pause > 0) await delay(this.pause);
+    if (this.work > 0) {
+      this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
+      await (this.worked = this.worked.then(() => delay(this.work)));
+      this.atOnce--;
+    }
     if (refusal) return refusal;
     if (login === undefined) return [400, { error: 'invalid_grant', error_description: 'unknown token' }];
     if (this.rotates) this.tokens.delete(token);

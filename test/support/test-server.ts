@@ -5,7 +5,8 @@ import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/tem
 const directory = process.argv[2]!; // of the run: see global-setup.ts
 
 // Fast instead of durable: crash tests start their own PostgreSQL.
-const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
+const FAST = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
+const SETTINGS = [...FAST, 'max_connections=300', 'track_activity_query_size=16kB']; // `waiting` reads whole statements
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this process waits for Jest's end
 

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { query } from './database.js';
 
+const LONGEST_MS = 60_000;
+
 /**
- * Resolves when so many statements of a database wait for a lock, or when the statement that should wait has ended.
+ * Resolves when so many statements of a database wait for a lock, or when the statements that should wait have ended.
  * @param expected their number, or that and a text which they contain: a lock of a table also stops statements that a service executes
  *   by itself
- * @returns whether they wait
+ * @returns whether they wait; without `work` they must
  */
 export async function waiting(
   databaseUrl: string,
@@ -18,6 +20,7 @@ export async function waiting(
     const end = (): void => void ended++;
     one.then(end, end);
   }
+  const end = performance.now() + LONGEST_MS;
   for (;;) {
     const rows = await query(
       databaseUrl,
@@ -26,12 +29,11 @@ export async function waiting(
       [text],
     );
     if (rows.length >= count) return true;
-    if (ended === work.length) return false;
+    if (work.length > 0 && ended === work.length) return false;
+    if (performance.now() > end) throw new Error(`never waited: ${count} statements ${text}`);
     await delay(10);
   }
 }
-
-const LONGEST_MS = 60_000;
 
 /**
  * Resolves once the condition holds; checks it again and again, and fails after a minute: a test must not hang.

@@ -53,6 +53,8 @@ describe('refreshes that wait for their statement', () => {
       if (answer.status !== 200) return { status: answer.status, token, kid: undefined, iat: undefined };
       return { status: 200, token, kid: readKid(token.split('.')[0]!), iat: claimsOf(token).iat };
     };
+    const now = performance.now();
+    jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (database/batching.ts)
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE'); // who reads is not held up
     const sent: PromiseLike<request.Response>[] = [];

@@ -280,6 +280,8 @@ describe('claims', () => {
     await lock.connect();
     try {
       const issue = jest.spyOn(AccessTokens.prototype, 'issue');
+      const now = performance.now();
+      jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (database/batching.ts)
       await lock.query('BEGIN');
       await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE');
       const pending = refreshed(tokens);

@@ -15,6 +15,9 @@ import { readBatch, type Batch } from './read-batch.js';
 
 const NOT_FOUND = new OAuthError('not_found', 'there is no such user or device');
 
+/** A transaction that has taken the locks in another order may conflict again before it goes on. */
+const TRIES = 3;
+
 /** Sends many events at once, for `POST /push/batch`. */
 @Injectable()
 export class PushBatchService {
@@ -53,11 +56,12 @@ export class PushBatchService {
     const run = (): Promise<readonly BatchedResult[]> =>
       idempotencyKey === undefined ? push() : this.idempotency.once(idempotencyKey, [received], push);
     const results = await this.queue.run(idempotencyKey ?? randomUUID(), async () => {
-      try {
-        return await run();
-      } catch (error) {
-        if (!isLockConflict(error)) throw error;
-        return run(); // a transaction that had the locks in another order has ended
+      for (let left = TRIES; ; left--) {
+        try {
+          return await run();
+        } catch (error) {
+          if (left === 1 || !isLockConflict(error)) throw error;
+        }
       }
     });
     if (appended.length > 0) this.events.emit('channel.appended', appended);
