@@ -36,8 +36,13 @@ interface Circumstances {
 interface SignOutOptions extends Pick<Circumstances, 'reason' | 'cause'> {
   /**
    * Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed.
+   * `count`: sessions of the slice.
    */
-  readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
+  readonly last?: (
+    transaction: ChannelTransaction,
+    provider: string | undefined,
+    count: number,
+  ) => Promise<unknown>;
 }
 
 interface Run {
@@ -200,7 +205,7 @@ export class SignOutService {
         const slice = await this.endSlice(transaction, circumstances, () =>
           endSessions(transaction.manager, target, circumstances.cause ?? null),
         );
-        if (slice.count < SLICE) await last?.(transaction, slice.provider);
+        if (slice.count < SLICE) await last?.(transaction, slice.provider, slice.count);
         return slice.count;
       });
       sessions += count;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, IsNull, Raw } from 'typeorm';
+import { DataSource, In, IsNull, Raw, type EntityManager } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { lockUser } from '../../user/lock-user.js';
@@ -168,6 +168,11 @@ export class DeviceRequestStore {
     const spent = await this.dataSource.manager.findOneByOrFail(DeviceRequest, { deviceCodeHash });
     await this.dataSource.manager.update(DeviceRequest, { deviceCodeHash }, { identity: null });
     return spent;
+  }
+
+  /** Makes a spent request an approved one again. @param spent as `spend` returned it */
+  async reopen(manager: EntityManager, { id, identity }: DeviceRequest): Promise<void> {
+    await manager.update(DeviceRequest, { id, state: 'used' }, { state: 'approved', identity });
   }
 
   /** Decides on an open request. @returns false if it is not open any more, or names another user */
