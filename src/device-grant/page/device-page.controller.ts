@@ -5,8 +5,7 @@ import { ClientErrorFilter } from '../../auth/clients/client-error.filter.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Html } from '../../http/page/html.js';
-import { setPageHeaders } from '../../http/page/layout.js';
+import { renderPage, type Page } from '../../http/page/layout.js';
 import { RateLimit } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
 import { DeviceCodes, readUserCode } from '../requests/codes.js';
@@ -132,7 +131,7 @@ export class DevicePageController {
 }
 
 /** Never framed, so that no site can lead a click to an answer (RFC 10027). */
-function send(response: Response, content: Html, status = 200): void {
-  setPageHeaders(response, "form-action 'self'", "frame-ancestors 'none'");
-  response.status(status).send(content.text);
+function send(response: Response, page: Page, status = 200): void {
+  const text = renderPage(response, page, "form-action 'self'", "frame-ancestors 'none'");
+  response.status(status).send(text);
 }

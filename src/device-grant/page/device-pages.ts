@@ -1,5 +1,5 @@
 import { html, type Html } from '../../http/page/html.js';
-import { layout } from '../../http/page/layout.js';
+import { layout, type Page } from '../../http/page/layout.js';
 import { browserOf } from '../../http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
@@ -24,7 +24,7 @@ type End = 'approved' | 'denied' | 'over';
  * @param userCode eight letters, of the address or as they were typed
  * @param other address of a sign-in with another account, after one that was refused
  */
-export function codePage(language: PageLanguage, userCode?: string, problem?: Problem, other?: string): Html {
+export function codePage(language: PageLanguage, userCode?: string, problem?: Problem, other?: string): Page {
   const { texts } = language;
   const invalid = html`aria-invalid="true" aria-describedby="problem"`;
   return page(
@@ -59,7 +59,7 @@ export function codePage(language: PageLanguage, userCode?: string, problem?: Pr
 }
 
 /** Page that sends the browser to the sign-in, which a redirect after a form could not. */
-export function goOnPage(language: PageLanguage, address: string): Html {
+export function goOnPage(language: PageLanguage, address: string): Page {
   const { texts } = language;
   return page(
     language,
@@ -86,7 +86,7 @@ export function questionPage(
     readonly isForeign: boolean;
     readonly now: number;
   },
-): Html {
+): Page {
   const { texts } = language;
   const { browser, os } = browserOf(request.userAgent);
   const kind = [browser, os].filter((one) => one !== null).join(', ');
@@ -119,7 +119,7 @@ export function questionPage(
   );
 }
 
-export function endPage(language: PageLanguage, end: End): Html {
+export function endPage(language: PageLanguage, end: End): Page {
   const { texts } = language;
   return page(
     language,
@@ -128,7 +128,7 @@ export function endPage(language: PageLanguage, end: End): Html {
   );
 }
 
-function page({ tag, texts }: PageLanguage, content: Html): Html {
+function page({ tag, texts }: PageLanguage, content: Html): Page {
   return layout({ title: texts.title, brand: texts.title, language: tag }, content);
 }
 
