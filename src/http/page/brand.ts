@@ -66,7 +66,7 @@ function colorStyle(color: string): string {
   const light = shadeUntil(rgb, BLACK, (shade) => contrast(shade, tint) >= CONTRAST);
   const darkTint = mix(DARK, rgb, 0.12);
   const readsDark = (shade: Rgb): boolean =>
-    contrast(shade, darkTint) >= CONTRAST && contrast(shade, DARK_INK) >= CONTRAST;
+    [DARK, DARK_INK, darkTint].every((other) => contrast(shade, other) >= CONTRAST);
   const dark = shadeUntil(rgb, WHITE, readsDark);
   return `
 :root { ${variables(light, mix(light, BLACK, 0.2), WHITE, tint)} }
