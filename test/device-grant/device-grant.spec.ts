@@ -84,8 +84,8 @@ describe('a device without a browser', () => {
   }
 
   /** Follows redirects of a sign-in. @returns path of the callback */
-  async function follow(begin: string, cookie: string): Promise<string> {
-    let address = begin;
+  async function follow(from: string, cookie: string): Promise<string> {
+    let address = from;
     for (let hops = 0; !address.includes('/device/callback?'); hops++) {
       if (hops > 5) throw new Error(`${address} leads nowhere`);
       const url = new URL(address, here.url);
