@@ -59,7 +59,7 @@ export const BACKGROUND_WORK = {
   'wake-checks': { everyMs: 1000, failure: 'used sessions were not marked: they are with their next use' },
   'read-device-decisions': {
     everyMs: 500,
-    failure: 'decisions on requests of devices were not read: polls are answered after their interval',
+    failure: 'decisions on requests of devices were not read: polls are answered after two seconds',
   },
   'remove-old-webhooks': {
     everyMs: 600_000,

@@ -41,6 +41,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Tokens in the browser', 'docs/browser-sessions.md'],
       ['Phones and the command line', 'docs/guides/native.md'],
       ['Devices without a browser', 'docs/device-sign-in.md'],
+      ['Your own logo and colours', 'docs/brand.md'],
       ['Stock OAuth clients', 'docs/stock-clients.md'],
     ],
   ],

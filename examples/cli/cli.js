@@ -80,7 +80,7 @@ async function signInByDevice() {
   for (;;) {
     const asked = Date.now();
     try {
-      // The service answers a poll as soon as somebody decides, at the latest after an interval.
+      // The service answers a poll as soon as somebody decides, at the latest after two seconds.
       return await keep(
         device_id,
         await post('/oauth2/token', {

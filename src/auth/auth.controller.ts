@@ -82,6 +82,7 @@ export class AuthController {
   @HttpCode(200)
   token(
     @Body(TokenRequestPipe) body: TokenRequest,
+    @Req() { res }: Request,
     @RequestOrigin() origin: Origin,
     @Headers('dpop') header?: string,
     @Headers('authorization') authorization?: string,
@@ -90,7 +91,9 @@ export class AuthController {
     if (body instanceof RefreshDto) return this.auth.refresh(body, call, () => origin);
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
     const other = this.grants.of(body);
-    return other ? other.issue(body, call, origin) : this.auth.exchange(body, call, origin);
+    return other
+      ? other.issue(body, call, origin, closedSignal(res!))
+      : this.auth.exchange(body, call, origin);
   }
 
   /**
@@ -113,4 +116,11 @@ export class AuthController {
     const call = { header, path: '/oauth2/refresh' } as const;
     return this.auth.refresh(body, call, () => originOf(request));
   }
+}
+
+function closedSignal(response: Response): AbortSignal {
+  const closed = new AbortController();
+  if (response.closed) closed.abort();
+  response.once('close', () => closed.abort());
+  return closed.signal;
 }

@@ -14,7 +14,8 @@ export interface TokenGrant<Params extends object = object> {
   readonly dto: Type<Params>;
   /** Path of the first step. */
   readonly endpoint: string;
-  issue(params: Params, call: DpopCall, origin: Origin): Promise<IssuedTokens>;
+  /** @param closed aborted if the client has hung up, which gets no answer then */
+  issue(params: Params, call: DpopCall, origin: Origin, closed: AbortSignal): Promise<IssuedTokens>;
 }
 
 /** Grants of other modules, by `grant_type`. */

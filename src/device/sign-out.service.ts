@@ -39,8 +39,13 @@ interface Circumstances {
 interface SignOutOptions extends Pick<Circumstances, 'reason' | 'cause'> {
   /**
    * Runs in the transaction of the last slice. `provider`: of the user; undefined if the user was removed.
+   * `count`: sessions of the slice.
    */
-  readonly last?: (transaction: ChannelTransaction, provider: string | undefined) => Promise<unknown>;
+  readonly last?: (
+    transaction: ChannelTransaction,
+    provider: string | undefined,
+    count: number,
+  ) => Promise<unknown>;
 }
 
 interface Run {
@@ -214,7 +219,7 @@ export class SignOutService {
         const ended = await this.endSlice(transaction, circumstances, () =>
           endSessions(transaction.manager, target, circumstances.cause ?? null),
         );
-        if (ended.count < SLICE) await last?.(transaction, ended.provider);
+        if (ended.count < SLICE) await last?.(transaction, ended.provider, ended.count);
         return ended;
       });
       count = slice.count;

@@ -2,8 +2,8 @@ import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs
 import type { Request, Response } from 'express';
 import { ERROR_STATUS, OAuthError } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
-import { html, type Html } from '../../http/page/html.js';
-import { layout, setPageHeaders } from '../../http/page/layout.js';
+import { html } from '../../http/page/html.js';
+import { layout, renderPage, type Page } from '../../http/page/layout.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './client-request.js';
 import { UNFRAMED } from './send-next.js';
@@ -46,14 +46,13 @@ function isRefusal(cause: unknown): boolean {
 
 /** 400 instead of 401, which would ask the browser for credentials (RFC 9110 §15.5.2). */
 function showPage(error: OAuthError, response: Response): void {
-  setPageHeaders(response, ...UNFRAMED);
   const wayBack = response.locals['wayBack'] as string | undefined; // of the callback's controller
-  const status = error.error === 'invalid_grant' ? 400 : error.status;
-  response.status(status).send(errorPage(error, wayBack).text);
+  const text = renderPage(response, errorPage(error, wayBack), ...UNFRAMED);
+  response.status(error.error === 'invalid_grant' ? 400 : error.status).send(text);
 }
 
 /** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
-function errorPage({ error, status, description }: OAuthError, wayBack: string | undefined): Html {
+function errorPage({ error, status, description }: OAuthError, wayBack: string | undefined): Page {
   const link = wayBack && html`<p><a href="${wayBack}">Back to ${new URL(wayBack).host}</a></p>`;
   const isTemporary = status >= 500 || status === 429;
   const content = isTemporary

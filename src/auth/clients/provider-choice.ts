@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { html, type Html } from '../../http/page/html.js';
-import { destinationOf, layout } from '../../http/page/layout.js';
+import { html } from '../../http/page/html.js';
+import { destinationOf, layout, type Page } from '../../http/page/layout.js';
 import { servingDomain } from '../../provider/listed-provider.js';
 import { allowedParams } from '../provider-params.dto.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
@@ -8,7 +8,7 @@ import { linkTo, providerPage, type Parameters } from './provider-page.js';
 
 /** The page on which the user chooses a provider, or the one before. */
 export interface ProviderChoice {
-  readonly page: Html;
+  readonly page: Page;
   /** Whether the page has a form, which its policy must allow. */
   readonly hasForm?: true;
   /**
@@ -63,7 +63,7 @@ function parametersOf(
 function emailPage(
   { redirect_uri, email, login_hint = '' }: ClientAuthorizeDto,
   parameters: Parameters,
-): Html {
+): Page {
   const isWrong = email !== undefined;
   const problem = html`<p class="problem" id="problem" role="alert">
     Nobody can sign in here with this address. Please check it.

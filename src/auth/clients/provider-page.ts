@@ -2,7 +2,7 @@ import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Request } from 'express';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { html, type Html } from '../../http/page/html.js';
-import { destinationOf, layout } from '../../http/page/layout.js';
+import { destinationOf, layout, type Page } from '../../http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';
 
 /**
@@ -49,7 +49,7 @@ export function providerPage(
   parameters: Parameters,
   providers: readonly ProviderSettings[],
   last: string | undefined,
-): Html {
+): Page {
   const link = ({ name, label }: ReturnType<typeof listed>): Html => {
     const tag = name === last ? html`<span class="tag">Last used</span>` : undefined;
     return html`<li>

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { setPageHeaders } from '../../http/page/layout.js';
+import { renderPage } from '../../http/page/layout.js';
 import type { Next } from './client-sign-ins.js';
 
 const NEVER_FRAMED = "frame-ancestors 'none'";
@@ -19,9 +19,12 @@ export function refuseHead({ method }: Request): void {
 /** Sends the browser on, or shows it a page. @returns the body, for Nest to send */
 export function sendNext(next: Next, response: Response): string {
   if ('page' in next) {
-    setPageHeaders(response, ...(next.hasForm ? ["form-action 'self'", NEVER_FRAMED] : UNFRAMED));
     if (next.refresh !== undefined) response.setHeader('Refresh', `0; url=${next.refresh}`);
-    return next.page.text;
+    return renderPage(
+      response,
+      next.page,
+      ...(next.hasForm ? ["form-action 'self'", NEVER_FRAMED] : UNFRAMED),
+    );
   }
   if (next.cookies?.length) response.setHeader('Set-Cookie', next.cookies);
   response.status(302).setHeader('Location', next.address);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { InvalidSettings } from './invalid-settings.js';
 import { parseSettings } from './parse-settings.js';
 import { SecretKey } from '../secrets/secret-key.js';
@@ -65,9 +66,13 @@ const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const DATABASE = 'postgresql://u:p@db.example:5432/x?sslmode=require';
 const DIRECT = 'postgresql://u:p@direct.example/x';
 
+const LOGO = 'docs/.vitepress/public/key.svg';
+
 /** Variables with a form of their own, and what the settings have for a value. */
 const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Partial<Settings>]>>> = {
   nodeEnv: ['test', { production: false }],
+  brandColor: ['#0B5FFF', { brandColor: '#0b5fff' }],
+  brandLogoFile: [LOGO, { brandLogoFile: { type: 'image/svg+xml', content: readFileSync(LOGO) } }],
   host: ['::', { host: '::' }],
   sessionIdleTtl: ['1800', { sessionIdleTtl: 1800 }],
   publicUrl: ['https://ID.example:443/', { publicUrl: 'https://id.example' }],

@@ -3,6 +3,7 @@ import * as parsers from './parsers.js';
 import { redisUrl } from '../urls/redis-url.js';
 import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
+import { brandColor, brandLogo, brandName } from './brand-settings.js';
 import type { SettingRow } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 import { calledUrl, signingSecrets } from './signed-calls.js';
@@ -236,6 +237,18 @@ export const settingsTable = named({
     parser: parsers.oneOf('json', 'text'),
     defaultShown: '`text`; in production `json`, except at a terminal',
     doc: '`json`: one object a line. `text`: one readable line, at a terminal in colours unless `NO_COLOR` is set.',
+  },
+  brandName: {
+    parser: brandName,
+    doc: 'Name on the pages for people (docs/brand.md).',
+  },
+  brandLogoFile: {
+    parser: brandLogo,
+    doc: 'Path of a logo for these pages: SVG or PNG, at most 64 KiB. An SVG with a DOCTYPE, a script, `foreignObject`, or a reference that does not begin with `#` prevents the start.',
+  },
+  brandColor: {
+    parser: brandColor,
+    doc: 'Colour of buttons and links on these pages, as `#rrggbb`; a darker shade if text on it could not be read.',
   },
   webhookUrls: {
     section: 'Webhooks',

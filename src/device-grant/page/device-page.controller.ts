@@ -5,13 +5,11 @@ import { ClientErrorFilter } from '../../auth/clients/client-error.filter.js';
 import { SETTINGS, type Settings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Html } from '../../http/page/html.js';
-import { setPageHeaders } from '../../http/page/layout.js';
+import { renderPage, type Page } from '../../http/page/layout.js';
 import { RateLimit } from '../../http/rate-limit.js';
-import { UUID } from '../../http/parameters/uuid.js';
 import { Public } from '../../token/guard/access.js';
 import { DeviceCodes, readUserCode } from '../requests/codes.js';
-import { readSecret, setSecret } from './device-cookie.js';
+import { readSecret, requestIdOf, setSecret } from './device-cookie.js';
 import { AnswerDto, DeviceCallbackDto, UserCodeDto } from './device-page.dto.js';
 import { DevicePage } from './device-page.service.js';
 import { codePage, endPage, goOnPage, questionPage } from './device-pages.js';
@@ -48,7 +46,8 @@ export class DevicePageController {
     try {
       const found = await this.page.findRequest(user_code, request.ip);
       if (!found) return send(response, codePage(language, readUserCode(user_code), 'wrongCode'), 422);
-      const { address, secret } = this.page.begin(found);
+      const secret = this.page.begin(found);
+      const address = this.page.addressOf(secret);
       setSecret(response, this.settings.publicUrl, secret);
       // Not by a redirect: after a form, Chromium applies `form-action` to it.
       response.setHeader('Refresh', `0; url=${address}`);
@@ -63,7 +62,7 @@ export class DevicePageController {
   @Get('callback')
   @RateLimit('token')
   async finish(
-    @Query() { code, state = '', error }: DeviceCallbackDto,
+    @Query() { code, state, error }: DeviceCallbackDto,
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
@@ -73,13 +72,15 @@ export class DevicePageController {
     const language = chooseLanguage(request);
     const secret = readSecret(request, this.settings.publicUrl);
     if (error !== undefined) {
+      const isOurs = secret !== undefined && requestIdOf(secret) === state;
+      const other = isOurs ? this.page.addressOf(secret, 'select_account') : undefined;
       const problem = error === 'access_denied' ? 'notAllowed' : 'failed';
-      return send(response, codePage(language, undefined, problem), 400);
+      return send(response, codePage(language, undefined, problem, other), 400);
     }
-    if (code === undefined || secret === undefined || !UUID.test(state)) {
+    if (code === undefined || secret === undefined) {
       throw new OAuthError('invalid_grant', 'the sign-in was begun in another browser');
     }
-    await this.page.finish(code, state, secret);
+    await this.page.finish(code, secret);
     response.redirect(303, '/device/confirm');
   }
 
@@ -89,13 +90,15 @@ export class DevicePageController {
     const language = chooseLanguage(request);
     const secret = readSecret(request, this.settings.publicUrl);
     const question = secret === undefined ? undefined : await this.page.findQuestion(secret);
-    if (!question) return send(response, endPage(language, 'over'), 400);
+    if (secret === undefined || !question) return send(response, endPage(language, 'over'), 400);
+    const other = this.page.addressOf(secret, 'select_account');
     if (this.page.isOfAnother(question)) {
-      return send(response, codePage(language, undefined, 'otherAccount'), 403);
+      return send(response, codePage(language, undefined, 'otherAccount', other), 403);
     }
     const { username, email, providerUserId } = question.verified.identity;
     const isForeign = !this.codes.hashNetwork(request.ip).equals(question.request.network);
-    const facts = { account: email ?? username ?? providerUserId, isForeign, now: this.clock.now() };
+    const account = email ?? username ?? providerUserId;
+    const facts = { account, other, isForeign, now: this.clock.now() };
     send(response, questionPage(language, question.request, facts));
   }
 
@@ -128,7 +131,7 @@ export class DevicePageController {
 }
 
 /** Never framed, so that no site can lead a click to an answer (RFC 10027). */
-function send(response: Response, content: Html, status = 200): void {
-  setPageHeaders(response, "form-action 'self'", "frame-ancestors 'none'");
-  response.status(status).send(content.text);
+function send(response: Response, page: Page, status = 200): void {
+  const text = renderPage(response, page, "form-action 'self'", "frame-ancestors 'none'");
+  response.status(status).send(text);
 }

@@ -11,6 +11,7 @@ import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore } from '../requests/device-request.store.js';
 import { SealedIdentities } from '../requests/sealed-identities.js';
 import { UserCodes } from '../requests/user-codes.js';
+import { requestIdOf } from './device-cookie.js';
 import { DeviceConfirmations, type Confirmation } from './device-confirmations.js';
 
 /** `client_id` of the page, which is a stock client of this service itself. */
@@ -44,28 +45,34 @@ export class DevicePage {
     return this.userCodes.find(text, ip);
   }
 
-  /** @returns address of the sign-in, and the secret for the browser */
-  begin({ id }: DeviceRequest): { readonly address: string; readonly secret: string } {
-    const secret = this.codes.makeSecret();
+  /** @returns secret for the browser, which is also the PKCE verifier of the page */
+  begin({ id }: DeviceRequest): string {
+    return `${this.codes.makeSecret()}.${id}`;
+  }
+
+  /** @returns address of the sign-in @param prompt for the provider */
+  addressOf(secret: string, prompt?: 'select_account'): string {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: CLIENT_ID,
       redirect_uri: deviceCallback(this.settings),
-      code_challenge: challengeOf(verifierOf(secret, id)),
+      code_challenge: challengeOf(secret),
       code_challenge_method: 'S256',
-      state: id,
+      state: requestIdOf(secret),
+      ...(prompt && { prompt }),
     });
-    return { address: `/oauth2/authorize?${query.toString()}`, secret };
+    return `/oauth2/authorize?${query.toString()}`;
   }
 
   /** Keeps the identity of a finished sign-in, for the question. @throws OAuthError `invalid_grant` */
-  async finish(code: string, requestId: string, secret: string): Promise<void> {
+  async finish(code: string, secret: string): Promise<void> {
     const redeemed = await this.authorizationCodes.redeem(code);
     const isOurs =
       redeemed.clientId === CLIENT_ID &&
       redeemed.redirectUri === deviceCallback(this.settings) &&
-      redeemed.codeChallenge === challengeOf(verifierOf(secret, requestId));
+      redeemed.codeChallenge === challengeOf(secret);
     if (!isOurs) throw new OAuthError('invalid_grant', 'the sign-in was begun in another browser');
+    const requestId = requestIdOf(secret);
     const request = await this.requests.findOpen({ id: requestId });
     if (!request) throw new OAuthError('invalid_grant', 'the device code is used or expired');
     const { provider, identity, requestedAt } = redeemed;
@@ -99,9 +106,4 @@ export class DevicePage {
     const userId = deriveUserId(verified.provider, verified.identity.providerUserId);
     return hintedUserId !== null && hintedUserId !== userId;
   }
-}
-
-/** PKCE verifier of the page: it binds the sign-in to the browser and to the request. */
-function verifierOf(secret: string, requestId: string): string {
-  return `${secret}.${requestId}`;
 }

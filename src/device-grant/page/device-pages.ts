@@ -1,5 +1,5 @@
 import { html, type Html } from '../../http/page/html.js';
-import { layout } from '../../http/page/layout.js';
+import { layout, type Page } from '../../http/page/layout.js';
 import { browserOf } from '../../http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
@@ -11,11 +11,20 @@ export interface PageLanguage {
   readonly texts: DeviceTexts;
 }
 
+const icon = (path: string): Html =>
+  html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="${path}" /></svg>`;
+const CROSS = icon('M6 6l12 12M18 6L6 18');
+const TICK = icon('M4.5 12.5l5 5 10-11');
+
 type Problem = 'wrongCode' | 'tooMany' | 'failed' | 'notAllowed' | 'otherAccount';
 type End = 'approved' | 'denied' | 'over';
 
-/** Page with a form for the code. @param userCode eight letters, of the address or as they were typed */
-export function codePage(language: PageLanguage, userCode?: string, problem?: Problem): Html {
+/**
+ * Page with a form for the code.
+ * @param userCode eight letters, of the address or as they were typed
+ * @param other address of a sign-in with another account, after one that was refused
+ */
+export function codePage(language: PageLanguage, userCode?: string, problem?: Problem, other?: string): Page {
   const { texts } = language;
   const invalid = html`aria-invalid="true" aria-describedby="problem"`;
   return page(
@@ -23,6 +32,12 @@ export function codePage(language: PageLanguage, userCode?: string, problem?: Pr
     html`<h1>${texts.enter}</h1>
       <p class="lead">${texts.enterLead}</p>
       ${problem && html`<p class="problem" id="problem" role="alert">${texts[problem]}</p>`}
+      ${
+        other &&
+        html`<ul class="choices">
+          <li><a href="${other}">${texts.useOther}</a></li>
+        </ul>`
+      }
       <form method="post" action="/device">
         <label for="user_code">${texts.code}</label>
         <input
@@ -44,7 +59,7 @@ export function codePage(language: PageLanguage, userCode?: string, problem?: Pr
 }
 
 /** Page that sends the browser to the sign-in, which a redirect after a form could not. */
-export function goOnPage(language: PageLanguage, address: string): Html {
+export function goOnPage(language: PageLanguage, address: string): Page {
   const { texts } = language;
   return page(
     language,
@@ -56,12 +71,22 @@ export function goOnPage(language: PageLanguage, address: string): Html {
   );
 }
 
-/** The question (RFC 8628 §5.4). @param account of the person @param now milliseconds since the epoch */
+/**
+ * The question (RFC 8628 §5.4).
+ * @param facts.account of the person
+ * @param facts.other address of a sign-in with another account
+ * @param facts.now milliseconds since the epoch
+ */
 export function questionPage(
   language: PageLanguage,
   request: DeviceRequest,
-  facts: { readonly account: string; readonly isForeign: boolean; readonly now: number },
-): Html {
+  facts: {
+    readonly account: string;
+    readonly other: string;
+    readonly isForeign: boolean;
+    readonly now: number;
+  },
+): Page {
   const { texts } = language;
   const { browser, os } = browserOf(request.userAgent);
   const kind = [browser, os].filter((one) => one !== null).join(', ');
@@ -70,7 +95,7 @@ export function questionPage(
     [texts.program, request.clientId],
     [texts.address, request.address],
     [texts.begun, ago(language.tag, request.createdAt, facts.now)],
-    [texts.account, facts.account],
+    [texts.account, html`${facts.account} <a href="${facts.other}">${texts.useOther}</a>`],
   ];
   return page(
     language,
@@ -88,13 +113,13 @@ export function questionPage(
       </dl>
       <p class="lead">${texts.warning}</p>
       <form method="post" action="/device/confirm" class="answers">
-        <button name="answer" value="yes">${texts.yes}</button>
-        <button name="answer" value="no">${texts.no}</button>
+        <button name="answer" value="no">${CROSS}${texts.no}</button>
+        <button name="answer" value="yes">${TICK}${texts.yes}</button>
       </form>`,
   );
 }
 
-export function endPage(language: PageLanguage, end: End): Html {
+export function endPage(language: PageLanguage, end: End): Page {
   const { texts } = language;
   return page(
     language,
@@ -103,7 +128,7 @@ export function endPage(language: PageLanguage, end: End): Html {
   );
 }
 
-function page({ tag, texts }: PageLanguage, content: Html): Html {
+function page({ tag, texts }: PageLanguage, content: Html): Page {
   return layout({ title: texts.title, brand: texts.title, language: tag }, content);
 }
 

@@ -7,9 +7,10 @@ import { networkOf, widerNetworkOf } from '../../http/network.js';
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LENGTH = 8;
 
-/** A user code as people may type it: any case, with any punctuation and blanks between the letters. */
-const TYPED = /^[\p{P}\p{Z}]*(?:[A-Za-z][\p{P}\p{Z}]*){8}$/u;
+const TYPED = /^[A-Za-z]{8}$/;
 const LONGEST_TYPED = 64;
+/** What people type or paste between letters, and what is not shown: no letters, digits or marks. */
+const BESIDE_LETTERS = /[\p{P}\p{S}\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Codes and keyed hashes of the device grant. */
 @Injectable()
@@ -50,10 +51,14 @@ export class DeviceCodes {
   }
 }
 
-/** @returns eight capital letters; undefined if a text cannot be a user code (RFC 8628 §6.1) */
+/**
+ * Reads a user code as people may type it: in any case and width, with anything but letters and digits.
+ * @returns eight capital letters; undefined if a text cannot be a user code (RFC 8628 §6.1)
+ */
 export function readUserCode(text: string): string | undefined {
-  if (text.length > LONGEST_TYPED || !TYPED.test(text)) return undefined;
-  return text.replace(/[^A-Za-z]/g, '').toUpperCase();
+  if (text.length > LONGEST_TYPED) return undefined;
+  const letters = text.normalize('NFKC').replace(BESIDE_LETTERS, '');
+  return TYPED.test(letters) ? letters.toUpperCase() : undefined;
 }
 
 /** As it is shown: `BDFH-JLNP`. */

@@ -1,14 +1,13 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Background } from '../../background.js';
-import { DeviceRequestStore, INTERVAL } from './device-request.store.js';
+import { DeviceRequestStore } from './device-request.store.js';
 
 /** Polls that wait on an instance; later ones are answered at once. */
 const MOST_WAITING = 1000;
+/** Milliseconds. Clients give up after 3.5 s (openid-client 5) or more. */
+const LONGEST_WAIT = 2000;
 
-/**
- * Holds polls of open requests back until a person decides, for at most one interval: so a device learns it
- * within a second, and not with its next poll.
- */
+/** Holds polls of open requests back for a moment, in which a device learns a decision at once. */
 @Injectable()
 export class DeviceDecisions implements BeforeApplicationShutdown {
   private readonly waits = new Map<string, Set<() => void>>();
@@ -22,16 +21,17 @@ export class DeviceDecisions implements BeforeApplicationShutdown {
     background.repeat('read-device-decisions', () => this.read());
   }
 
-  /** @returns after a decision, an interval, or at once if many polls wait */
-  async wait(deviceCodeHash: Buffer): Promise<void> {
-    if (this.count >= MOST_WAITING || this.isStopping) return;
+  /** @returns after a decision, LONGEST_WAIT, or the end of the connection; at once if many polls wait */
+  async wait(deviceCodeHash: Buffer, closed: AbortSignal): Promise<void> {
+    if (this.count >= MOST_WAITING || this.isStopping || closed.aborted) return;
     const key = deviceCodeHash.toString('hex');
     const waiting = this.waits.get(key) ?? new Set();
     this.waits.set(key, waiting);
     this.count++;
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
-    const timer = setTimeout(release, INTERVAL * 1000);
+    const timer = setTimeout(release, LONGEST_WAIT);
+    closed.addEventListener('abort', release, { once: true });
     waiting.add(release);
     await released;
     clearTimeout(timer);

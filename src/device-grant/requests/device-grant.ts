@@ -5,9 +5,11 @@ import { SignInRefusals } from '../../auth/sign-in/sign-in-refusals.js';
 import { TokenIssuer } from '../../auth/sign-in/token-issuer.js';
 import { TokenGrants } from '../../auth/token-grants.js';
 import type { DeviceDto, IssuedTokens } from '../../auth/token.dto.js';
+import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
+import { parseRefreshToken } from '../../token/refresh/refresh-token.js';
 import { areSameClaims } from '../../identity/claims.js';
 import { UserStore } from '../../user/user.store.js';
 import { approverEnded } from '../approval/approved-sessions.js';
@@ -48,28 +50,49 @@ export class DeviceGrant implements OnModuleInit {
     private readonly checks: SignInChecks,
     private readonly refusals: SignInRefusals,
     private readonly tokens: TokenIssuer,
+    private readonly signOuts: SignOutService,
   ) {}
 
   onModuleInit(): void {
     this.grants.add(DEVICE_GRANT, {
       dto: DeviceTokenDto,
       endpoint: '/oauth2/device_authorization',
-      issue: (params: DeviceTokenDto, call, origin) => this.answer(params, call, origin),
+      issue: (params: DeviceTokenDto, ...call) => this.answer(params, ...call),
     });
   }
 
-  private async answer(params: DeviceTokenDto, call: DpopCall, origin: Origin): Promise<IssuedTokens> {
+  private async answer(
+    params: DeviceTokenDto,
+    call: DpopCall,
+    origin: Origin,
+    closed: AbortSignal,
+  ): Promise<IssuedTokens> {
     const proof = await this.proofs.validateAtSignIn(call); // first: a bad one spends no code
     const deviceCodeHash = this.codes.hashSecret(params.device_code);
     let polled = await this.requests.poll(deviceCodeHash, params.client_id);
     if (polled === 'open') {
-      await this.decisions.wait(deviceCodeHash);
+      await this.decisions.wait(deviceCodeHash, closed);
       polled = await this.requests.look(deviceCodeHash);
     }
     if (polled !== 'approved') throw ANSWERS[polled];
+    if (closed.aborted) throw ANSWERS.open;
     const request = await this.requests.spend(deviceCodeHash);
     if (!request) throw ANSWERS.expired;
-    return this.issue(request, proof, origin);
+    const tokens = await this.issue(request, proof, origin);
+    if (!closed.aborted) return tokens;
+    await this.takeBack(request, tokens, origin);
+    throw ANSWERS.open;
+  }
+
+  /** Ends a session whose tokens nobody got; the next poll gets others, unless a sign-out came first. */
+  private async takeBack(request: DeviceRequest, tokens: IssuedTokens, origin: Origin): Promise<void> {
+    const { session } = parseRefreshToken(tokens.refresh_token)!;
+    await this.signOuts.signOut('session', session, origin, {
+      cause: 'replaced',
+      last: async ({ manager }, _provider, count) => {
+        if (count === 1) await this.requests.reopen(manager, request);
+      },
+    });
   }
 
   /** Checks again what the sign-in and the approval have checked, and writes the session. */

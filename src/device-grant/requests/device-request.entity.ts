@@ -75,10 +75,11 @@ export class DeviceRequest {
   @Column('timestamptz', { name: 'requested_at', nullable: true })
   requestedAt!: Date | null;
 
-  /** Seconds between polls. */
+  /** Seconds between the poll that was counted last and the next one. */
   @Column('integer', { name: 'poll_interval' })
   pollInterval!: number;
 
+  /** Without polls that came too soon. */
   @Column('timestamptz', { name: 'polled_at', nullable: true })
   polledAt!: Date | null;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, IsNull, Raw } from 'typeorm';
+import { DataSource, In, IsNull, Raw, type EntityManager } from 'typeorm';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
 import { lockUser } from '../../user/lock-user.js';
@@ -11,6 +11,8 @@ import type { StoredIdentity } from './sealed-identities.js';
 export const CODE_TTL = 600;
 /** Seconds between polls, and what a poll that comes too soon adds (RFC 8628 §3.5). */
 export const INTERVAL = 5;
+/** Seconds by which a poll may come early: clients measure the interval by timers, and requests overtake. */
+const TOLERANCE = 1;
 
 /** Requests that name a user: open at a time, and in an hour. Others do not reach the user. */
 const MOST_OPEN = 3;
@@ -112,9 +114,12 @@ export class DeviceRequestStore {
     });
   }
 
-  /** Counts a poll (RFC 8628 §3.5). A denial and an expiry do not depend on the interval. */
+  /**
+   * Counts a poll (RFC 8628 §3.5). Only an open request has an interval. A poll that comes too soon makes the
+   * interval of the next one longer, once, and does not begin it anew: a client with a timer recovers.
+   */
   async poll(deviceCodeHash: Buffer, clientId: string): Promise<Polled> {
-    const tooSoon = `polled_at > now() - make_interval(secs => poll_interval)`;
+    const tooSoon = `polled_at > now() - make_interval(secs => poll_interval - ${TOLERANCE})`;
     const code = { deviceCodeHash, clientId };
     const before = await this.dataSource.transaction(async (manager) => {
       const select = `${tooSoon} IS TRUE`;
@@ -126,11 +131,13 @@ export class DeviceRequestStore {
         .setLock('for_no_key_update')
         .getRawOne<{ state: 'open' | 'approved'; isTooSoon: boolean }>();
       if (!found) return undefined;
-      const pollInterval = (): string => `poll_interval + ${found.isTooSoon ? INTERVAL : 0}`;
-      await manager.update(DeviceRequest, code, { polledAt: () => 'now()', pollInterval });
+      const counted = found.isTooSoon
+        ? { pollInterval: 2 * INTERVAL }
+        : { pollInterval: INTERVAL, polledAt: () => 'now()' };
+      await manager.update(DeviceRequest, code, counted);
       return found;
     });
-    if (before) return before.isTooSoon ? 'too_soon' : before.state;
+    if (before) return before.isTooSoon && before.state === 'open' ? 'too_soon' : before.state;
     const denied = { ...code, state: 'denied' as const, codesExpireAt: isFuture() };
     return (await this.dataSource.manager.existsBy(DeviceRequest, denied)) ? 'denied' : 'expired';
   }
@@ -160,6 +167,11 @@ export class DeviceRequestStore {
     const spent = await this.dataSource.manager.findOneByOrFail(DeviceRequest, { deviceCodeHash });
     await this.dataSource.manager.update(DeviceRequest, { deviceCodeHash }, { identity: null });
     return spent;
+  }
+
+  /** Makes a spent request an approved one again. @param spent as `spend` returned it */
+  async reopen(manager: EntityManager, { id, identity }: DeviceRequest): Promise<void> {
+    await manager.update(DeviceRequest, { id, state: 'used' }, { state: 'approved', identity });
   }
 
   /** Decides on an open request. @returns false if it is not open any more, or names another user */

@@ -42,4 +42,9 @@ describe('a right user code among many guesses at one time', () => {
     waiting.at(-1)!(request);
     expect(await right).toBe(expected);
   });
+
+  it('is found after any number of texts that are no codes', async () => {
+    for (let i = 0; i < 20; i++) expect(await codes.find(`BBBB-BBB${i}`, '::1')).toBeUndefined();
+    expect([wrong, waiting.length]).toEqual([0, 0]);
+  });
 });

@@ -17,7 +17,7 @@ export class UserCodes {
    * Finds the request of a code.
    * @param text as it was typed
    * @param isFor whether the caller may decide on a request
-   * @returns undefined if it is wrong, which counts
+   * @returns undefined if it is wrong, which counts, or cannot be a code
    * @throws OAuthError `slow_down` after too many wrong codes
    */
   async find(
@@ -27,10 +27,8 @@ export class UserCodes {
   ): Promise<DeviceRequest | undefined> {
     await this.refuseExceeded(ip);
     const userCode = readUserCode(text);
-    const found =
-      userCode === undefined
-        ? null
-        : await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) });
+    if (userCode === undefined) return undefined; // it guesses nothing
+    const found = await this.requests.findOpen({ userCodeHash: this.codes.hashUserCode(userCode) });
     if (found && isFor(found)) {
       // again: of many guesses at one time, a right one beyond the limit must not succeed
       await this.refuseExceeded(ip);

@@ -1,42 +1,61 @@
-import { createHash } from 'node:crypto';
 import type { Response } from 'express';
+import { hashOf, LOGO_PATH, type Brand } from './brand.js';
 import { html, Html } from './html.js';
 import { style } from './style.js';
 
 // Not part of the template below: the policy has the hash of the style, so no space may be added.
-const STYLE = new Html(`<style>${style}</style>`);
+const styleElement = (text: string): Html => new Html(`<style>${text}</style>`);
+const STYLE = styleElement(style);
 const PERSON = html`<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
   <circle cx="12" cy="8.2" r="3.7" />
   <path d="M4.8 20c.9-3.6 3.7-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
 </svg>`;
 
-/** Makes a page. @param brand the name at its top @param language its tag, English by default */
-export function layout(
-  {
-    title,
-    brand,
-    language = 'en',
-  }: { readonly title: string; readonly brand: string; readonly language?: string },
-  content: Html,
-): Html {
-  return html`<!doctype html>
-    <html lang="${language}">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>${title}</title>
-        <link rel="icon" href="data:," />
-        ${STYLE}
-      </head>
-      <body>
-        <main>
-          <p class="brand"><span class="mark">${PERSON}</span>${brand}</p>
-          ${content}
-        </main>
-      </body>
-    </html> `;
+interface PageFacts {
+  readonly title: string;
+  /** Name at its top, unless the operator has set one. */
+  readonly brand: string;
+  /** Its tag. */
+  readonly language?: string;
+}
+
+/** A page without the brand of the service, which is known when it is sent. */
+export class Page {
+  constructor(
+    private readonly facts: PageFacts,
+    private readonly content: Html,
+  ) {}
+
+  render(look: Brand | undefined): string {
+    const { title, brand, language = 'en' } = this.facts;
+    const name = look?.name ?? brand;
+    const logo = look?.hasLogo
+      ? html`<img class="logo" src="${LOGO_PATH}" alt="" />`
+      : html`<span class="mark">${PERSON}</span>`;
+    return html`<!doctype html>
+      <html lang="${language}">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="robots" content="noindex" />
+          <title>${title}</title>
+          <link rel="icon" href="data:," />
+          ${look ? styleElement(look.style) : STYLE}
+        </head>
+        <body>
+          <main>
+            <p class="brand">${logo}${name}</p>
+            ${this.content}
+          </main>
+        </body>
+      </html> `.text;
+  }
+}
+
+/** Makes a page. */
+export function layout(facts: PageFacts, content: Html): Page {
+  return new Page(facts, content);
 }
 
 /** Host, or the name of an app's private scheme, for people to recognize. */
@@ -45,19 +64,26 @@ export function destinationOf(redirectUri: string): string {
   return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
 }
 
+const STYLE_HASH = hashOf(style);
+
 /** Allows the style by its hash; no scripts, and nothing from other origins. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-];
+function policyOf(look: Brand | undefined): readonly string[] {
+  return [
+    "default-src 'none'",
+    `style-src ${look?.styleHash ?? STYLE_HASH}`,
+    look?.hasLogo ? "img-src 'self' data:" : 'img-src data:',
+    "base-uri 'none'",
+  ];
+}
 
 /**
  * Sets the headers of a page.
  * @param more directives: without `frame-ancestors`, any site may frame the page
+ * @returns its text
  */
-export function setPageHeaders(response: Response, ...more: readonly string[]): void {
-  response.setHeader('Content-Security-Policy', [...POLICY, ...more].join('; '));
+export function renderPage(response: Response, page: Page, ...more: readonly string[]): string {
+  const { brand } = response.app.locals as { readonly brand?: Brand };
+  response.setHeader('Content-Security-Policy', [...policyOf(brand), ...more].join('; '));
   response.setHeader('Content-Type', 'text/html; charset=utf-8'); // spec §4.5.1, 5
+  return page.render(brand);
 }

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { OAuthError } from '../../errors/oauth-error.js';
 import { allowedMethods } from '../server/route-table.js';
 import { html } from './html.js';
-import { layout, setPageHeaders } from './layout.js';
+import { layout, renderPage } from './layout.js';
 
 const PAGE = layout(
   { title: 'There is no page here', brand: 'Sign in' },
@@ -14,7 +14,6 @@ const PAGE = layout(
 export function showNotFound({ error }: OAuthError, request: Request, response: Response): boolean {
   if (error !== 'not_found' || request.accepts(['json', 'html']) !== 'html') return false;
   if (allowedMethods(request).length > 0) return false;
-  setPageHeaders(response, "frame-ancestors 'none'");
-  response.send(PAGE.text);
+  response.send(renderPage(response, PAGE, "frame-ancestors 'none'"));
   return true;
 }

@@ -87,8 +87,15 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
 .facts + .lead { margin-top: 16px; font-size: 14px; }
+.facts a { display: block; width: fit-content; color: var(--accent); font-size: 14px; font-weight: 400; }
 .answers { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
-.answers button { margin: 0; }
+.answers button {
+  display: flex; align-items: center; justify-content: center; gap: 6px; margin: 0; padding: 10px 8px;
+  color: var(--ink); background: var(--card); border-color: var(--field);
+}
+.answers button[value=yes] { color: var(--accent); border-color: var(--accent); }
+.answers button:hover { background: var(--tint); }
+.answers svg { flex: none; }
 .foot { margin-top: 18px; color: var(--soft); font-size: 13px; }
 @media (max-width: 460px) {
   body { padding: 0; place-items: stretch; background: var(--card); }

@@ -10,6 +10,7 @@ import { currentTracer } from '../../spans.js';
 import { STORED_ADDRESSES } from '../network.js';
 import { deferBodies } from '../parameters/body.js';
 import { RateLimits } from '../rate-limit.js';
+import { LOGO_PATH, makeBrand, serveLogo } from '../page/brand.js';
 import { answerOptions, corsFor } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
 import { unifyDirectory } from '../middleware/unify-directory.js';
@@ -44,6 +45,7 @@ export async function createApp(
       bodies,
     ),
   );
+  if (settings.brandLogoFile) app.use(LOGO_PATH, serveLogo(settings.brandLogoFile));
   refuseUnreadableRequests(app.getHttpServer(), clock, () => events.emit('request.unreadable'));
   return app;
 }
@@ -59,5 +61,7 @@ function createExpress(settings: Settings): Express {
   app.set('case sensitive routing', true);
   app.set('trust proxy', settings.trustProxy ?? false);
   app.set(STORED_ADDRESSES, settings.auditAddresses);
+  const brand = makeBrand(settings);
+  if (brand) app.locals['brand'] = brand;
   return app;
 }

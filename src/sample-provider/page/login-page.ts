@@ -1,7 +1,7 @@
 import type { DemoAccount } from '../accounts/accounts.js';
 import type { AuthorizationPageDto } from '../authorize.dto.js';
 import { html, type Html } from '../../http/page/html.js';
-import { destinationOf } from '../../http/page/layout.js';
+import { destinationOf, type Page } from '../../http/page/layout.js';
 import { layout } from './page.js';
 
 export interface LoginPage {
@@ -20,7 +20,7 @@ const EYE = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="tr
 </svg>`;
 
 /** Login page (spec §4.5.1, 1), which works without scripts. */
-export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html {
+export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Page {
   const { client_id, redirect_uri, state, code_challenge, code_challenge_method } = request;
   const pkce = code_challenge && code_challenge_method ? { code_challenge, code_challenge_method } : {};
   const action = `?${new URLSearchParams({ client_id, redirect_uri, state, ...pkce }).toString()}`;

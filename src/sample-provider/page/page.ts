@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { ERROR_STATUS } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
 import { html, Html } from '../../http/page/html.js';
-import { layout as page, setPageHeaders } from '../../http/page/layout.js';
+import { layout as makePage, renderPage, type Page } from '../../http/page/layout.js';
 import { formScript, frameScript } from './scripts.js';
 
 const NAME = 'Sample identity provider';
@@ -12,17 +12,17 @@ const hashes = SCRIPTS.map((script) => `'sha256-${hash('sha256', script, 'base64
 // The policy has their hashes, so not even a space may be added.
 const scriptElements = SCRIPTS.map((script) => new Html(`<script>${script}</script>`));
 
-export function layout(title: string, content: Html): Html {
-  return page({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
+export function layout(title: string, content: Html): Page {
+  return makePage({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
 }
 
 /**
  * Sends a page that any site may frame (spec §4.5.1). A policy with `form-action` would block the redirect
  * after the form.
  */
-export function sendPage(response: Response, status: number, content: Html): void {
-  setPageHeaders(response, `script-src ${hashes.join(' ')}`);
-  response.status(status).send(content.text);
+export function sendPage(response: Response, status: number, page: Page): void {
+  const text = renderPage(response, page, `script-src ${hashes.join(' ')}`);
+  response.status(status).send(text);
 }
 
 const FAILURE_PAGE = layout(
@@ -42,7 +42,7 @@ export const PAGE_ERROR_FILTER = new OAuthErrorFilter(ERROR_STATUS, (error, _req
  * Page for a request that must not be redirected (RFC 6749 §4.1.2.1).
  * @param reason fixed text, for developers
  */
-function invalidRequestPage(reason: string): Html {
+function invalidRequestPage(reason: string): Page {
   return layout(
     'Sign-in is not possible',
     html`<h1>This link does not work</h1>

@@ -110,6 +110,85 @@ inChromium('a user who does nothing', () => {
     }
   });
 
+  describe('works in a frame', () => {
+    const INNER = '<!doctype html><textarea></textarea>';
+    beforeEach(() =>
+      context.route('**/inner', (route) => route.fulfill({ body: INNER, contentType: 'text/html' })),
+    );
+
+    /** Adds a frame, which a script prepares. */
+    const add = (script: string) => `new Promise((loaded) => {
+      const frame = document.createElement('iframe');
+      frame.onload = loaded;
+      ${script}
+    })`;
+    const append = 'document.body.prepend(frame);';
+
+    it.each([
+      ['of the same origin', `frame.src = '/inner'; ${append}`],
+      ['inside of a frame', `frame.srcdoc = '<iframe src="/inner"></iframe>'; ${append}`],
+      [
+        'in a shadow tree',
+        `
+        const host = document.createElement('div');
+        document.body.prepend(host);
+        frame.src = '/inner';
+        host.attachShadow({ mode: 'open' }).append(frame);`,
+      ],
+      [
+        'that was written',
+        `
+        frame.onload = null;
+        ${append}
+        frame.contentDocument.write('${INNER}');
+        frame.contentDocument.close();
+        loaded();`,
+      ],
+      [
+        'that has gone to another page',
+        `
+        frame.srcdoc = 'first';
+        frame.onload = () => {
+          frame.onload = loaded;
+          frame.removeAttribute('srcdoc');
+          frame.src = '/inner';
+        };
+        ${append}`,
+      ],
+    ])('%s', async (_what, script) => {
+      const page = await signIn();
+      await page.evaluate(add(script));
+      const inner = page.frames().at(-1)!;
+      await inner.locator('textarea').focus();
+      await pass(IDLE - 40);
+      await page.waitForFunction('latchkey.idleEndsAt');
+      await page.keyboard.press('a');
+      await page.waitForFunction('!latchkey.idleEndsAt');
+      await refreshed(1);
+      expect(reports).toEqual([0]);
+    });
+
+    it('of another origin is signed out, unless that page is told by another way', async () => {
+      const page = await signIn();
+      await page.evaluate(add(`frame.sandbox = 'allow-scripts'; frame.src = '/inner'; ${append}`));
+      await page.frames().at(-1)!.locator('textarea').focus();
+      await page.keyboard.press('a');
+      await pass(IDLE - 40);
+      await page.waitForFunction('latchkey.idleEndsAt');
+      await page.keyboard.press('a');
+      await page.evaluate('new Promise(requestAnimationFrame)');
+      expect([reports, await page.evaluate('!!latchkey.idleEndsAt')]).toEqual([[], true]);
+    });
+
+    it('after a sign-out and does not come back', async () => {
+      const page = await signIn();
+      await page.evaluate(add(`frame.src = '/inner'; ${append}`));
+      await page.evaluate('latchkey.signOut()');
+      await page.frames().at(-1)!.locator('textarea').press('a');
+      expect(await page.evaluate('[latchkey.session ?? null, latchkey.idleEndsAt]')).toEqual([null, null]);
+    });
+  });
+
   it('cannot be played by a script, or by a page that moves below a pointer at rest', async () => {
     const page = await signIn();
     await page.mouse.move(50, 50);

@@ -27,6 +27,9 @@ const ACTIONS = [
   'visibilitychange',
 ];
 
+/** Without a signal, which would keep windows of removed frames. */
+const IN_FRAME = { capture: true, passive: true };
+
 /** What the main file passes. */
 type Parts = readonly [wait: typeof after, events: Pick<Events, 'on' | 'emit'>];
 
@@ -77,6 +80,7 @@ export function watchIdle(
   };
 
   const onEvent = (event: Event): void => {
+    if (listening.signal.aborted) return;
     if (event.type === 'visibilitychange') return document.hidden ? undefined : act();
     if (!event.isTrusted || (isShown && event.composedPath().some(isNotice))) return;
     if (event.type === 'pointermove') {
@@ -91,6 +95,32 @@ export function watchIdle(
 
   for (const name of ACTIONS)
     addEventListener(name, onEvent, { signal: listening.signal, capture: true, passive: true });
+  /** Listens in a frame and the frames inside of it, as often as they are called. Those of another origin throw. */
+  const watchFrame = (frame: Window): void => {
+    try {
+      for (const name of ACTIONS) frame.addEventListener(name, onEvent, IN_FRAME);
+      watchFramesOf(frame);
+    } catch {
+      // its page may call `stay()`
+    }
+  };
+  const watchElement = (element: Partial<HTMLIFrameElement> | null | undefined): void => {
+    if (element?.contentWindow) watchFrame(element.contentWindow);
+  };
+  const onLoad = ({ target }: Event): void => watchElement(target as Element);
+  const watchFramesOf = (parent: Window): void => {
+    parent.document.addEventListener('load', onLoad, true);
+    for (let index = 0; index < parent.length; index++) watchFrame(parent[index]!);
+  };
+  watchFramesOf(window);
+  // The focus goes into a frame, perhaps one in a shadow tree, whose load the document does not get.
+  const onBlur = (): void => {
+    let active = document.activeElement;
+    while (active?.shadowRoot) active = active.shadowRoot.activeElement;
+    watchElement(active);
+  };
+  addEventListener('blur', onBlur, listening);
+
   const onStorage = (event: StorageEvent): void => {
     if ((event.key ?? key) === key) update();
   };
@@ -100,6 +130,7 @@ export function watchIdle(
 
   return () => {
     listening.abort();
+    document.removeEventListener('load', onLoad, true);
     cancel();
     for (const stop of stops) stop();
     if (isShown) emit('idle', { ends_at: null });

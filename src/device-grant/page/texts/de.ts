@@ -18,6 +18,7 @@ export const de: DeviceTexts = {
   address: 'Adresse',
   begun: 'Begonnen',
   account: 'Als',
+  useOther: 'Anderes Konto verwenden',
   unnamed: 'ohne Namen',
   foreign: 'Dieses Gerät ist in einem anderen Netz als Sie. Steht es nicht vor Ihnen, antworten Sie „Nein“.',
   yes: 'Ja, anmelden',

@@ -18,6 +18,7 @@ export const en: DeviceTexts = {
   address: 'Address',
   begun: 'Begun',
   account: 'As',
+  useOther: 'Use another account',
   unnamed: 'without a name',
   foreign: 'This device is in another network than you are. If it is not in front of you, answer “No”.',
   yes: 'Yes, sign it in',

@@ -18,6 +18,7 @@ export const es: DeviceTexts = {
   address: 'Dirección',
   begun: 'Comenzado',
   account: 'Como',
+  useOther: 'Usar otra cuenta',
   unnamed: 'sin nombre',
   foreign: 'Este dispositivo está en otra red que usted. Si no lo tiene delante, responda «No».',
   yes: 'Sí, iniciar sesión',

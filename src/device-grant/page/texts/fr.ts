@@ -18,6 +18,7 @@ export const fr: DeviceTexts = {
   address: 'Adresse',
   begun: 'Commencé',
   account: 'En tant que',
+  useOther: 'Utiliser un autre compte',
   unnamed: 'sans nom',
   foreign: 'Cet appareil est sur un autre réseau que vous. S’il n’est pas devant vous, répondez « Non ».',
   yes: 'Oui, connecter',

@@ -18,6 +18,7 @@ export const it: DeviceTexts = {
   address: 'Indirizzo',
   begun: 'Iniziato',
   account: 'Come',
+  useOther: 'Usa un altro account',
   unnamed: 'senza nome',
   foreign: 'Questo dispositivo è in una rete diversa dalla tua. Se non è davanti a te, rispondi «No».',
   yes: 'Sì, fai accedere',

@@ -18,6 +18,7 @@ export const ja: DeviceTexts = {
   address: 'アドレス',
   begun: '開始',
   account: 'アカウント',
+  useOther: '別のアカウントを使う',
   unnamed: '名前なし',
   foreign:
     'このデバイスはあなたとは別のネットワークにあります。目の前にない場合は「いいえ」を選んでください。',

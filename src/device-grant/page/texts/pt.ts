@@ -18,6 +18,7 @@ export const pt: DeviceTexts = {
   address: 'Endereço',
   begun: 'Começado',
   account: 'Como',
+  useOther: 'Usar outra conta',
   unnamed: 'sem nome',
   foreign: 'Este dispositivo está noutra rede. Se não está à sua frente, responda «Não».',
   yes: 'Sim, iniciar sessão',

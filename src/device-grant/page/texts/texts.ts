@@ -16,6 +16,7 @@ export interface DeviceTexts {
   readonly address: string;
   readonly begun: string;
   readonly account: string;
+  readonly useOther: string;
   readonly unnamed: string;
   readonly foreign: string;
   readonly yes: string;

@@ -17,6 +17,7 @@ export const zh: DeviceTexts = {
   address: '地址',
   begun: '开始于',
   account: '账户',
+  useOther: '使用其他账户',
   unnamed: '无名称',
   foreign: '此设备与您不在同一网络。如果它不在您面前，请选择“否”。',
   yes: '是，让它登录',
