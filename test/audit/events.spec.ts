@@ -342,7 +342,7 @@ describe('changes and refusals in the audit trail', () => {
     const state = () =>
       query(
         service.databaseUrl,
-        `SELECT to_jsonb(t) - 'last_seen_at' - 'last_used_at' AS row FROM ${table} t WHERE user_id = $1`,
+        `SELECT to_jsonb(t) - 'last_seen_at' - 'last_used_at' - 'sessions_ended_at' AS row FROM ${table} t WHERE user_id = $1`,
         [tokens.user_id],
       );
     const last = name === 'a removal' ? 'user_removed' : '';

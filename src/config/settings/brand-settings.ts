@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs';
-import { errorReason } from '../../errors/error-facts.js';
 import { InvalidValue, parser, type Parser } from './parsers.js';
 
 /** Bytes. */
@@ -53,7 +52,7 @@ function readLogo(path: string): Buffer {
     const { size } = statSync(path);
     if (size <= LARGEST) return readFileSync(path);
   } catch (error) {
-    throw new InvalidValue(path, `cannot be read (${errorReason(error)})`);
+    throw new InvalidValue(path, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
   throw new InvalidValue(path, 'is larger than 64 KiB');
 }

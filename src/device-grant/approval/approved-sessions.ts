@@ -37,7 +37,7 @@ export class ApprovedSessions implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.checks.addFirstFollower((signedIn) => this.follow(signedIn)); // before MAX_SESSIONS ends the approver
   }
 
   /**
