@@ -36,7 +36,7 @@ function parseOptions() {
     return { ...values, port };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
-    process.exit(2);
+    return process.exit(2);
   }
 }
 

@@ -45,14 +45,14 @@ describe('a sign-in that is in progress', () => {
 
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
-    provider.answer = async ({ path, body }, response) => {
+    provider.answer = ({ path, body }, response) => {
       const code = new URLSearchParams(body).get('code') ?? '';
-      if (path === '/token') {
-        held.get(code)?.reached();
-        await held.get(code)?.released;
-      }
-      response.writeHead(200, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify(said(path, code)));
+      const hold = path === '/token' ? held.get(code) : undefined;
+      hold?.reached();
+      void Promise.resolve(hold?.released).then(() => {
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        response.end(JSON.stringify(said(path, code)));
+      });
     };
     const env = {
       PUBLIC_URL,

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { request as httpRequest, type Server, type ServerResponse } from 'node:http';
+import { request as httpRequest, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { SignOutService } from '../../src/device/sign-out.service.js';
@@ -113,7 +113,7 @@ describe('a device that polls', () => {
 
   /** Polls, and hangs up. @returns once the service knows that the client is gone */
   async function hangUp(begun: Begun, after: (response: ServerResponse) => unknown): Promise<void> {
-    const arrived = once(service.app.getHttpServer() as Server, 'request');
+    const arrived = once(service.app.getHttpServer(), 'request');
     const headers = { 'Content-Type': 'application/json' };
     const call = httpRequest(`${service.url}/oauth2/token`, { method: 'POST', headers, agent: false });
     call.on('error', () => undefined).end(JSON.stringify(body(begun)));

@@ -1,7 +1,7 @@
 import { readUserCode } from './codes.js';
 
 const wide = (text: string): string =>
-  [...text].map((sign) => String.fromCodePoint(sign.codePointAt(0)! + 0xfee0)).join('');
+  Array.from(text, (sign) => String.fromCodePoint(sign.codePointAt(0)! + 0xfee0)).join('');
 
 describe('a user code as it is typed or pasted', () => {
   it.each([

@@ -107,7 +107,7 @@ export function watchIdle(
   const watchElement = (element: Partial<HTMLIFrameElement> | null | undefined): void => {
     if (element?.contentWindow) watchFrame(element.contentWindow);
   };
-  const onLoad = ({ target }: Event): void => watchElement(target as Element);
+  const onLoad = ({ target }: Event): void => watchElement(target);
   const watchFramesOf = (parent: Window): void => {
     parent.document.addEventListener('load', onLoad, true);
     for (let index = 0; index < parent.length; index++) watchFrame(parent[index]!);
