@@ -5,6 +5,7 @@ import { repositoryLinks } from './links.js';
 import { pageOf } from './places.js';
 import { nav, sidebar } from './sidebar.js';
 import { slugOf } from './slug.js';
+import { rowIds, rowsAsHeadings } from './table-search.js';
 
 export default defineConfig({
   title: 'Latchkey',
@@ -27,7 +28,7 @@ export default defineConfig({
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: slugOf },
-    config: (md) => md.use(repositoryLinks).use(diagramsAsTables),
+    config: (md) => md.use(repositoryLinks).use(diagramsAsTables).use(rowIds),
   },
   vite: { envDir: 'docs/.vitepress', publicDir: 'docs/.vitepress/public' },
   buildEnd({ outDir, site }) {
@@ -40,7 +41,15 @@ export default defineConfig({
     nav: nav(),
     sidebar: sidebar(),
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        _render(text, env: { relativePath: string; frontmatter?: { search?: boolean } }, md) {
+          const html = md.render(rowsAsHeadings(text, env.relativePath), env);
+          return env.frontmatter?.search === false ? '' : html;
+        },
+      },
+    },
     docFooter: { prev: 'Before', next: 'Next' },
   },
 });

@@ -36,6 +36,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['React', 'docs/guides/react.md'],
       ['A React application', 'examples/react/README.md'],
       ['Vue', 'docs/guides/vue.md'],
+      ['The callback page', 'docs/guides/callback-page.md'],
       ['The browser SDK', 'docs/frontend.md'],
       ['@latchkey/client', 'packages/client/README.md'],
       ['Tokens in the browser', 'docs/browser-sessions.md'],
@@ -43,6 +44,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Devices without a browser', 'docs/device-sign-in.md'],
       ['Your own logo and colours', 'docs/brand.md'],
       ['Stock OAuth clients', 'docs/stock-clients.md'],
+      ['MCP', 'docs/mcp.md'],
     ],
   ],
   [
@@ -83,6 +85,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
     'Moving in',
     [
+      ['From Auth0, Clerk, Firebase, a table', 'docs/guides/moving-in.md'],
       ['From Auth.js', 'docs/guides/from-auth-js.md'],
       ['From Supabase Auth', 'docs/guides/from-supabase.md'],
       ['From keycloak-js', 'docs/guides/from-keycloak-js.md'],

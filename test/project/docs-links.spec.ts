@@ -5,6 +5,7 @@ import { GENERATED, pageOf, ROOT } from '../../docs/.vitepress/places.js';
 import { LISTED } from '../../docs/.vitepress/sidebar.js';
 import { documents } from '../../docs/.vitepress/linked-files.js';
 import { slugOf } from '../../docs/.vitepress/slug.js';
+import { rowsAsHeadings } from '../../docs/.vitepress/table-search.js';
 
 const namesIn = (folder: string, recursive = false): string[] =>
   readdirSync(join(ROOT, folder), { recursive, encoding: 'utf8' }).map((name) => join(folder, name));
@@ -37,6 +38,14 @@ it('lists every page once in the sidebar', () => {
   pages.delete('README.md');
   expect(LISTED.toSorted()).toEqual([...pages].toSorted());
   expect(new Set(LISTED.map(pageOf)).size).toBe(LISTED.length);
+});
+
+it.each(['docs/how-do-i.md', 'docs/glossary.md'])('%s: the search finds each row alone', (file) => {
+  const text = rowsAsHeadings(readFileSync(join(ROOT, file), 'utf8'), file);
+  const ids = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => slugOf(heading!));
+  expect(text).not.toMatch(/^\|/m);
+  expect(ids.length).toBeGreaterThan(25);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 const SOURCES = [
