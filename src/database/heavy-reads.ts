@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OAuthError } from '../errors/oauth-error.js';
 import { ConcurrencyLimit } from './limits.js';
 
-/** Reads of one caller at a time, and those that wait. */
+/** Reads of one caller at a time, and waiting reads. */
 const OF_ONE = 2;
 const MOST_WAITING = 100;
 const LONGEST_WAIT_MS = 2000;
@@ -21,8 +21,8 @@ interface Caller {
 }
 
 /**
- * Runs reads that take the database or the process milliseconds: two at a time for each caller, and `most` for
- * all callers in turn. The others wait, in their order.
+ * Runs reads that take the database or the process milliseconds: two at a time for each caller, and `most`
+ * for all callers in turn. The others wait, in their order.
  */
 export class HeavyReads {
   private readonly callers = new Map<string, Caller>();
@@ -71,7 +71,7 @@ function keyOf({ type, name = '' }: ReadBy): string {
   return `${type} ${name}`;
 }
 
-/** Makes the error for a caller whose reads must be fewer. */
+/** Makes the error for a caller with too many reads. */
 export function tooManyReads(): OAuthError {
   const headers = { 'Retry-After': '2' };
   return new OAuthError('slow_down', 'too many costly reads of one caller at a time', { headers });

@@ -57,8 +57,8 @@ interface Run {
 const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'storage_lost']);
 
 /**
- * Scopes that also end what is about to become a session (docs/development.md#ends-of-sessions); `others` if it
- * ends a session, since it writes nothing else.
+ * Scopes that also end what is about to become a session (docs/development.md#ends-of-sessions); `others` if
+ * it ends a session, since it writes nothing else.
  */
 const OF_ALL: ReadonlySet<SessionScope> = new Set(['others', 'all']);
 

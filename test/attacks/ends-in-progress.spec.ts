@@ -47,12 +47,14 @@ describe('a sign-in that is in progress', () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
     provider.answer = ({ path, body }, response) => {
       const code = new URLSearchParams(body).get('code') ?? '';
-      const hold = path === '/token' ? held.get(code) : undefined;
-      hold?.reached();
-      void Promise.resolve(hold?.released).then(() => {
+      const answer = async (): Promise<void> => {
+        const hold = path === '/token' ? held.get(code) : undefined;
+        hold?.reached();
+        await hold?.released;
         response.writeHead(200, { 'Content-Type': 'application/json' });
         response.end(JSON.stringify(said(path, code)));
-      });
+      };
+      void answer();
     };
     const env = {
       PUBLIC_URL,

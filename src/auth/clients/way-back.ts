@@ -21,8 +21,8 @@ export function buildReturnCookie(redirectUri: string, isSecure: boolean): strin
 }
 
 /**
- * Returns the address of the application to which a page may link, if it is trusted: on the host of an allowed
- * redirect URI that this browser has used, else the only host in REDIRECT_URIS.
+ * Returns the address of the application to which a page may link, if it is trusted: on the host of an
+ * allowed redirect URI that this browser has used, else the only host in REDIRECT_URIS.
  */
 export function findWayBack(settings: Settings, { headers }: Request): string | undefined {
   const used = parseCookie(headers.cookie ?? '')[COOKIE];

@@ -14,7 +14,7 @@ export function toOAuthError(reason: Exclude<RefusalReason, 'claims'>): OAuthErr
   return new OAuthError('slow_down', message, { headers: { 'Retry-After': RETRY_AFTER } });
 }
 
-/** All sessions of the user, or those that the provider names, have ended since the sign-in began. */
+/** The user was signed out everywhere, or by the provider, since the sign-in began. */
 export function endedMeanwhile(): OAuthError {
   const reason = 'signed_out';
   return new OAuthError('invalid_grant', 'the user was signed out during the sign-in', { reason });

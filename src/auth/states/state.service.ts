@@ -26,7 +26,7 @@ export type PendingSignIn = Pick<
   'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
 >;
 
-/** Sign-in whose state was spent. */
+/** Sign-in of a spent state. */
 export type SpentSignIn = PendingSignIn & {
   /** Before the provider is asked: milliseconds, by the database's clock. */
   readonly requestedAt: number;

@@ -13,8 +13,8 @@ export interface Logo {
 }
 
 /**
- * What an SVG must not have, by the words of the error. The logo is shown by `<img>` only; these rules are for a
- * person who opens its address. They read the text, so they also refuse what a comment has.
+ * What an SVG must not have, by the words of the error. The logo is shown by `<img>` only; these rules are
+ * for a person who opens its address. They read the text, so they also refuse what a comment has.
  */
 const REFUSED: readonly (readonly [string, RegExp])[] = [
   ['a DOCTYPE', /<!\s*(?:doctype|entity)/i],

@@ -1,8 +1,8 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /**
- * Returns the key by which an e-mail address is compared, everywhere: two addresses are the same if their
- * keys are. Letters have no case, and a domain in Unicode is the same as in Punycode (RFC 5890 §2.3.2.1).
+ * Returns the key by which an e-mail address is compared, everywhere: addresses with equal keys are one.
+ * Letters have no case, and a domain in Unicode equals its form in Punycode (RFC 5890 §2.3.2.1).
  * The key of a prefix is a prefix of the key, unless it ends within Punycode or a composed letter.
  */
 export function addressKey(address: string): string {

@@ -64,8 +64,8 @@ export function requireCreateRight({ schema: { name, mayCreate } }: MigrationSta
 }
 
 /**
- * Compares the columns of the schema with those of the entities, in one statement: those that lack, and those
- * that only the database has and that every new row would need.
+ * Compares the columns of schema and entities, in one statement. Finds missing columns, and columns that only
+ * the database has and that every new row would need.
  */
 const DIFFERENCES = `
   SELECT "table", "column", found.required IS NULL AS "isMissing"

@@ -37,7 +37,8 @@ export class ApprovedSessions implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.checks.addFirstFollower((signedIn) => this.follow(signedIn)); // before MAX_SESSIONS ends the approver
+    // before MAX_SESSIONS ends the approver
+    this.checks.addFirstFollower((signedIn) => this.follow(signedIn));
   }
 
   /**

@@ -32,7 +32,7 @@ const ANSWERS: Readonly<Record<Exclude<Polled, 'approved'>, OAuthError>> = {
   expired: new OAuthError('expired_token', 'the device code is unknown, used or expired'),
 };
 
-/** Refusals of a sign-in: to a device, all mean the same (RFC 8628 §3.5). */
+/** Refusals of a sign-in: a device gets one answer for all of them (RFC 8628 §3.5). */
 const REFUSALS: ReadonlySet<string> = new Set(['access_denied', 'invalid_grant']);
 
 /** The grant of a device without a browser at POST /oauth2/token. */
@@ -84,7 +84,7 @@ export class DeviceGrant implements OnModuleInit {
     throw ANSWERS.open;
   }
 
-  /** Ends a session whose tokens nobody got; the next poll gets others, unless a sign-out came first. */
+  /** Ends a session if its tokens were not sent. The next poll gets tokens, unless a sign-out came first. */
   private async takeBack(request: DeviceRequest, tokens: IssuedTokens, origin: Origin): Promise<void> {
     const { session } = parseRefreshToken(tokens.refresh_token)!;
     await this.signOuts.signOut('session', session, origin, {

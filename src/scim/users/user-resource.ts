@@ -110,9 +110,9 @@ function fromJson(sent: unknown): unknown {
 /** @throws ScimError `invalidValue` for a user without a name, or who is too large */
 export function requireUser(user: Partial<Record<keyof UserResource, unknown>>): UserResource {
   if (typeof user.userName !== 'string') throw invalid('invalidValue', 'userName is required');
-  const kept = Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
-  if (JSON.stringify(kept).length > LARGEST) {
+  const stored = Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
+  if (JSON.stringify(stored).length > LARGEST) {
     throw invalid('invalidValue', `a user must not have more than ${LARGEST} characters`);
   }
-  return kept as object as UserResource;
+  return stored as object as UserResource;
 }

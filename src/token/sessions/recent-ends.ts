@@ -49,7 +49,7 @@ interface Lookup {
 
 /**
  * Recent ends of sessions by name, for sign-ins in progress (docs/development.md#ends-of-sessions): those by
- * names of a provider, and those of a user who has no row yet.
+ * names of a provider, and by the id of a user who has no row yet.
  */
 @Injectable()
 export class RecentEnds {
