@@ -247,7 +247,7 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
     }
 
     describe('a body of one person, then a request of another one', () => {
-      /** Ada's request, whose body the proxy does not send with its question. */
+      /** Ada's request. The proxy's question has no body. */
       const sendBody = (length: number, ...lines: string[]): Promise<number> => {
         const all = [`Authorization: Bearer ${tokens.access_token}`, `Content-Length: ${length}`, ...lines];
         return send('/orders', all, 'POST', 'x'.repeat(length));

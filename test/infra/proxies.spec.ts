@@ -105,7 +105,7 @@ class WebProxy {
     return [...files.map((file) => readFileSync(file, 'utf8')), this.process?.output()].join('\n');
   };
 
-  /** The lines of the log that tell why a request failed: those of requests answered with 5xx, and what nginx says besides. */
+  /** Lines of the log on failed requests: answers with 5xx, and warnings of nginx. */
   errors(): string {
     const lines = this.log().split('\n');
     return lines.filter((line) => /\[error\]|\s5\d\d\s/.test(line)).join('\n');
