@@ -142,7 +142,7 @@ describe('GET /audit', () => {
       await until(() => isAwaited(), 'a search waits for the lock');
       expect(await ask(`/users/${ADA}/claims`, KEYS.read)).toBe(404);
       await holder.query('ROLLBACK');
-      // Those that have waited for two seconds are refused.
+      // A read that has waited for two seconds is refused.
       expect([200, 429]).toEqual(expect.arrayContaining(await Promise.all(waiting)));
     } finally {
       await holder.end();
