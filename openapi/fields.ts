@@ -19,6 +19,8 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   cursor: { examples: [EXAMPLE.cursor] },
   'UsersDto.cursor': { examples: [EXAMPLE.searchCursor] },
   'AuditCountsDto.by': { examples: ['error'] },
+  'AuditCountsDto.provider_user_id': {}, // excludes user_id
+  'AuditDto.provider_user_id': {},
   'ForwardAuthDto.role': {},
   'ForwardAuthDto.claims': { examples: ['1'] },
   provider: { examples: [EXAMPLE.provider] },

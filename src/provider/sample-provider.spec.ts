@@ -11,6 +11,7 @@ it('is reached by browsers under PUBLIC_URL, and by the service at its own addre
     name: 'mock',
     label: 'Sample provider',
     adapter: 'contract',
+    authTime: 'sign_in',
     url: 'https://id.example/providers/mock',
     internalUrl: 'http://127.0.0.1:4000/providers/mock',
     clientId: 'latchkey',

@@ -162,7 +162,12 @@ describe('the admission service', () => {
     expect(await stored()).toEqual([]);
     const begun = await new StockClient().authorize(service.url, { provider: 'stub' }).expect(302);
     const back = answerIn(await returnWith(service.url, begun, { code: user }).expect(302));
-    expect(back).toEqual({ error: 'access_denied', state: expect.any(String), iss: expect.any(String) });
+    expect(back).toEqual({
+      error: 'access_denied',
+      error_description: 'this account may not sign in here, or the sign-in was cancelled',
+      state: expect.any(String),
+      iss: expect.any(String),
+    });
     await until(async () => (await refusals()).length >= 2); // of an unknown user
     answerJson({ allow: true });
     const { body: session } = await exchange();

@@ -124,14 +124,14 @@ describe('attacks on the queue of a webhook', () => {
       refuse(() => true, status);
       await start();
       const ids = [...(await write(2)), ...(await write())];
-      await hurried(() => receiver.ids.filter((id) => id === ids[0]).length >= 8, 'it is tried again');
+      // It recovers before an event: an accepted check right behind a refused event would set this one aside.
+      refuse(() => receiver.ids.filter((id) => id === ids[0]).length <= 6, status);
+      await hurried(() => accepted.length === 3, 'all are accepted');
+      expect(accepted).toEqual(ids);
       expect(new Set(receiver.deliveries.map((one) => one.body.type))).toEqual(
         new Set(status === 401 || status === 404 ? ['sign_in', CHECK] : ['sign_in']),
       );
       expect(await setAside()).toEqual([]);
-      refuse(() => false);
-      await hurried(() => accepted.length === 3, 'all are accepted');
-      expect(accepted).toEqual(ids);
     },
   );
 

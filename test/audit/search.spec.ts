@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import request from 'supertest';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
-import { query } from '../support/database.js';
+import { query, unhurried } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
 
@@ -128,21 +128,22 @@ describe('GET /audit', () => {
     const keys = `${KEYS.read},${KEYS.support}`;
     const small = await startTestService({
       SERVICE_KEYS: keys,
-      DATABASE_URL: service.databaseUrl,
+      DATABASE_URL: unhurried(service.databaseUrl),
       DATABASE_POOL_SIZE: '4',
     });
     const holder = new Client(service.databaseUrl);
     await holder.connect();
     try {
       await holder.query('BEGIN; LOCK TABLE audit_events');
-      const ask = (path: string) =>
-        request(small.url).get(path).set('Authorization', `Bearer ${KEYS.support}`).expect(200);
+      const ask = async (path: string, key = KEYS.support): Promise<number> =>
+        (await request(small.url).get(path).set('Authorization', `Bearer ${key}`)).status;
       const paths = ['/audit?provider=nobody', '/audit/counts?by=hour'];
-      const waiting = Array.from({ length: 10 }, (_, i) => ask(paths[i % 2]!).then(() => undefined));
+      const waiting = Array.from({ length: 10 }, (_, i) => ask(paths[i % 2]!));
       await until(() => isAwaited(), 'a search waits for the lock');
-      await ask('/users?limit=1');
+      expect(await ask(`/users/${ADA}/claims`, KEYS.read)).toBe(404);
       await holder.query('ROLLBACK');
-      await Promise.all(waiting);
+      // A read that has waited for two seconds is refused.
+      expect([200, 429]).toEqual(expect.arrayContaining(await Promise.all(waiting)));
     } finally {
       await holder.end();
       await small.close();
@@ -207,8 +208,8 @@ describe('GET /audit', () => {
       .set('Authorization', `Bearer ${KEYS.read}`)
       .expect(400);
     const known =
-      'limit, cursor, user_id, event, provider, result, error, address, request_id, session_id, device_id, ' +
-      'new_device, new_network, since, until';
+      'limit, cursor, user_id, event, provider, provider_user_id, result, error, address, request_id, ' +
+      'session_id, device_id, new_device, new_network, since, until';
     expect(body).toEqual({
       error: 'invalid_request',
       error_description: `a query parameter is unknown${suggestion}: use ${known}`,

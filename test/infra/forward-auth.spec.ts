@@ -328,9 +328,8 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
       });
 
       // Traefik passes all on (docs/forward-auth.md#attacks).
-      (kind === 'traefik' ? it.skip : it)(
-        'to another protocol is not passed on, not even beside',
-        async () => {
+      if (kind !== 'traefik') {
+        it('to another protocol is not passed on, not even beside', async () => {
           const good = `Authorization: Bearer ${tokens.access_token}`;
           const settings = 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA';
           for (const protocol of ['h2c', 'h2c, websocket', 'websocket/13, h2c', 'foo']) {
@@ -342,8 +341,8 @@ describe.each(FORWARD_AUTH_PROXIES)('%s before an API', (kind: ForwardAuthProxy)
             headers.filter((_, i) => i % 2 === 1 && /^upgrade$/i.test(headers[i - 1]!)),
           );
           expect(offered.filter((value) => value !== 'websocket')).toEqual([]);
-        },
-      );
+        });
+      }
     });
 
     it('nothing passes while the database fails, or the service is slow or away', async () => {

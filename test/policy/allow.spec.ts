@@ -66,7 +66,7 @@ describe('a provider with allow', () => {
     expect((await exchange()).body).toMatchObject({ error: 'access_denied' });
   });
 
-  it('refuses others, stores nothing of them, and records why', async () => {
+  it('refuses others, stores no user, and records whom and why', async () => {
     provider.claims.set(user, { groups: ['Staff'] });
     const { status, body } = await exchange();
     expect([status, body]).toEqual([
@@ -76,7 +76,7 @@ describe('a provider with allow', () => {
     expect(await usersOf()).toEqual([]);
     await until(async () => (await refusals()).length > 0);
     expect(await refusals()).toEqual([
-      { error: 'access_denied', reason: 'claim', provider: 'stub', provider_user_id: null }, // an unknown user
+      { error: 'access_denied', reason: 'claim', provider: 'stub', provider_user_id: user },
     ]);
   });
 

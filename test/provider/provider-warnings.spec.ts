@@ -12,7 +12,7 @@ interface Line {
 }
 
 const SECRET = 'a client secret of the stub';
-const CODE = 'a code that nobody may read';
+const CODE = 'a/code/that/nobody/may/read';
 const CHALLENGE = 'c'.repeat(43);
 
 /**

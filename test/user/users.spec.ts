@@ -281,16 +281,19 @@ describe('users, by service key', () => {
 
   describe('what is refused, and changes nothing', () => {
     let tokens: Tokens;
-    let before: string;
+    let before: string[];
 
     beforeAll(async () => {
       tokens = await signIn(here.url, 'ada', { device_id: randomUUID() });
-      before = await dump(here.databaseUrl);
+      before = await stored();
     });
     afterAll(async () => {
-      expect(await dump(here.databaseUrl)).toBe(before);
+      expect(await stored()).toEqual(before);
     });
 
+    // The sign-out of an unknown user stores the name: a first sign-in may be in progress.
+    const stored = async (): Promise<string[]> =>
+      (await dump(here.databaseUrl)).split('\n').filter((row) => !row.startsWith('logout_tokens '));
     const call = (method: 'post' | 'delete', path: string) =>
       request(here.url)[method](path).set('Authorization', `Bearer ${SERVICE_KEY}`);
     async function expectError(test: request.Test, status: number, error: string): Promise<void> {

@@ -21,6 +21,7 @@ function filtered(
   const sent: unknown[] = [];
   const note = (...what: unknown[]) => (sent.push(what.length === 1 ? what[0] : what), response);
   const response = {
+    app: { locals: {} },
     locals: {} as { error?: string },
     sent,
     status: note,
