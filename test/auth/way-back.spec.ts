@@ -17,7 +17,9 @@ describe('the way back to the application', () => {
   beforeAll(async () => {
     const stub = endings.after(await StubProvider.start(), (one) => one.close());
     const start = async (uris: readonly string[]): Promise<TestService> =>
-      endings.after(await startTestService({ ...stub.env(), REDIRECT_URIS: uris.join() }), (one) => one.close());
+      endings.after(await startTestService({ ...stub.env(), REDIRECT_URIS: uris.join() }), (one) =>
+        one.close(),
+      );
     several = await start([REDIRECT_URI, SHOP, 'com.example.app:/callback', 'http://127.0.0.1/cb']);
     single = await start([REDIRECT_URI, 'com.example.app:/callback']);
   });
