@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import request from 'supertest';
+import request, { type Response } from 'supertest';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { REDIRECT_URI, StockClient } from '../support/stock-client.js';
@@ -41,7 +41,7 @@ describe('the brand', () => {
   const get = (service: TestService, path: string) =>
     request(service.url).get(path).set('Accept', 'text/html');
   const asked = (more: object = {}): string =>
-    `/oauth2/authorize?${new URLSearchParams(new StockClient().authorizationRequest({ ...more }) as Record<string, string>)}`;
+    `/oauth2/authorize?${new URLSearchParams(new StockClient().authorizationRequest({ ...more }) as Record<string, string>).toString()}`;
   const sample = { client_id: 'latchkey', redirect_uri: REDIRECT_URI, state: '0f'.repeat(32) };
 
   const PAGES: readonly (readonly [string, string, number, string])[] = [
@@ -56,7 +56,7 @@ describe('the brand', () => {
     ],
     [
       "sample provider's form",
-      `/providers/mock/oauth2/authorize?${new URLSearchParams(sample)}`,
+      `/providers/mock/oauth2/authorize?${new URLSearchParams(sample).toString()}`,
       200,
       'Sample identity provider',
     ],
@@ -111,8 +111,9 @@ describe('the brand', () => {
   });
 });
 
-function toBuffer(response: NodeJS.ReadableStream, done: (error: Error | null, body: Buffer) => void): void {
+function toBuffer(response: Response, done: (error: Error | null, body: Buffer) => void): void {
+  const stream = response as unknown as NodeJS.ReadableStream;
   const parts: Buffer[] = [];
-  response.on('data', (part: Buffer) => parts.push(part));
-  response.on('end', () => done(null, Buffer.concat(parts)));
+  stream.on('data', (part: Buffer) => parts.push(part));
+  stream.on('end', () => done(null, Buffer.concat(parts)));
 }
