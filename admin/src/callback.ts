@@ -6,7 +6,7 @@ import { passCallback } from './providers/test-channel.js';
 const CLOSED = 1000;
 
 const show = (text: string): void => void (document.getElementById('state')!.textContent = text);
-const isDone = (): void => void setTimeout(show, CLOSED, 'Done. You can close this window.');
+const isDone = (): void => void setTimeout(show, CLOSED, 'Done. You can close this window, or open /admin.');
 
 if (passCallback(new URLSearchParams(location.search))) {
   history.replaceState(null, '', location.pathname); // without the code

@@ -34,8 +34,8 @@ export class AdminPageController {
     sendCompressed(request, response, join(FOLDER, 'index.html'));
   }
 
-  /** @internal A page. */
-  @Get('admin/')
+  /** @internal A page. Nest takes a plain slash off the end of a path. */
+  @Get('admin{/}')
   @Redirect('../admin')
   slash(): void {}
 

@@ -11,6 +11,8 @@ import { Public } from '../token/guard/access.js';
 const WRITTEN_URL = 'http://localhost:3000';
 
 const STYLE = /<style>([^]*?)<\/style>/;
+/** Link to the demo page. */
+const BACK = /\s*<p class="back">.*<\/p>/;
 
 /**
  * The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except
@@ -33,7 +35,8 @@ export class OpenApiController {
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('Cache-Control', 'no-cache')
   page(@Res({ passthrough: true }) response: Response): string {
-    const text = this.read('docs/openapi.html');
+    const all = this.read('docs/openapi.html');
+    const text = this.settings.demoEnabled ? all : all.replace(BACK, '');
     const style = hash('sha256', STYLE.exec(text)![1]!, 'base64');
     response.setHeader(
       'Content-Security-Policy',

@@ -48,6 +48,11 @@ describe('the administration page', () => {
     },
   );
 
+  it('is found with a slash at the end, too', async () => {
+    const { headers } = await get('/admin/?a=b').expect(302);
+    expect(new URL(headers['location']!, `${service.url}/admin/`).href).toBe(`${service.url}/admin`);
+  });
+
   it('has a callback that only its own pages may frame', async () => {
     const { headers } = await get('/admin/callback?code=a&state=b').expect(200);
     expect(headers['content-security-policy']).toContain("frame-ancestors 'self'");

@@ -57,6 +57,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /latchkey-client/*': 'public',
   'POST /demo/push': 'user',
   'GET /admin': 'public',
+  'GET /admin{/}': 'public',
   'GET /admin/*': 'public',
   'GET /admin/session': 'user',
   'GET /admin/overview': 'support',

@@ -14,7 +14,7 @@ const PUBLIC_URL = 'https://sign-in.example';
 
 /** Not in the document: the sample provider, which is an identity provider (spec §4.5), the demo page and the administration page. */
 const LEFT_OUT =
-  /^(GET|POST) \/(providers\/mock\/.*|device(?:\/.*)?|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\/(?!overview|providers|session|trail).*)?|callback|)$/;
+  /^(GET|POST) \/(providers\/mock\/.*|device(?:\/.*)?|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\{\/\}|\/(?!overview|providers|session|trail).*)?|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });
 formats.default(ajv);
@@ -103,6 +103,16 @@ describe('the description of the interface', () => {
     await request(service.url).get(path).set('If-None-Match', etag).expect(304);
     await request(service.url).post(path).expect(405).expect('Allow', 'GET, HEAD');
     await request(service.url).get(`${path}/`).expect(404);
+  });
+
+  it('the page links back to the demo, unless there is none', async () => {
+    const { text } = await request(service.url).get('/docs').expect(200);
+    const other = await startTestService({ DEMO_ENABLED: String(!service.settings.demoEnabled) });
+    const { text: otherText } = await request(other.url).get('/docs').expect(200);
+    await other.close();
+    const [linked, alone] = service.settings.demoEnabled ? [text, otherText] : [otherText, text];
+    expect(linked).toContain('<a href="./">Back to the demo</a>');
+    expect(alone).not.toContain('Back to');
   });
 
   it('has the address of the instance', async () => {

@@ -53,7 +53,11 @@ function showPage(error: OAuthError, response: Response): void {
 
 /** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
 function errorPage({ error, status, description }: OAuthError, wayBack: string | undefined): Page {
-  const link = wayBack && html`<p><a href="${wayBack}">Back to ${new URL(wayBack).host}</a></p>`;
+  const link =
+    wayBack &&
+    html`<ul class="choices">
+      <li><a href="${wayBack}">Back to ${new URL(wayBack).host}</a></li>
+    </ul>`;
   const isTemporary = status >= 500 || status === 429;
   const content = isTemporary
     ? html`<h1>Sign-in is not possible right now</h1>

@@ -97,8 +97,8 @@ inChromium('the administration page', () => {
     const words = (await ends.allTextContents()).map((text) => text.replace(/^.*?(?=its|if|the)/, ''));
     expect(words.toSorted()).toEqual([
       'if it is not used before',
-      'its lifetime is over',
-      'the provider’s session ends',
+      'the end of its lifetime',
+      'the provider’s session',
     ]);
     await sessions.getByText('in 2 hours').waitFor();
     const audit = page.getByRole('region', { name: 'Audit' });

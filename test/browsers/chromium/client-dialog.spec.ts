@@ -112,6 +112,25 @@ inChromium("the client's dialog", () => {
     expect(faults).toEqual([]);
   });
 
+  it('keeps the button for a window in view beside a higher page, on a phone', async () => {
+    await open({}, { viewport: { width: 375, height: 560 } });
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    const bottoms = (): Promise<{ frame: number; button: number }> =>
+      page.evaluate(`(() => {
+        const { shadowRoot } = document.querySelector('body > div');
+        const bottomOf = (css) => shadowRoot.querySelector(css).getBoundingClientRect().bottom;
+        return { frame: bottomOf('iframe'), button: bottomOf('footer button') };
+      })()`);
+    await page.waitForFunction(
+      `document.querySelector('body > div').shadowRoot.querySelector('.box').style.height`,
+    );
+    const { frame, button } = await bottoms();
+    expect(frame).toBeGreaterThan(560); // it asked for more than there is
+    expect(button).toBeLessThanOrEqual(560);
+    await Promise.all([page.waitForEvent('popup'), page.locator('footer button').click()]);
+  });
+
   it.each([
     ['', '', 'light', 'light'], // color-scheme: normal
     ['', '', 'dark', 'light'],

@@ -123,6 +123,27 @@ inChromium('the client signs in', () => {
     await signedIn();
   });
 
+  it('a callback that was used does nothing while the session lives, and is refused after it', async () => {
+    await open();
+    await page.click('#in');
+    await submit(page.frameLocator('iframe'));
+    await signedIn();
+    const [{ state, code }] = posted as [{ state: string; code: string }];
+    const again = (): Promise<unknown> =>
+      page.evaluate(`(async () => {
+        history.replaceState(null, '', '/callback?code=${code}&state=${state}');
+        const { createClient } = await import('/latchkey-client/index.js');
+        const client = createClient({ url: '${app.service}', provider: 'mock', redirectUri: '/callback' });
+        return client.handleCallback().then(() => 'done', ({ code }) => code);
+      })()`);
+    expect(await again()).toBe('done');
+    expect(await page.evaluate('!!latchkey.session')).toBe(true);
+    expect(page.url()).not.toContain('code=');
+    await page.evaluate('latchkey.signOut()');
+    expect(await again()).toBe('invalid_state');
+    expect(posted).toHaveLength(1);
+  });
+
   describe('and is not fooled', () => {
     const FOREIGN = '0f'.repeat(32);
 

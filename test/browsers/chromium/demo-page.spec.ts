@@ -299,7 +299,15 @@ inChromium('the page of the demo', () => {
     await look('question');
     await confirm(page);
     await look('others signed out');
-    await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
+    const used = `${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`;
+    await page.goto(used);
+    await page.getByRole('link', { name: 'back to the demo' }).waitFor();
+    await look('callback of a signed-in user');
+    await page.getByRole('link', { name: 'back to the demo' }).click();
+    await isSignedIn(page);
+    await chooseFromMenu(page, 'Sign out');
+    await signInButton(page).waitFor();
+    await page.goto(used);
     await page.getByRole('alert').waitFor();
     await look('callback');
   }

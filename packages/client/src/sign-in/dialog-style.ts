@@ -48,6 +48,7 @@ background-repeat:no-repeat;background-origin:content-box;background-clip:conten
 .box i:dir(rtl){transform:scaleX(-1)}
 footer{padding:0 20px;text-align:center}
 footer p{display:inline}
+@media (min-height:30rem){footer{position:sticky;bottom:0;background:var(--background)}}
 @media (prefers-reduced-motion:no-preference){
 .box{transition:height .15s}
 .box i{animation:wait 1.2s infinite alternate}

@@ -7,8 +7,8 @@ import { cookiesOf, removeCookie, setCookie } from './cookies.js';
 const NAME_CHARS = 12;
 /** Seconds; the service's states live as long. */
 const LIFE = 600;
-/** Of one browser: many cookies would make its requests too large. */
-const MOST = 4;
+/** Of one browser, names and values: larger heads are refused by some servers, of 8 KiB and more. About ten attempts. */
+const MOST_CHARS = 4000;
 
 /** A sign-in between `sign-in` and `callback`. */
 export interface Attempt {
@@ -41,8 +41,10 @@ export class Attempts {
     const name = this.nameOf(state);
     const until = Date.now() + LIFE * 1000;
     const sealed = this.seal.seal(name, JSON.stringify({ ...attempt, until }));
-    const older = [...cookiesOf(request, this.prefix).keys()].slice(0, 1 - MOST);
-    return { attempt, cookies: [...older.map(removeCookie), setCookie(name, sealed, LIFE)] };
+    let room = MOST_CHARS - name.length - sealed.length;
+    const newestFirst = [...cookiesOf(request, this.prefix)].toReversed();
+    const older = newestFirst.filter(([key, value]) => (room -= key.length + value.length) < 0);
+    return { attempt, cookies: [...older.map(([key]) => removeCookie(key)), setCookie(name, sealed, LIFE)] };
   }
 
   /** @returns undefined if this browser has not begun it, or too long ago; `cookies` ends the attempt */

@@ -100,15 +100,6 @@ describe('sessions', () => {
     expect(await sessionOf(browser)).not.toBeNull();
   });
 
-  it('keeps four attempts of a browser at most', async () => {
-    const browser = new CookieBrowser(sessions.handle);
-    const addresses: string[] = [];
-    for (let tab = 0; tab < 7; tab++) addresses.push(await browser.untilCallback(`/${tab}`));
-    expect(browser.cookies.size).toBe(4);
-    expect((await browser.visit(addresses[0]!)).headers.get('location')).toContain('error=invalid_state');
-    expect((await browser.visit(addresses[6]!)).headers.get('location')).toBe(`${APP}/6`);
-  });
-
   it('signs out: for all processes within a second, also for a copy of the cookie', async () => {
     const other = create();
     await until(() => other.verifier.isNotified);
@@ -402,6 +393,28 @@ describe('sessions', () => {
     expect((await browser.visit(callback.href)).headers.get('location')).toContain('error=invalid_grant');
     expect(await sessionOf(browser)).not.toBeNull();
   });
+
+  it('tabs that a browser restores together sign in, the first one too', async () => {
+    const browser = new CookieBrowser(sessions.handle);
+    const callbacks: string[] = [];
+    for (let tab = 1; tab <= 8; tab++) callbacks.push(await browser.untilCallback(`/orders/${tab}?page=1`));
+    for (const [index, callback] of callbacks.entries()) {
+      const { headers } = await browser.visit(callback);
+      expect(headers.get('location')).toBe(`${APP}/orders/${index + 1}?page=1`);
+    }
+  });
+
+  it.each([0, 300, 1400])(
+    'attempts take 4 kB of a request at most, with %d more characters',
+    async (length) => {
+      const browser = new CookieBrowser(sessions.handle);
+      const oldest = await browser.untilCallback();
+      for (let tab = 0; tab < 14; tab++) await browser.untilCallback(`/${'x'.repeat(length)}`);
+      expect((await browser.visit(oldest)).headers.get('location')).toContain('error=invalid_state');
+      expect(browser.request('/').headers.get('cookie')!.length).toBeLessThan(4200);
+      expect((await browser.signIn('/last')).headers.get('location')).toBe(`${APP}/last`);
+    },
+  );
 
   it('two applications on one host, with a name for each cookie, leave each other alone', async () => {
     const names = ['__Host-latchkey-admin', '__Host-latch', '__Host-latchkey_sign-in-2'];
