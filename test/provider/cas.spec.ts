@@ -160,9 +160,10 @@ describe('CAS', () => {
       ['taken where there is no code', '?ticket=ST-1&state=5e', '/callback'],
       ['left where there is a code', '?ticket=ST-1&code=c&state=5e', '/callback?ticket=ST-1'],
     ])('a ticket is %s', async (_name, came, left) => {
-      await page.goto(`${app.url}/callback${came}`);
-      await page.getByText('invalid_state').waitFor(); // it was not begun here
-      expect(page.url()).toBe(app.url + left);
+      const other = await browser.newPage(); // not signed in
+      await other.goto(`${app.url}/callback${came}`);
+      await other.getByText('invalid_state').waitFor(); // it was not begun here
+      expect(other.url()).toBe(app.url + left);
     });
   });
 });
