@@ -72,6 +72,29 @@ describe('work of one request of a directory', () => {
         user,
         patch(...times(200, () => ({ op: 'remove', path: `roles[${longFilter}]` }))),
       ],
+      [
+        'long texts without ASCII',
+        'PATCH',
+        user,
+        patch(
+          { op: 'replace', path: 'emails', value: values(200) },
+          ...['display', 'type'].map((part) => ({
+            op: 'replace',
+            path: `emails.${part}`,
+            value: 'İ'.repeat(1024),
+          })),
+          ...times(190, () => ({ op: 'replace', path: 'emails[value pr].primary', value: false })),
+        ),
+      ],
+      [
+        'long lists',
+        'PATCH',
+        user,
+        patch(
+          { op: 'replace', path: 'emails', value: values(200, (i) => `${'x'.repeat(200)}${i}`) },
+          ...times(190, () => ({ op: 'add', path: 'emails', value: [{ value: 'x' }] })),
+        ),
+      ],
       ['filters', 'PATCH', user, patch(...times(200, (i) => ({ op: 'add', path: mail, value: `${i}` })))],
       [
         'texts',

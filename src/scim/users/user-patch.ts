@@ -3,12 +3,14 @@ import { mapComparisons, type ParsedFilter } from '../protocol/filter.js';
 import { readBoolean, readText, readValue, type Operation } from '../protocol/normalise.js';
 import { invalid } from '../protocol/scim-error.js';
 import {
+  LARGEST,
   LISTS,
   readEntries,
   readName,
   readParts,
   requireFew,
   requireUser,
+  tooLarge,
   type Entry,
   type List,
   type UserResource,
@@ -16,6 +18,8 @@ import {
 
 /** Comparisons of an entry with a part of a filter: a request must not hold up the event loop. */
 const MOST_COMPARISONS = 50_000;
+/** Of the lists that operations read: each is compared, copied or put into lower case. */
+const MOST_CHARACTERS = 2_000_000;
 
 type Matches = (entry: Entry) => boolean;
 type Draft = { -readonly [Name in keyof UserResource]?: UserResource[Name] | undefined };
@@ -26,14 +30,18 @@ type Draft = { -readonly [Name in keyof UserResource]?: UserResource[Name] | und
  */
 export function patchUser(user: UserResource, operations: readonly Operation[]): UserResource {
   const draft: Draft = { ...user };
-  let comparisons = 0;
+  let [comparisons, characters] = [0, 0];
   for (const operation of operations) {
     const { op, name, sub, filter, value } = operation;
     if (LISTS.has(name as List)) {
       const list = draft[name as List] ?? [];
       comparisons += filter ? list.length * sizeOf(filter) : 0;
-      if (comparisons > MOST_COMPARISONS) throw invalid('tooMany', 'the operations compare too many values');
+      characters += charactersOf(list);
+      if (comparisons > MOST_COMPARISONS || characters > MOST_CHARACTERS) {
+        throw invalid('tooMany', 'the operations compare too many values');
+      }
       const entries = requireFew(name, changed(list, operation));
+      if (charactersOf(entries) > LARGEST) throw tooLarge();
       draft[name as List] = entries.length > 0 ? entries : undefined;
     } else if (filter) throw invalid('invalidPath', `${name} has no values to filter`);
     else if (name === 'name') {
@@ -138,6 +146,13 @@ function equalsOf(filter: ParsedFilter): Readonly<Record<string, unknown>> {
   if (filter.op === 'eq') return { [filter.attrPath]: filter.compValue };
   if (filter.op !== 'and') throw invalid('noTarget', 'no value matches the filter of the path');
   return Object.assign({}, ...filter.filters.map(equalsOf)) as Readonly<Record<string, unknown>>;
+}
+
+function charactersOf(list: readonly Entry[]): number {
+  return list.reduce((sum, entry) => {
+    for (const part of Object.values(entry)) sum += typeof part === 'string' ? part.length : 1;
+    return sum;
+  }, 0);
 }
 
 function sizeOf(filter: ParsedFilter): number {

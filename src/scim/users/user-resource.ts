@@ -28,7 +28,7 @@ export const LISTS: ReadonlySet<List> = new Set(['emails', 'roles']);
 /** Entries of a list: more roles would not fit into a token. */
 const MOST_ENTRIES = 200;
 /** Characters of a user's JSON: each change, page and sign-in reads it. */
-const LARGEST = 65_536;
+export const LARGEST = 65_536;
 
 /** Reads a user as it was sent. @throws ScimError `invalidValue` */
 export function readUser(body: Readonly<Record<string, unknown>>): UserResource {
@@ -111,8 +111,10 @@ function fromJson(sent: unknown): unknown {
 export function requireUser(user: Partial<Record<keyof UserResource, unknown>>): UserResource {
   if (typeof user.userName !== 'string') throw invalid('invalidValue', 'userName is required');
   const stored = Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
-  if (JSON.stringify(stored).length > LARGEST) {
-    throw invalid('invalidValue', `a user must not have more than ${LARGEST} characters`);
-  }
+  if (JSON.stringify(stored).length > LARGEST) throw tooLarge();
   return stored as object as UserResource;
+}
+
+export function tooLarge(): Error {
+  return invalid('invalidValue', `a user must not have more than ${LARGEST} characters`);
 }
