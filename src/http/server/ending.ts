@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Bytes of the body that are read meanwhile. */
+const LINGER_BYTES = 256 * 1024;
 /** Time for a client that is still sending to read the answer (RFC 9112 §9.6). */
 const LINGER_MS = 1000;
 
@@ -28,6 +30,11 @@ export function endIfUnread(request: IncomingMessage, response: ServerResponse):
   // Node.js calls it after the answer. Its own closes at once, and the kernel resets a client that is
   // sending.
   socket.destroySoon = () => {
+    let left = LINGER_BYTES;
+    request.on('data', ({ length }: Buffer) => {
+      left -= length;
+      if (left < 0) socket.destroy();
+    });
     request.resume(); // read by half, if it was too large
     endSoon(socket);
   };
