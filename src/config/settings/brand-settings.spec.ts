@@ -39,6 +39,8 @@ describe('a logo', () => {
     ['a DOCTYPE', `<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]>${svg('&x;')}`],
     ['a DOCTYPE behind a comment', `<!-- x --><!doctype svg>${svg('')}`],
     ['a script', svg('<script>alert(1)</script>')],
+    ['a long reference', svg('<set attributeName="&#x00000068;ref" to="#x"/>')],
+    ['a CDATA section', svg('<style>@imp]]><![CDATA[ort "x";</style>')],
     ['a script with a prefix', svg('<s:script xmlns:s="http://www.w3.org/2000/svg"/>')],
     ['a listener', svg('<path d="M0 0" onload="alert(1)"/>')],
     ['a listener on another line', svg('', '\nonload\n= "alert(1)"')],

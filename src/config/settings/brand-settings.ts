@@ -20,6 +20,7 @@ const REFUSED: readonly (readonly [string, RegExp])[] = [
   ['a DOCTYPE', /<!\s*(?:doctype|entity)/i],
   ['a script', /<\s*(?:[\w.-]+:)?script|\son\w+\s*=|javascript:/i],
   ['foreignObject', /<\s*(?:[\w.-]+:)?foreignObject|www\.w3\.org\/1999\/xhtml/i],
+  ['a CDATA section', /<!\[CDATA\[/],
   ['a stylesheet of another file', /<\?xml-stylesheet|@import/i],
   ['a reference that does not begin with #', /(?:href|src)\s*=(?!\s*(?:"\s*#|'\s*#))/i],
   ['a reference that does not begin with #', /url\s*\((?!\s*["']?\s*#)|(?:image|image-set|src)\s*\(/i],
@@ -72,7 +73,7 @@ function problemOf(content: Buffer): string | undefined {
 
 /** Numeric references of characters, which may spell what is refused. */
 function decodeReferences(text: string): string {
-  return text.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, (all, hex: string, decimal: string) => {
+  return text.replace(/&#(?:x([\da-f]+)|(\d+));/gi, (all, hex: string, decimal: string) => {
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
     return code <= 0x10_ffff ? String.fromCodePoint(code) : all;
   });
