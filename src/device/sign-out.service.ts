@@ -56,10 +56,7 @@ interface Run {
 /** Reasons of a client that has lost its session, and did not sign out. */
 const LOSSES: ReadonlySet<RevokeReason | undefined> = new Set(['key_lost', 'storage_lost']);
 
-/**
- * Scopes that also end what is about to become a session (docs/development.md#ends-of-sessions); `others` if
- * it ends a session, since it writes nothing else.
- */
+/** Scopes that also end what is about to become a session (docs/development.md#ends-of-sessions). */
 const OF_ALL: ReadonlySet<SessionScope> = new Set(['others', 'all']);
 
 /** Ends sessions, and announces signed-out devices on the user's channel. */
@@ -85,8 +82,8 @@ export class SignOutService {
 
   /**
    * Signs sessions out, and appends `device.signed_out` for each device without a living session. It has no
-   * rate limit (docs/security.md#requests): equal calls at one time are one, and if no session is left, a
-   * batched read finds that out without a lock. `all` is not asked for again and again: it ends its caller.
+   * rate limit (docs/security.md#requests): equal calls at one time are one. If no session of a device is
+   * left, a batched read finds that out without a lock.
    * @returns number of sessions that this call has ended
    */
   async signOut(
@@ -99,7 +96,8 @@ export class SignOutService {
     const begunUntil = OF_ALL.has(scope) ? null : undefined;
     const circumstances = { userId: ids.userId, origin, reason, cause, begunUntil };
     if (last) return this.endAll(target, circumstances, last);
-    if (scope === 'all' || (await this.hasOpenSession(target))) return this.endAllOnce(target, circumstances);
+    if (OF_ALL.has(scope) || (await this.hasOpenSession(target)))
+      return this.endAllOnce(target, circumstances);
     await this.sql.confirmRead(); // an earlier request may have ended them
     return 0;
   }

@@ -7,8 +7,8 @@ export const SLICE = 1000;
 // key.
 
 /**
- * Whether a sign-out would end a session; without a lock. Parameters: user, scope, session, device. Each
- * branch is a range of an index, however many sessions the user has.
+ * Whether a sign-out of a session or device would end one; without a lock. Parameters: user, scope, session,
+ * device. Each branch is a range of an index, however many sessions the user has.
  */
 export const HAS_OPEN_SESSION = {
   name: 'sign-out-has-open',
@@ -20,13 +20,7 @@ export const HAS_OPEN_SESSION = {
     SELECT CASE $2::text
       WHEN 'session' THEN EXISTS (
         SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $3::uuid AND signed_out_at IS NULL)
-      WHEN 'device' THEN EXISTS (SELECT FROM open WHERE device_id = $4::uuid)
-      WHEN 'others' THEN CASE
-        WHEN $4::uuid IS NULL THEN EXISTS (SELECT FROM open WHERE session_id <> $3::uuid)
-        ELSE EXISTS (SELECT FROM open WHERE device_id < $4::uuid)
-          OR EXISTS (SELECT FROM open WHERE device_id > $4::uuid)
-          OR EXISTS (SELECT FROM open WHERE device_id IS NULL) END
-      ELSE EXISTS (SELECT FROM open) END AS "hasOpen"`,
+      ELSE EXISTS (SELECT FROM open WHERE device_id = $4::uuid) END AS "hasOpen"`,
 };
 
 /** HAS_OPEN_SESSION for several sign-outs; each parameter is an array. */
@@ -41,14 +35,7 @@ export const HAVE_OPEN_SESSIONS = {
       WHEN 'session' THEN EXISTS (
         SELECT FROM refresh_tokens r
         WHERE r.user_id = n.user_id AND r.session_id = n.session_id AND r.signed_out_at IS NULL)
-      WHEN 'device' THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id = n.device_id)
-      WHEN 'others' THEN CASE
-        WHEN n.device_id IS NULL
-        THEN EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.session_id <> n.session_id)
-        ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id < n.device_id)
-          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id > n.device_id)
-          OR EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id IS NULL) END
-      ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id) END AS "hasOpen"
+      ELSE EXISTS (SELECT FROM open o WHERE o.user_id = n.user_id AND o.device_id = n.device_id) END AS "hasOpen"
     FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[])
       WITH ORDINALITY AS n (user_id, scope, session_id, device_id, place)
     ORDER BY place`,

@@ -228,10 +228,8 @@ describe('a sign-in that is in progress', () => {
       needsSession: true,
     },
     'the person, on all other devices': {
-      prepare: async (sub, tokens) => {
-        await signIn(there, sub);
-        return () => call(here, 'POST', '/sign-out', { scope: 'others' }, tokens!.access_token);
-      },
+      prepare: (_sub, tokens) => () =>
+        call(here, 'POST', '/sign-out', { scope: 'others' }, tokens!.access_token),
       done: [204],
       needsSession: true,
     },

@@ -57,11 +57,6 @@ describe('connections that one user holds', () => {
 
   type Call = () => Test;
   it.each<[string, number, () => Call]>([
-    [
-      'sign-out of others, of which there are none',
-      204,
-      () => () => as(mine).post('/sign-out', { scope: 'others' }),
-    ],
     ['removal of an unknown device', 404, () => () => as(mine).delete(`/devices/${randomUUID()}`)],
     [
       'sign-out of an unknown session',
