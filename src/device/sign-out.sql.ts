@@ -137,7 +137,7 @@ export const END_SESSIONS_AT_PROVIDER = {
         provider_session = $2
         OR ($3::bytea[] IS NULL OR provider_subject = ANY ($3::bytea[]))
           AND ($2::bytea IS NULL OR provider_session IS NULL))
-        AND ($5::timestamptz IS NULL OR created_at <= $5)
+        AND ($5::timestamptz IS NULL OR coalesce(begun_at, created_at) <= $5)
       ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
 };

@@ -6,14 +6,19 @@ import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
 import { startTestService } from '../support/service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
-import { until } from '../support/waiting.js';
 
 /** A signal may come late: its time is before the approval, and after the sign-in that the approval rests on. */
 describe('a session that was approved', () => {
   const endings = new Endings();
   afterAll(() => endings.run());
 
-  it('ends with the one that approved it, if the provider ends that one', async () => {
+  it.each([
+    ['that the provider ends', () => undefined],
+    [
+      'that was signed out before',
+      (url: string, { access_token }: Tokens) => bearer(url, access_token).post('/sign-out').expect(204),
+    ],
+  ])('ends with a session %s', async (_which, before) => {
     const transmitter = await Transmitter.start(endings);
     const env = transmitter.env({ DEVICE_GRANT: 'on', PROVIDERS_MOCK_ENABLED: 'false' });
     const service = endings.after(await startTestService(env), (one) => one.close());
@@ -33,11 +38,18 @@ describe('a session that was approved', () => {
       .send({ grant_type, device_code, client_id: 'cli' })
       .expect(200);
     const { access_token: token } = answer.body as Tokens;
+    await before(service.url, approver);
     await bearer(service.url, token).get('/me').expect(200);
-    const event = { event_timestamp: seconds() - 300 };
-    const set = transmitter.set(caep('session-revoked'), event, { sub_id: transmitter.subject(subject) });
-    await push(service, set).expect(202);
+    const signal = (time: number) =>
+      transmitter.set(
+        caep('session-revoked'),
+        { event_timestamp: time },
+        { sub_id: transmitter.subject(subject) },
+      );
+    await push(service, signal(seconds() - 900)).expect(202); // before the sign-in
+    await bearer(service.url, token).get('/me').expect(200);
+    await push(service, signal(seconds() - 300)).expect(202);
     await bearer(service.url, approver.access_token).get('/me').expect(401);
-    await until(async () => (await bearer(service.url, token).get('/me')).status === 401);
+    await bearer(service.url, token).get('/me').expect(401);
   });
 });

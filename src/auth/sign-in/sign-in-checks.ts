@@ -14,6 +14,10 @@ export interface Verified {
   readonly identity: Identity;
   /** Before the request to the provider: milliseconds, by the database's clock. */
   readonly requestedAt: number;
+  /**
+   * Begin of an earlier sign-in, on which this one rests: milliseconds, likewise. Absent: it rests on none.
+   */
+  readonly begunAt?: number;
 }
 
 /** A verified user who wants to sign in. */

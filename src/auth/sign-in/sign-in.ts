@@ -12,6 +12,8 @@ export interface SignIn {
   readonly identity: Identity;
   /** When the provider was asked: milliseconds, by the database's clock. */
   readonly requestedAt: number;
+  /** Begin of the earlier sign-in on which it rests, likewise. */
+  readonly begunAt?: number | undefined;
   /** Hashes of the provider's subject and session, by which the provider may end the session. */
   readonly providerSubject: Buffer | null;
   readonly providerSession: Buffer | null;
@@ -99,6 +101,7 @@ const COLUMNS = {
   ttl: ['float8', ({ refreshTokenTtl }) => refreshTokenTtl],
   idle_ttl: ['float8', ({ idleTtl }) => idleTtl],
   session_expiry: ['float8', ({ sessionExpiry }) => sessionExpiry],
+  begun_at: ['float8', ({ begunAt }) => (begunAt === undefined ? null : begunAt / 1000)],
   jkt: ['bytea', ({ jkt }) => jkt],
   provider_subject: ['bytea', ({ providerSubject }) => providerSubject],
   provider_session: ['bytea', ({ providerSession }) => providerSession],

@@ -133,6 +133,7 @@ async function writeSession(run: Run, row: SignInRow): Promise<void> {
     user_agent,
     row.idle_ttl,
     row.session_expiry,
+    row.begun_at,
   ]);
   await run(INSERT_ACCESS_TOKEN, [...key, row.jti, row.token_expires_at, row.token]);
 }

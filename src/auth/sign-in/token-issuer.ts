@@ -63,7 +63,7 @@ export class TokenIssuer {
 
   /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */
   issue(verified: Verified, device: DeviceDto, { proof, origin }: Call): Promise<IssuedTokens> {
-    const { provider, identity, requestedAt } = verified;
+    const { provider, identity, requestedAt, begunAt } = verified;
     const { providerUserId } = identity;
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
@@ -87,6 +87,7 @@ export class TokenIssuer {
           provider,
           identity,
           requestedAt,
+          begunAt,
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
           providerSubject: hashIfNamed(provider, identity.subject),

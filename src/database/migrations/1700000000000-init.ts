@@ -85,6 +85,7 @@ export class Init1700000000000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         expires_at timestamptz NOT NULL,
         signed_out_at timestamptz,
+        begun_at timestamptz,
         jkt bytea,
         provider_subject bytea,
         provider_session bytea,
@@ -401,7 +402,6 @@ export class Init1700000000000 implements MigrationInterface {
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (user_id, session_id)
       );
-      CREATE INDEX device_session_facts_approved_by ON device_session_facts (approved_by) WHERE approved_by IS NOT NULL;
       CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
 
       CREATE TABLE directory_activity (

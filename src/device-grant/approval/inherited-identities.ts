@@ -48,7 +48,7 @@ export class InheritedIdentities {
       ...(directoryName !== undefined && { directoryName }),
       approvedBy: key.sessionId,
     };
-    return { provider, identity, requestedAt: approvedAt };
+    return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };
   }
 
   /** Without claims of the admission service, which is asked again; `allow` does not read them. */

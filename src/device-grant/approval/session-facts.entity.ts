@@ -26,7 +26,6 @@ export class SessionFacts {
   facts!: InheritedFacts;
 
   /** Session that approved this one, which then approves none. */
-  @Index('device_session_facts_approved_by', { where: 'approved_by IS NOT NULL' })
   @Column('uuid', { name: 'approved_by', nullable: true })
   approvedBy!: string | null;
 

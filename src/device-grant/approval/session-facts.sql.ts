@@ -9,11 +9,3 @@ export const KEEP_FACTS: Statement = {
     FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[], $4::uuid[])
       AS one (user_id, session_id, facts, approved_by)`,
 };
-
-/** Finds the sessions that some sessions have approved. */
-export const FIND_APPROVED: Statement = {
-  name: 'approved-sessions',
-  text: `
-    SELECT user_id AS "userId", session_id AS "sessionId" FROM device_session_facts
-    WHERE user_id = ANY ($1::uuid[]) AND approved_by = ANY ($2::uuid[])`,
-};

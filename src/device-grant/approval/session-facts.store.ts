@@ -6,7 +6,7 @@ import { Sql } from '../../database/sql.js';
 import type { SessionKey } from '../../token/sessions/session.store.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
-import { FIND_APPROVED, KEEP_FACTS } from './session-facts.sql.js';
+import { KEEP_FACTS } from './session-facts.sql.js';
 
 /** An identity of a session that another device has approved. */
 export type ApprovedIdentity = Identity & { readonly approvedBy: string };
@@ -29,12 +29,6 @@ export class SessionFactsStore {
   async find({ userId, sessionId }: SessionKey): Promise<SessionFacts | undefined> {
     const { manager } = this.dataSource;
     return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
-  }
-
-  /** Finds the sessions that some sessions have approved. */
-  findApprovedBy(approvers: readonly SessionKey[]): Promise<SessionKey[]> {
-    const columns = [approvers.map(({ userId }) => userId), approvers.map(({ sessionId }) => sessionId)];
-    return this.sql.query<SessionKey>(FIND_APPROVED, columns);
   }
 
   /** Also of a user who is being removed. */

@@ -125,7 +125,7 @@ export class DeviceGrant implements OnModuleInit {
     const { id, provider, identity, requestedAt, userId, approvedBy } = request;
     if (approvedBy === null) {
       const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
-      return this.identities.open(stored, id);
+      return { ...this.identities.open(stored, id), begunAt: requestedAt!.getTime() };
     }
     const verified = await this.inherited.find(
       { userId: userId!, sessionId: approvedBy },

@@ -58,6 +58,13 @@ export class Session {
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
+  /**
+   * Begin of the earlier sign-in on which this session rests (docs/device-sign-in.md#the-session); null:
+   * none.
+   */
+  @Column('timestamptz', { name: 'begun_at', nullable: true })
+  begunAt!: Date | null;
+
   @Index('refresh_tokens_expires_at')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
