@@ -7,7 +7,7 @@ import type { ForwardAuthDto } from './forward-auth.dto.js';
 import { identityHeaders, MOST_BYTES } from './identity-headers.js';
 import { requireLists, requireRecent } from './requirements.js';
 
-/** Users whose cut headers have been logged, with the version of their claims. */
+/** Logged cuts of headers, by user and version of the claims. */
 const MOST_LOGGED = 10_000;
 
 @Injectable()

@@ -9,7 +9,7 @@ import { makeSigningKey, reissue } from '../support/signing-key.js';
 
 const LIMIT = 20;
 
-/** Tokens of keys that nobody has count as bad tokens, and cannot keep a provider out. */
+/** Tokens of unknown keys count as bad tokens, and cannot keep a provider out. */
 describe('tokens with a made-up key', () => {
   const endings = new Endings();
   const made = makeSigningKey('made-up');

@@ -3,7 +3,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 /**
- * The page of a sign-in that cannot go on links to the application that a cookie names. A host beside the service can
+ * The page of a failed sign-in links to the application that a cookie names. A host beside the service can
  * set that cookie, so its value is compared with REDIRECT_URIS each time.
  */
 describe('a forged cookie', () => {

@@ -131,7 +131,7 @@ describe('races', () => {
       await Promise.all(others);
       provider.reset();
       const refused = answers.filter(({ status }) => status !== 200);
-      // of a user who was signed out everywhere or removed meanwhile
+      // the user was signed out everywhere, or removed, since
       const reason = 'the user was signed out during the sign-in';
       const refusal = { error: 'invalid_grant', error_description: reason };
       expect(refused.map(({ body }) => body as unknown)).toEqual(refused.map(() => refusal));

@@ -8,7 +8,7 @@ const SHOP = 'https://shop.example/sign-in/cb';
 const USED = `/providers/stub/callback?code=used&state=${'0f'.repeat(32)}`;
 const LINK = /<a href="([^"]*)">Back to ([^<]*)<\/a>/;
 
-/** The link on the page of a sign-in that cannot go on (docs/stock-clients.md#errors). */
+/** The link on the page of a failed sign-in (docs/stock-clients.md#errors). */
 describe('the way back to the application', () => {
   const endings = new Endings();
   let several: TestService;

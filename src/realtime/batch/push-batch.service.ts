@@ -15,7 +15,7 @@ import { readBatch, type Batch } from './read-batch.js';
 
 const NOT_FOUND = new OAuthError('not_found', 'there is no such user or device');
 
-/** A transaction that has taken the locks in another order may conflict again before it goes on. */
+/** A transaction that has taken the locks in another order may conflict again before it ends. */
 const TRIES = 3;
 
 /** Sends many events at once, for `POST /push/batch`. */

@@ -21,7 +21,7 @@ import { DirectoryNames, UNNAMED, type Link } from './directory-name.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
 
-/** Directory users whose claims one transaction changes. */
+/** Directory users of one transaction that changes claims. */
 export const SLICE = MOST_CHANGED;
 
 /** What follows the commit of a request. */
@@ -29,13 +29,13 @@ export interface Followup {
   readonly tasks: readonly DirectoryTask[];
   /** Users whom the request was about. */
   readonly userIds: readonly string[];
-  /** The directory users, whose first sign-in may have been in progress. */
+  /** Directory users; the first sign-in of each may have been in progress. */
   readonly applied: readonly string[];
 }
 
 type Known = Pick<Directory, 'provider' | 'settings' | 'origin'>;
 
-/** Users whom a change has reached, and tasks for those who may not stay. */
+/** Users whom a change has reached, and tasks for refused users. */
 interface Applied {
   readonly userIds: readonly string[];
   readonly refused: readonly DirectoryTask[];
@@ -89,7 +89,7 @@ export class DirectoryEffects {
     return this.written(manager, tasks, [...userIds, ...former.userIds], [after.id]);
   }
 
-  /** @param isForAll all members are concerned, not only those of the change */
+  /** @param isForAll all members are concerned, not only the changed ones */
   async groupChanged(
     transaction: ChannelTransaction,
     known: Known,
@@ -116,8 +116,8 @@ export class DirectoryEffects {
   }
 
   /**
-   * Does what is left after the commit: ends sessions, and applies the change to users whose first sign-in
-   * was committed meanwhile. Larger tasks go on without the caller.
+   * Does what is left after the commit: ends sessions, and applies the change to users with a first sign-in
+   * since. Larger tasks continue without the caller.
    */
   async finish(known: Known, { tasks, applied }: Followup): Promise<void> {
     await this.tasks.runNow(known, tasks);
@@ -230,7 +230,7 @@ export class DirectoryEffects {
 
   /**
    * Returns tasks that end the sessions of users whom `allow` does not cover any more.
-   * @param rights of users in the directory, also those that do not fit into a token
+   * @param rights of users in the directory, also without a place in a token
    */
   private async refused(
     manager: EntityManager,

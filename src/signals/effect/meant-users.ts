@@ -40,7 +40,7 @@ export class MeantUsers {
     const subject = user?.sub ?? null;
     const accounts = subject === null ? [] : [hashOfName(provider, subject)];
     try {
-      // Also the users whose sessions began before `signals` was on.
+      // Also users with sessions from before `signals` was on.
       const found = await usersAtProvider(manager, { session: sessionHash, subjects: accounts });
       const known = subject === null ? [] : await this.subjects.usersOf(manager, provider, subject);
       const userIds = [...new Set([...found.userIds, ...known])].toSorted();

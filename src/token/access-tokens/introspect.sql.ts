@@ -15,6 +15,14 @@ export const ACCESS_TOKEN = {
       AND session.signed_out_at IS NULL`,
 };
 
+const FROM_PRESENTED = `FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
+      WITH ORDINALITY AS presented (user_id, session_id, jti, token, place)
+    JOIN access_tokens stored ON stored.user_id = presented.user_id
+      AND stored.session_id = presented.session_id AND stored.jti = presented.jti
+      AND stored.token = presented.token
+    JOIN refresh_tokens session ON session.user_id = presented.user_id
+      AND session.session_id = presented.session_id`;
+
 /** Does what ACCESS_TOKEN does, for several tokens; `place` counts from 1. */
 export const ACCESS_TOKENS = {
   name: 'access-tokens',
@@ -22,29 +30,17 @@ export const ACCESS_TOKENS = {
     SELECT presented.place::int, coalesce((
       SELECT claims_version FROM users WHERE user_id = presented.user_id AND claims_version <> 0
     ), 0)::float8 AS "claimsVersion"
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
-      WITH ORDINALITY AS presented (user_id, session_id, jti, token, place)
-    JOIN access_tokens stored ON stored.user_id = presented.user_id
-      AND stored.session_id = presented.session_id AND stored.jti = presented.jti
-      AND stored.token = presented.token
-    JOIN refresh_tokens session ON session.user_id = presented.user_id
-      AND session.session_id = presented.session_id
+    ${FROM_PRESENTED}
     WHERE session.signed_out_at IS NULL`,
 };
 
-/** Does what ACCESS_TOKENS does, with what the API behind a proxy is told of the user. */
+/** Does what ACCESS_TOKENS does, and reads the profile of the user, for an API behind a proxy. */
 export const FORWARDED_TOKENS = {
   name: 'forwarded-tokens',
   text: `
     SELECT presented.place::int, coalesce(users.claims_version, 0)::float8 AS "claimsVersion",
       users.username, users.email
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
-      WITH ORDINALITY AS presented (user_id, session_id, jti, token, place)
-    JOIN access_tokens stored ON stored.user_id = presented.user_id
-      AND stored.session_id = presented.session_id AND stored.jti = presented.jti
-      AND stored.token = presented.token
-    JOIN refresh_tokens session ON session.user_id = presented.user_id
-      AND session.session_id = presented.session_id
+    ${FROM_PRESENTED}
     LEFT JOIN users ON users.user_id = presented.user_id
     WHERE session.signed_out_at IS NULL`,
 };
