@@ -1,5 +1,5 @@
 // Builds dist/, the static files of the administration page: scripts, styles, HTML, and the licences of the packages in the scripts.
-// Beside each file that is sent is its compressed form (src/http/static-files.ts).
+// Beside each file that is sent is its compressed form (src/platform/http/static-files.ts).
 import {
   copyFileSync,
   existsSync,

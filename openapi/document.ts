@@ -1,7 +1,7 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import type { ErrorCode } from '../src/errors/oauth-error.js';
-import { speaksOAuth } from '../src/http/parameters/parameter.js';
+import type { ErrorCode } from '../src/platform/errors/oauth-error.js';
+import { speaksOAuth } from '../src/platform/http/parameters/parameter.js';
 import { byStatus, ERROR, errorResponse } from './errors.js';
 import { BODIES, CONTENTS } from './examples.js';
 import { DESCRIPTION, SECURITY_SCHEMES, TAGS, TITLE } from './introduction.js';

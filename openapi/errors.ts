@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from '../src/errors/oauth-error.js';
+import { ERROR_STATUS, type ErrorCode } from '../src/platform/errors/oauth-error.js';
 import type { Json } from './sources.js';
 
 interface Told {

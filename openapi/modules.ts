@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
-import { DECORATORS, GROUND, MODULES } from '../test/project/modules.js';
+import { GROUND, MODULES } from '../test/project/modules.js';
 
 const CONTRIBUTING = new URL('../CONTRIBUTING.md', import.meta.url);
 
@@ -20,29 +20,36 @@ function moduleTable(): string {
   return ['| Module | Contents |', '|---|---|', ...rows].join('\n');
 }
 
-/** Arrows to the ground are left out; a dotted arrow stands for single files. */
+/** Arrows to the platform and to the ground are left out, as are those of features and commands, which may use all below. */
 function moduleDiagram(): string {
   const names = Object.keys(MODULES);
-  const ground = names.filter((name) => GROUND.includes(name));
-  const arrows = (from: string, skipped: readonly string[]): string[] => {
-    const imports = MODULES[from]!.imports.filter((path) => !skipped.includes(path));
-    const modules = imports.filter((path) => names.includes(path));
-    const files = imports.filter((path) => path.includes('/')).map((path) => path.split('/')[0]!);
-    const lines = [
-      modules.length > 0 && `${from} --> ${modules.join(' & ')}`,
-      files.length > 0 && `${from} -.-> ${[...new Set(files)].join(' & ')}`,
-    ].filter((line) => line !== false);
-    return lines.length > 0 ? lines : [from];
-  };
-  const above = names.filter((name) => !ground.includes(name)).flatMap((name) => arrows(name, GROUND));
-  const inside = ground.flatMap((name) => arrows(name, [DECORATORS]));
+  const [platform, features, commands] = ['platform', 'features', 'commands'].map((floor) =>
+    names.filter((name) => name.startsWith(`${floor}/`)),
+  );
+  const core = names.filter((name) => !name.includes('/') && !GROUND.includes(name));
+  const arrows = core.map((name) => {
+    const below = MODULES[name]!.imports.filter((path) => core.includes(path));
+    return below.length > 0 ? `${name} --> ${below.join(' & ')}` : name;
+  });
+  const box = (name: string, label: string, lines: readonly string[]): string[] => [
+    `  subgraph ${name} ["${label}"]`,
+    ...lines.map((line) => `    ${line}`),
+    '  end',
+  ];
+  const leaf = (path: string): string => `${path.replace('/', '-')}["${path.split('/')[1]}"]`;
   return [
     '```mermaid',
     'flowchart TD',
-    ...above.map((line) => `  ${line}`),
-    '  subgraph ground [open to every module above]',
-    ...inside.map((line) => `    ${line}`),
-    '  end',
+    ...box('commands', 'commands/', commands!.map(leaf)),
+    ...box('features', 'features/: none knows another', features!.map(leaf)),
+    ...box('core', 'the core: no module knows a feature', arrows),
+    ...box(
+      'ground',
+      'open to every module above',
+      GROUND.filter((name) => !name.includes('/')),
+    ),
+    ...box('platform', 'platform/: knows no domain', platform!.map(leaf)),
+    '  commands --> features --> core --> ground --> platform',
     '```',
   ].join('\n');
 }

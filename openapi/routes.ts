@@ -2,8 +2,8 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { EXCEPTION_FILTERS_METADATA, HEADERS_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import { ClientErrorFilter } from '../src/auth/clients/client-error.filter.js';
-import { RateLimit } from '../src/http/rate-limit.js';
-import { ACCESS, type Access } from '../src/token/guard/access.js';
+import { RateLimit } from '../src/platform/http/rate-limit.js';
+import { ACCESS, type Access } from '../src/platform/http/access.js';
 import type { Source } from './sources.js';
 
 export interface Route extends Source {

@@ -1,7 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import { ANY_JSON, LIST, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameters/parameter.js';
-import { UUID } from '../src/http/parameters/uuid.js';
+import {
+  ANY_JSON,
+  LIST,
+  TEXT,
+  WHOLE_NUMBER,
+  type TextRuleRead,
+} from '../src/platform/http/parameters/parameter.js';
+import { UUID } from '../src/platform/http/parameters/uuid.js';
 import { EXAMPLE } from './examples.js';
 import { FIELDS } from './fields.js';
 import { withoutCitations, type Json, type Source } from './sources.js';

@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import { ERROR_STATUS, type ErrorCode } from '../src/errors/oauth-error.js';
+import { ERROR_STATUS, type ErrorCode } from '../src/platform/errors/oauth-error.js';
 
 /** A JSON Schema, or another object of the document. */
 export type Json = Record<string, unknown>;

@@ -23,7 +23,7 @@ Settings are environment variables, or lines of a file .env in the working direc
   },
   keys: {
     about: 'lists, rotates, revokes or re-encrypts the signing keys',
-    run: async (argv) => (await import('./keys/command.js')).runKeys(argv),
+    run: async (argv) => (await import('./commands/keys/command.js')).runKeys(argv),
   },
   'check-provider': {
     about: 'checks an identity provider: a configured one, or one by its URL',
@@ -31,8 +31,8 @@ Settings are environment variables, or lines of a file .env in the working direc
       // the rules of the contract need nothing of the service
       const { runCommand } = await import('#check-provider');
       return runCommand('latchkey check-provider', argv, {
-        named: async (options) => (await import('./check/check-provider.js')).checkNamed(options),
-        issuer: async (options) => (await import('./check/check-provider.js')).checkIssuer(options),
+        named: async (options) => (await import('./commands/check/check-provider.js')).checkNamed(options),
+        issuer: async (options) => (await import('./commands/check/check-provider.js')).checkIssuer(options),
       });
     },
   },
@@ -43,11 +43,11 @@ Settings are environment variables, or lines of a file .env in the working direc
 Checks settings, adapters, address, database and Redis as a start would, and prints what it finds, with the redirect URIs to
 register at each provider. Nothing is started or changed. Exit code 0: valid. 1: not.
 `,
-    run: async () => (await import('./check/check-config.command.js')).runCheckConfig(),
+    run: async () => (await import('./commands/check/check-config.command.js')).runCheckConfig(),
   },
   signals: {
     about: 'connects the security events of a provider (Shared Signals)',
-    run: async (argv) => (await import('./signals/command/signals.command.js')).runSignals(argv),
+    run: async (argv) => (await import('./commands/signals/signals.command.js')).runSignals(argv),
   },
   'hash-password': {
     about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
@@ -56,7 +56,8 @@ register at each provider. Nothing is started or changed. Exit code 0: valid. 1:
 Prints the password_hash of a password, for the file that PROVIDERS_MOCK_ACCOUNTS names. It asks for the password, or reads one
 line of standard input. Never an argument: other users of the machine can see those, and the shell's history keeps them.
 `,
-    run: async () => (await import('./sample-provider/passwords/hash-password.js')).runHashPassword(),
+    run: async () =>
+      (await import('./features/sample-provider/passwords/hash-password.js')).runHashPassword(),
   },
   distribute: {
     about: 'distributes the tables over a Citus cluster',
@@ -65,7 +66,7 @@ line of standard input. Never an argument: other users of the machine can see th
 Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `,
-    run: async () => (await import('./distribute/command.js')).runDistribute(),
+    run: async () => (await import('./commands/distribute/command.js')).runDistribute(),
   },
 };
 

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
 import type { Client } from 'pg';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { migrate } from '../../src/database/start/migrate.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { migrate } from '../../src/platform/database/start/migrate.js';
 import {
   hashRefreshToken,
   makeRefreshToken,

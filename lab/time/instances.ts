@@ -1,7 +1,7 @@
 import { request } from 'undici';
-import { Background } from '../../src/background.js';
-import { Clock } from '../../src/database/clock.js';
-import { Removal } from '../../src/removal/removal.js';
+import { Background } from '../../src/platform/background.js';
+import { Clock } from '../../src/platform/database/clock.js';
+import { Removal } from '../../src/operations/removal/removal.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { query } from '../../test/support/database.js';

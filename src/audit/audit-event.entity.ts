@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../database/expires.js';
+import { Expires } from '../platform/database/expires.js';
 import type { ClaimChanges } from './claim-changes.js';
 
 /**

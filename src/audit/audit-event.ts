@@ -1,10 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request as HttpRequest } from 'express';
-import { printable } from '../errors/printable.js';
-import { storedAddress } from '../http/network.js';
-import { cleanUserAgent } from '../http/user-agent.js';
-import type { SessionIds } from '../events.js';
-import type { AuditName } from '../config/settings/audit-names.js';
+import { printable } from '../platform/errors/printable.js';
+import { storedAddress } from '../platform/http/network.js';
+import { cleanUserAgent } from '../platform/http/user-agent.js';
+import type { SessionIds } from '../platform/events.js';
+import type { AuditName } from '../platform/config/settings/audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 import { ClaimChanges } from './claim-changes.js';
 

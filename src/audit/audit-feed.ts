@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { horizon, MARGIN, SELECT_MOMENT, type Moment } from '../database/commit-reader.js';
-import { placeOf, timeAt } from '../database/page.js';
-import { databaseUnavailable } from '../errors/oauth-error.js';
-import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import { horizon, MARGIN, SELECT_MOMENT, type Moment } from '../platform/database/commit-reader.js';
+import { placeOf, timeAt } from '../platform/database/page.js';
+import { databaseUnavailable } from '../platform/errors/oauth-error.js';
+import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import { toAuditEvent, NO_USER, type AuditEvent } from './audit-event.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { KEEPS_TIME_MS } from './audit.sql.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Events } from '../events.js';
-import { LineLimit } from '../http/middleware/line-limit.js';
+import { Events } from '../platform/events.js';
+import { LineLimit } from '../platform/http/middleware/line-limit.js';
 
 /**
  * Logs the audit trail, `"context": "Audit"`. Refusals, which any client can cause, must not fill the disk.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { ConcurrencyLimit } from '../database/limits.js';
-import { EventStreams, eventText, type EventStream } from '../http/event-stream.js';
+import { ConcurrencyLimit } from '../platform/database/limits.js';
+import { EventStreams, eventText, type EventStream } from '../platform/http/event-stream.js';
 import { AuditFeed, type AuditPage, type Cursor } from './audit-feed.js';
 
 const READ_EVERY_MS = 500;

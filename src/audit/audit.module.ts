@@ -1,9 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { SETTINGS } from '../config/settings/settings.js';
-import { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
+import { SETTINGS } from '../platform/config/settings/settings.js';
+import { Sql } from '../platform/database/sql.js';
+import { Events } from '../platform/events.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';

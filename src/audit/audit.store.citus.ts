@@ -1,8 +1,8 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Settings } from '../config/settings/settings.js';
-import { chunks } from '../database/batching.js';
-import type { Sql } from '../database/sql.js';
-import type { Events } from '../events.js';
+import type { Settings } from '../platform/config/settings/settings.js';
+import { chunks } from '../platform/database/batching.js';
+import type { Sql } from '../platform/database/sql.js';
+import type { Events } from '../platform/events.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import type { AuditRow } from './audit-event.js';
 import { timeOfRefusal } from './audit.sql.js';

@@ -6,10 +6,10 @@ import {
   type EntitySubscriberInterface,
   type QueryRunner,
 } from 'typeorm';
-import type { Settings } from '../config/settings/settings.js';
-import { placeOf, timeAt } from '../database/page.js';
-import type { Events, RecordedEvent } from '../events.js';
-import type { Place } from '../http/parameters/cursor.js';
+import type { Settings } from '../platform/config/settings/settings.js';
+import { placeOf, timeAt } from '../platform/database/page.js';
+import type { Events, RecordedEvent } from '../platform/events.js';
+import type { Place } from '../platform/http/parameters/cursor.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { NO_USER, toAuditRow, toRecordedEvent, type AuditFacts, type AuditRow } from './audit-event.js';
 import { INSERT_EVENTS, INSERT_REFUSALS, INSERTED } from './audit.sql.js';

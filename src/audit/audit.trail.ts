@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { Clock } from '../database/clock.js';
-import { ConcurrencyLimit } from '../database/limits.js';
-import { isDatabaseAway } from '../errors/database-error.js';
-import { Events, type SessionIds } from '../events.js';
+import { Clock } from '../platform/database/clock.js';
+import { ConcurrencyLimit } from '../platform/database/limits.js';
+import { isDatabaseAway } from '../platform/errors/database-error.js';
+import { Events, type SessionIds } from '../platform/events.js';
 import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts } from './audit-event.js';
 import { AuditStore, type RefusedRow } from './audit.store.js';
 import { UserLocks } from './user-locks.js';

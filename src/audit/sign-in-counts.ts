@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Clock } from '../database/clock.js';
-import { errorCode } from '../errors/error-facts.js';
-import { CachedReading } from '../database/limits.js';
-import { Sql } from '../database/sql.js';
+import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { Clock } from '../platform/database/clock.js';
+import { errorCode } from '../platform/errors/error-facts.js';
+import { CachedReading } from '../platform/database/limits.js';
+import { Sql } from '../platform/database/sql.js';
 import { SignInTallies, HOUR_MS, type CountedRow } from './sign-in-tallies.js';
 
 /** Hours that are counted: seven days. */

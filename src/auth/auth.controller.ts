@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
-import { Public } from '../token/guard/access.js';
+import { Public } from '../platform/http/access.js';
 import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
@@ -10,7 +10,7 @@ import { ClientSignIns } from './clients/client-sign-ins.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
-import { RateLimit } from '../http/rate-limit.js';
+import { RateLimit } from '../platform/http/rate-limit.js';
 import { LIMIT_BY_GRANT, TokenRequestPipe, type TokenRequest } from './token-request.js';
 import { TokenGrants } from './token-grants.js';
 import { ClientTokenDto, IssuedTokens, RefreshDto } from './token.dto.js';

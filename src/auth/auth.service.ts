@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../audit/audit-event.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import { challengeOf } from '../provider/adapters/authorization-request.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../provider/redirect-uris.js';

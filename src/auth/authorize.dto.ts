@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
-import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../platform/http/parameters/parameter.js';
+import { ParametersPipe } from '../platform/http/parameters/parameters.pipe.js';
 import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { ProviderParamsDto } from './provider-params.dto.js';
 

@@ -1,12 +1,12 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../audit/audit-event.js';
 import { AuditTrail } from '../audit/audit.trail.js';
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
-import { RateLimit } from '../http/rate-limit.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../platform/http/parameters/parameter.js';
+import { RateLimit } from '../platform/http/rate-limit.js';
 import { isProviderCode } from '../provider/errors/callback-codes.js';
 import { maskedText } from '../provider/errors/log-line.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
-import { Public } from '../token/guard/access.js';
+import { Public } from '../platform/http/access.js';
 import { STATE, StateService } from './states/state.service.js';
 
 /** Characters of an error code in the audit trail; the codes of RFC 6749 and OpenID Connect are shorter. */

@@ -1,6 +1,6 @@
-import type { ProviderSettings } from '../config/settings/settings.js';
-import { OAuthError } from '../errors/oauth-error.js';
-import { OptionalText, type TextRule } from '../http/parameters/parameter.js';
+import type { ProviderSettings } from '../platform/config/settings/settings.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
+import { OptionalText, type TextRule } from '../platform/http/parameters/parameter.js';
 
 const PARAM = {
   pattern: /^\P{Cc}{1,1024}$/u,

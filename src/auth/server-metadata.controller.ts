@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { TokenGrants, type GrantMetadata } from './token-grants.js';
-import { Public } from '../token/guard/access.js';
+import { Public } from '../platform/http/access.js';
 
 /**
  * What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL.

@@ -1,6 +1,6 @@
-import { isThisMachine } from '../config/urls/urls.js';
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { isThisMachine } from '../platform/config/urls/urls.js';
+import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import { allowsRedirectUri } from '../provider/redirect-uris.js';
 
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;

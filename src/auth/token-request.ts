@@ -1,9 +1,9 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { OAuthError } from '../errors/oauth-error.js';
-import { BodyReader, UnreadBody } from '../http/parameters/body.js';
-import { bodyLimitsOf } from '../http/parameters/parameter.js';
-import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
-import type { LimitByBody } from '../http/rate-limit.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
+import { BodyReader, UnreadBody } from '../platform/http/parameters/body.js';
+import { bodyLimitsOf } from '../platform/http/parameters/parameter.js';
+import { ParametersPipe } from '../platform/http/parameters/parameters.pipe.js';
+import type { LimitByBody } from '../platform/http/rate-limit.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 import { TokenGrants } from './token-grants.js';

@@ -3,8 +3,8 @@ import {
   OptionalText,
   RequiredText,
   UncheckedInteger,
-} from '../http/parameters/parameter.js';
-import { A_UUID } from '../http/parameters/uuid.js';
+} from '../platform/http/parameters/parameter.js';
+import { A_UUID } from '../platform/http/parameters/uuid.js';
 import { MOST_IDLE } from '../token/refresh/token.service.js';
 import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { STATE } from './states/state.service.js';

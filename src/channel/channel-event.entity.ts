@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../database/expires.js';
+import { Expires } from '../platform/database/expires.js';
 
 /** Event of a user's history, stored until its `ttl` has passed. */
 @Expires()

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import type { Settings } from '../config/settings/settings.js';
-import type { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
+import type { Settings } from '../platform/config/settings/settings.js';
+import type { Sql } from '../platform/database/sql.js';
+import { Events } from '../platform/events.js';
 import { ChannelHistory } from './channel.history.js';
 
 it('pages of histories are read with half of the pool, in turn, also when some fail', async () => {

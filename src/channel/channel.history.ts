@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, type EntityManager } from 'typeorm';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { DatabaseBusy, ConcurrencyLimit, OneAtATime } from '../database/limits.js';
-import { Sql } from '../database/sql.js';
-import { Events, type ChannelEvent } from '../events.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { DatabaseBusy, ConcurrencyLimit, OneAtATime } from '../platform/database/limits.js';
+import { Sql } from '../platform/database/sql.js';
+import { Events, type ChannelEvent } from '../platform/events.js';
 import { APPEND, appending, LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
 import { Channel } from './channel-event.entity.js';
 import { FIND_STATE, FIND_STATES } from './channel-state.sql.js';

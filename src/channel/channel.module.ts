@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { SETTINGS } from '../config/settings/settings.js';
-import { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
+import { SETTINGS } from '../platform/config/settings/settings.js';
+import { Sql } from '../platform/database/sql.js';
+import { Events } from '../platform/events.js';
 import { CitusChannelHistory } from './channel.history.citus.js';
 import { ChannelHistory } from './channel.history.js';
 import { IdempotencyStore } from './idempotency.store.js';

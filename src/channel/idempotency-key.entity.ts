@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../database/expires.js';
+import { Expires } from '../platform/database/expires.js';
 
 /** Result of a push, so that a repeated request does not push again (docs/realtime.md#pushing). */
 @Expires()

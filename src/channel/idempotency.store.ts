@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Clock } from '../database/clock.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { Clock } from '../platform/database/clock.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 
 /** Seconds for which an answer is stored. */

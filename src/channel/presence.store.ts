@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Raw, type Repository } from 'typeorm';
-import { Sql } from '../database/sql.js';
-import type { SessionIds } from '../events.js';
+import { Sql } from '../platform/database/sql.js';
+import type { SessionIds } from '../platform/events.js';
 import { Instance, Presence } from './presence.entity.js';
 import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 

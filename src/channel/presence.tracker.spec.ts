@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Background } from '../background.js';
+import { Background } from '../platform/background.js';
 import type { PresenceStore, UserDevice } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Background } from '../background.js';
+import { Background } from '../platform/background.js';
 import { PresenceStore, type UserDevice } from './presence.store.js';
 
 const LARGEST_WRITE = 1000;

@@ -1,14 +1,14 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Query } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../audit/audit-event.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { HeavyReads } from '../database/heavy-reads.js';
-import type { SessionIds } from '../events.js';
-import { RateLimits } from '../http/rate-limit.js';
-import { Caller } from '../token/guard/access.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { HeavyReads } from '../platform/database/heavy-reads.js';
+import type { SessionIds } from '../platform/events.js';
+import { RateLimits } from '../platform/http/rate-limit.js';
+import { Caller } from '../platform/http/access.js';
 import { RenameDto, type DeviceView, type OwnDevice, type OwnDeviceList } from './devices.dto.js';
 import { DeviceService, noSuchDevice } from './device.service.js';
-import { CursorDto } from '../http/parameters/cursor.js';
-import { UuidPipe } from '../http/parameters/uuid.js';
+import { CursorDto } from '../platform/http/parameters/cursor.js';
+import { UuidPipe } from '../platform/http/parameters/uuid.js';
 
 // Text that is not a UUID names no device.
 const deviceIdPipe = new UuidPipe(noSuchDevice);

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
-import { chunks, plainArray } from '../database/batching.js';
-import { lastUse, writeLastUse } from '../database/last-use.js';
-import { readPage, selectPage } from '../database/page.js';
-import { Sql } from '../database/sql.js';
-import { parseCursor } from '../http/parameters/cursor.js';
+import { chunks, plainArray } from '../platform/database/batching.js';
+import { lastUse, writeLastUse } from '../platform/database/last-use.js';
+import { readPage, selectPage } from '../platform/database/page.js';
+import { Sql } from '../platform/database/sql.js';
+import { parseCursor } from '../platform/http/parameters/cursor.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { Device } from './device.entity.js';
 

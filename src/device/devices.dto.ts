@@ -1,5 +1,5 @@
 import { Expose } from 'class-transformer';
-import { RequiredText } from '../http/parameters/parameter.js';
+import { RequiredText } from '../platform/http/parameters/parameter.js';
 
 /** Body of PATCH /devices/:device_id. */
 export class RenameDto {

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
-import { plainArray } from '../database/batching.js';
-import type { Sql } from '../database/sql.js';
-import type { EndCause, SessionIds } from '../events.js';
+import { plainArray } from '../platform/database/batching.js';
+import type { Sql } from '../platform/database/sql.js';
+import type { EndCause, SessionIds } from '../platform/events.js';
 import type { Ended, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
   END_EXCESS,

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
-import { Background } from '../background.js';
+import { Background } from '../platform/background.js';
 import type { DataSource } from 'typeorm';
-import type { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
+import type { Sql } from '../platform/database/sql.js';
+import { Events } from '../platform/events.js';
 import type { SessionStore } from '../token/sessions/session.store.js';
 import type { UserStore } from '../user/user.store.js';
 import { DeviceStore } from './device.store.js';

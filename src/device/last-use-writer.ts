@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Background } from '../background.js';
-import { Events, type SessionIds } from '../events.js';
+import { Background } from '../platform/background.js';
+import { Events, type SessionIds } from '../platform/events.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { UserStore } from '../user/user.store.js';
 import { DeviceStore } from './device.store.js';

@@ -2,7 +2,7 @@ import { setImmediate as settled } from 'node:timers/promises';
 import type { Origin } from '../audit/audit-event.js';
 import type { AuditStore } from '../audit/audit.store.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
-import type { Sql } from '../database/sql.js';
+import type { Sql } from '../platform/database/sql.js';
 import type { RecentEnds } from '../token/sessions/recent-ends.js';
 import { SignOutService } from './sign-out.service.js';
 

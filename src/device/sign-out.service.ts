@@ -3,8 +3,8 @@ import type { EntityManager } from 'typeorm';
 import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { Sql } from '../database/sql.js';
-import type { EndCause, RevokeReason, SessionIds } from '../events.js';
+import { Sql } from '../platform/database/sql.js';
+import type { EndCause, RevokeReason, SessionIds } from '../platform/events.js';
 import { RecentEnds } from '../token/sessions/recent-ends.js';
 import {
   usersAtProvider,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { uuidOfHash } from '../http/parameters/uuid.js';
+import { uuidOfHash } from '../platform/http/parameters/uuid.js';
 
 /**
  * Returns the `user_id` of an identity: SHA-256 of provider and provider_user_id, as a UUID of version 8

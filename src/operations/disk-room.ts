@@ -1,6 +1,6 @@
-import type { BoundedPool } from '../database/pool/bounded-pool.js';
-import type { Sql } from '../database/sql.js';
-import { errorCode } from '../errors/error-facts.js';
+import type { BoundedPool } from '../platform/database/pool/bounded-pool.js';
+import type { Sql } from '../platform/database/sql.js';
+import { errorCode } from '../platform/errors/error-facts.js';
 
 const EVERY_MS = 1000;
 /**

@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { Public } from '../token/guard/access.js';
+import { Public } from '../platform/http/access.js';
 import { Readiness } from './readiness.js';
 
 export class Liveness {

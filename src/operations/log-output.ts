@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
-import type { Settings } from '../config/settings/settings.js';
+import type { Settings } from '../platform/config/settings/settings.js';
 
 /** Whether the log is text instead of JSON (LOG_FORMAT). */
 export function isReadable({ logFormat, production }: Pick<Settings, 'logFormat' | 'production'>): boolean {

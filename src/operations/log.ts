@@ -1,8 +1,8 @@
 import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
-import { LineLimit } from '../http/middleware/line-limit.js';
-import { Repeats } from '../http/middleware/repeats.js';
+import { LineLimit } from '../platform/http/middleware/line-limit.js';
+import { Repeats } from '../platform/http/middleware/repeats.js';
 
 // Nest's own lines at each start: for developers of the service only.
 const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;

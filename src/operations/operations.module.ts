@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { Settings } from '../config/settings/settings.js';
+import type { Settings } from '../platform/config/settings/settings.js';
 import { HealthController } from './health.controller.js';
 import { metricsController } from './metrics/metrics.controller.js';
 import { Metrics } from './metrics/metrics.js';

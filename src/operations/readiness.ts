@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { BoundedPool } from '../database/pool/bounded-pool.js';
-import { poolOf } from '../database/pool/data-source.js';
-import { errorCode, errorMessage } from '../errors/error-facts.js';
-import { Sql } from '../database/sql.js';
-import { RedisConnection } from '../redis/redis-connection.js';
+import type { BoundedPool } from '../platform/database/pool/bounded-pool.js';
+import { poolOf } from '../platform/database/pool/data-source.js';
+import { errorCode, errorMessage } from '../platform/errors/error-facts.js';
+import { Sql } from '../platform/database/sql.js';
+import { RedisConnection } from '../platform/redis/redis-connection.js';
 import { DiskRoom } from './disk-room.js';
 
 /** A successful write is the result of all checks for this time. */

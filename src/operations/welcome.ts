@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import type { Settings } from '../config/settings/settings.js';
-import { PACKAGE_ROOT } from '../http/package-root.js';
+import type { Settings } from '../platform/config/settings/settings.js';
+import { PACKAGE_ROOT } from '../platform/http/package-root.js';
 
 /** The installed package does not contain all of them. */
 const DOCUMENTS = [

@@ -1,6 +1,6 @@
-import { domainKey } from '../config/urls/email-address.js';
-import { OptionalText } from '../http/parameters/parameter.js';
-import type { ProviderMode, ProviderSettings } from '../config/settings/settings.js';
+import { domainKey } from '../platform/config/urls/email-address.js';
+import { OptionalText } from '../platform/http/parameters/parameter.js';
+import type { ProviderMode, ProviderSettings } from '../platform/config/settings/settings.js';
 
 /** What an application needs for one sign-in button. */
 export class ListedProvider {

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../platform/config/providers/provider-settings.js';
 
 export type { ProviderSettings };
 

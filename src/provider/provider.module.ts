@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Clock } from '../database/clock.js';
-import { Events } from '../events.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { Clock } from '../platform/database/clock.js';
+import { Events } from '../platform/events.js';
 import { LogoutTokens } from './logout/logout-tokens.js';
 import { ProviderHttp } from './transport/provider-http.js';
 import { builtInAdapters, ProviderRegistry } from './provider.registry.js';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseSettings } from '../config/settings/parse-settings.js';
-import { OAuthError } from '../errors/oauth-error.js';
-import { Events } from '../events.js';
+import { parseSettings } from '../platform/config/settings/parse-settings.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
+import { Events } from '../platform/events.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { ProviderRegistry } from './provider.registry.js';
 

@@ -1,7 +1,7 @@
 import { Controller, Get, Ip, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { RateLimits } from '../http/rate-limit.js';
-import { Public } from '../token/guard/access.js';
+import { RateLimits } from '../platform/http/rate-limit.js';
+import { Public } from '../platform/http/access.js';
 import { listed, ProvidersDto, servingDomain, type ProviderList } from './listed-provider.js';
 import { ProviderRegistry } from './provider.registry.js';
 

@@ -1,11 +1,11 @@
-import { parseSettings } from '../config/settings/parse-settings.js';
+import { parseSettings } from '../platform/config/settings/parse-settings.js';
 import {
   allowsRedirectUri,
   defaultRedirectUri,
   providerCallback,
   redirectUrisToRegister,
 } from './redirect-uris.js';
-import { isRedirectUri } from '../config/urls/urls.js';
+import { isRedirectUri } from '../platform/config/urls/urls.js';
 
 const noList = {};
 

@@ -1,5 +1,5 @@
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { isHttpUri, parseUrl } from '../config/urls/urls.js';
+import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
+import { isHttpUri, parseUrl } from '../platform/config/urls/urls.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'deviceGrant' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
-import { parseSettings } from '../config/settings/parse-settings.js';
-import type { Environment } from '../config/settings/setting-row.js';
+import { parseSettings } from '../platform/config/settings/parse-settings.js';
+import type { Environment } from '../platform/config/settings/setting-row.js';
 import { sampleProvider } from './sample-provider.js';
 
 const SECRET_KEY = 'ab'.repeat(32);

@@ -1,5 +1,5 @@
-import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
+import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
 
 /**
  * Settings of the built-in provider: own addresses, a derived secret.

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { directTarget } from '../database/pool/connection-target.js';
-import { Sql } from '../database/sql.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { directTarget } from '../platform/database/pool/connection-target.js';
+import { Sql } from '../platform/database/sql.js';
 import { OpenFiles } from './admission/open-files.js';
-import { RedisConnection } from '../redis/redis-connection.js';
+import { RedisConnection } from '../platform/redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { Admission } from './admission/admission.js';
 import { CitusBatchWriter } from './batch/batch-writer.citus.js';

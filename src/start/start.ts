@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres } from '#embedded-postgres';
-import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
-import { loadSettings } from '../config/settings/load-settings.js';
-import type { ProviderSettings, Settings } from '../config/settings/settings.js';
-import { connectionConfig } from '../database/pool/connection-target.js';
-import type { RetryOptions } from '../database/start/retry.js';
+import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
+import { loadSettings } from '../platform/config/settings/load-settings.js';
+import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
+import { connectionConfig } from '../platform/database/pool/connection-target.js';
+import type { RetryOptions } from '../platform/database/start/retry.js';
 import { createLog } from '../operations/log.js';
 import { hasColors, isReadable, logOutput } from '../operations/log-output.js';
 import { watchProcess } from '../operations/metrics/process-metrics.js';
 import { welcome } from '../operations/welcome.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { postsCode, redirectUrisToRegister } from '../provider/redirect-uris.js';
-import { checkAccountsFile } from '../sample-provider/accounts/accounts-file.js';
-import { demoAccounts } from '../sample-provider/accounts/accounts.js';
+import { checkAccountsFile } from '../features/sample-provider/accounts/accounts-file.js';
+import { demoAccounts } from '../features/sample-provider/accounts/accounts.js';
 import type { Application } from './application.js';
 
 const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal

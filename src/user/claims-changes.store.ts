@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { plainArray } from '../database/batching.js';
-import { Sql } from '../database/sql.js';
+import { plainArray } from '../platform/database/batching.js';
+import { Sql } from '../platform/database/sql.js';
 
 /** Last change of a user's claims. */
 export interface ClaimsChange {

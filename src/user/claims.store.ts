@@ -3,12 +3,12 @@ import { IsNull } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
-import { Clock } from '../database/clock.js';
-import { CONFIRM_READ, Sql } from '../database/sql.js';
-import { plainArray } from '../database/batching.js';
-import { OneAtATime } from '../database/limits.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { Clock } from '../platform/database/clock.js';
+import { CONFIRM_READ, Sql } from '../platform/database/sql.js';
+import { plainArray } from '../platform/database/batching.js';
+import { OneAtATime } from '../platform/database/limits.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import {
   areWithinLimits,
   describeCuts,

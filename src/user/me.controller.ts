@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { OAuthError } from '../errors/oauth-error.js';
-import type { SessionIds } from '../events.js';
-import { Caller } from '../token/guard/access.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
+import type { SessionIds } from '../platform/events.js';
+import { Caller } from '../platform/http/access.js';
 import { toMe, type Me } from './me.dto.js';
 import { UserStore } from './user.store.js';
 

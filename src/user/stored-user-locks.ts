@@ -1,6 +1,6 @@
 import { In, type EntityManager } from 'typeorm';
 import { UserLocks } from '../audit/user-locks.js';
-import { chunks } from '../database/batching.js';
+import { chunks } from '../platform/database/batching.js';
 import { User } from './user.entity.js';
 
 /** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */

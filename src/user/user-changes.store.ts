@@ -3,8 +3,8 @@ import { In, IsNull, type EntityManager, type SelectQueryBuilder } from 'typeorm
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import type { ChannelTransaction } from '../channel/channel.history.js';
-import { addressKey } from '../config/urls/email-address.js';
-import { Clock } from '../database/clock.js';
+import { addressKey } from '../platform/config/urls/email-address.js';
+import { Clock } from '../platform/database/clock.js';
 import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { listClaim } from '../identity/claims.js';
 import { UserStore } from './user.store.js';
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository, type SelectQueryBuilder } from 'typeorm';
-import { addressKey } from '../config/urls/email-address.js';
-import { placeOf, timeAt } from '../database/page.js';
-import { errorCode } from '../errors/error-facts.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { addressKey } from '../platform/config/urls/email-address.js';
+import { placeOf, timeAt } from '../platform/database/page.js';
+import { errorCode } from '../platform/errors/error-facts.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import {
   formatSearchCursor,
   parseSearchCursor,

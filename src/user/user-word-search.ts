@@ -1,5 +1,5 @@
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
-import { OAuthError } from '../errors/oauth-error.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
 import type { SearchPlace } from './search-cursor.js';
 import { UserWord } from './user-word.entity.js';
 import type { User } from './user.entity.js';

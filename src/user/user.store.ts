@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Not, type EntityManager, type Repository } from 'typeorm';
-import { addressKey } from '../config/urls/email-address.js';
-import { lastUse, writeLastUse } from '../database/last-use.js';
-import { placeOf, timeAt } from '../database/page.js';
-import { Sql } from '../database/sql.js';
-import { formatCursor, parseCursor } from '../http/parameters/cursor.js';
+import { addressKey } from '../platform/config/urls/email-address.js';
+import { lastUse, writeLastUse } from '../platform/database/last-use.js';
+import { placeOf, timeAt } from '../platform/database/page.js';
+import { Sql } from '../platform/database/sql.js';
+import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './claims.store.js';
 import { replaceWords } from './user-words.store.js';

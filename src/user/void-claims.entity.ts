@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../database/expires.js';
+import { Expires } from '../platform/database/expires.js';
 
 /**
  * Removed user whose claims had changed, for readers of the revocation feed: the claims are no longer those

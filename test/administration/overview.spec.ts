@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { HOURS, SignInCounts } from '../../src/audit/sign-in-counts.js';
-import { Clock } from '../../src/database/clock.js';
+import { Clock } from '../../src/platform/database/clock.js';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { eventsOf } from '../support/audit.js';

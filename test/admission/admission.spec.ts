@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
 import { AdmissionClaims } from '../../src/user/admission-claims.store.js';
-import { AdmissionService } from '../../src/admission/admission.service.js';
+import { AdmissionService } from '../../src/features/admission/admission.service.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';

@@ -1,7 +1,12 @@
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { BATCH, ExpiredRows, expiringTables, buildRemoval } from '../../src/removal/expired-rows.js';
-import { Removal } from '../../src/removal/removal.js';
+import {
+  BATCH,
+  ExpiredRows,
+  expiringTables,
+  buildRemoval,
+} from '../../src/operations/removal/expired-rows.js';
+import { Removal } from '../../src/operations/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { nodesOf, rowsRead, type PlanNode } from './plan.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import request from 'supertest';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
-import { Sql, type Statement } from '../../src/database/sql.js';
+import { Sql, type Statement } from '../../src/platform/database/sql.js';
 import { SessionFeedStore, toMs, toTime } from '../../src/token/feed/session-feed.store.js';
 import { ClaimsChangesStore } from '../../src/user/claims-changes.store.js';
 import { EventStreamReader } from '../support/event-stream.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
-import { UsersService } from '../../src/administration/users/users.service.js';
+import { UsersService } from '../../src/features/administration/users/users.service.js';
 import type { Origin } from '../../src/audit/audit-event.js';
 import { AuditTrail } from '../../src/audit/audit.trail.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';

@@ -5,7 +5,7 @@ import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditSearch } from '../../src/audit/search/audit-search.js';
 import { AuditWalks } from '../../src/audit/search/audit-walks.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { query } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { writeEvents } from '../support/audit-events.js';
 import { createDatabase, query, unhurried, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';

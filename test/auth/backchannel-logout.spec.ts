@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import request from 'supertest';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
-import { DatabaseBusy } from '../../src/database/limits.js';
+import { DatabaseBusy } from '../../src/platform/database/limits.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { manyAtOnce } from '../support/crowd.js';

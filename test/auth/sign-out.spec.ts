@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Clock } from '../../src/database/clock.js';
-import { Events, type SessionIds } from '../../src/events.js';
+import { Clock } from '../../src/platform/database/clock.js';
+import { Events, type SessionIds } from '../../src/platform/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';

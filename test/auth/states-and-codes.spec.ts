@@ -5,11 +5,11 @@ import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.j
 import { AuthorizationState } from '../../src/auth/states/authorization-state.entity.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
 import type { Verified } from '../../src/auth/sign-in/sign-in-checks.js';
-import { SecretKey } from '../../src/config/secrets/secret-key.js';
-import type { Settings } from '../../src/config/settings/settings.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/sql.js';
-import { Events } from '../../src/events.js';
+import { SecretKey } from '../../src/platform/config/secrets/secret-key.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { Sql } from '../../src/platform/database/sql.js';
+import { Events } from '../../src/platform/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
-import { KEEP_FACTS } from '../../src/device-grant/approval/session-facts.sql.js';
+import { KEEP_FACTS } from '../../src/features/device-grant/approval/session-facts.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
 import * as batch from '../../src/realtime/batch/push-batch.sql.js';
-import { FIND_STANDING } from '../../src/scim/effect/standing.sql.js';
+import { FIND_STANDING } from '../../src/features/scim/effect/standing.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 

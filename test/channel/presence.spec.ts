@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PresenceStore } from '../../src/channel/presence.store.js';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { Channel } from '../support/channel.js';
 import { signIn } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';

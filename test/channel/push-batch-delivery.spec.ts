@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';

@@ -16,12 +16,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
-import { InvalidValue } from '../../src/config/settings/parsers.js';
-import { loadSettings } from '../../src/config/settings/load-settings.js';
-import { parseSettings } from '../../src/config/settings/parse-settings.js';
-import type { Environment } from '../../src/config/settings/setting-row.js';
-import type { Settings } from '../../src/config/settings/settings.js';
+import { InvalidSettings } from '../../src/platform/config/settings/invalid-settings.js';
+import { InvalidValue } from '../../src/platform/config/settings/parsers.js';
+import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
+import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import type { Environment } from '../../src/platform/config/settings/setting-row.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { needs } from '../support/installed.js';
 
 let cwd: string;
@@ -301,7 +301,8 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one for processes that start at once', async () => {
-    const source = new URL('../../dist/src/config/secrets/generated-secret.js', import.meta.url).href;
+    const source = new URL('../../dist/src/platform/config/secrets/generated-secret.js', import.meta.url)
+      .href;
     const script = `
       const { generatedSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');

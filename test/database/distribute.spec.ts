@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { targetOf } from '../../src/database/pool/connection-target.js';
-import { onCluster } from '../../src/distribute/distribute.js';
+import { targetOf } from '../../src/platform/database/pool/connection-target.js';
+import { onCluster } from '../../src/commands/distribute/distribute.js';
 import { createCitusSchema } from '../support/citus.js';
 import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';

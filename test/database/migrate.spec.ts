@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from '../support/free-port.js';
-import { targetOf } from '../../src/database/pool/connection-target.js';
-import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
-import { migrate } from '../../src/database/start/migrate.js';
-import type { RetryOptions } from '../../src/database/start/retry.js';
+import { targetOf } from '../../src/platform/database/pool/connection-target.js';
+import type { DatabaseOptions } from '../../src/platform/database/pool/data-source.js';
+import { migrate } from '../../src/platform/database/start/migrate.js';
+import type { RetryOptions } from '../../src/platform/database/start/retry.js';
 import { createEmptyDatabase, type TestDatabase, query as queryAt } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
 

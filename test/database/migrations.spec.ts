@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const directory = new URL('../../src/database/migrations/', import.meta.url);
+const directory = new URL('../../src/platform/database/migrations/', import.meta.url);
 
 /** Of 0.1.0, the first release. */
 const FIRST = '1700000000000-init.ts';

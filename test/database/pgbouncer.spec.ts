@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { targetOf } from '../../src/database/pool/connection-target.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { migrate } from '../../src/database/start/migrate.js';
-import { Removal } from '../../src/removal/removal.js';
+import { targetOf } from '../../src/platform/database/pool/connection-target.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { migrate } from '../../src/platform/database/start/migrate.js';
+import { Removal } from '../../src/operations/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import {

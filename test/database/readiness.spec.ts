@@ -8,7 +8,7 @@ import { postgresBinaries } from '../../packages/embedded-postgres/src/binaries.
 import { clusterDirectory } from '../../packages/embedded-postgres/src/cluster-directory.js';
 import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/system-account.js';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { PostgresNode } from '../support/standby.js';

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { placements } from '../../src/distribute/distribute.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { placements } from '../../src/commands/distribute/distribute.js';
 import { ENTITIES } from '../../src/entities.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { plainArray } from '../../src/database/batching.js';
-import { Sql } from '../../src/database/sql.js';
-import { isDatabaseAway } from '../../src/errors/database-error.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { plainArray } from '../../src/platform/database/batching.js';
+import { Sql } from '../../src/platform/database/sql.js';
+import { isDatabaseAway } from '../../src/platform/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';
 
 const PLACES = 40;

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { LastUseWriter } from '../../src/device/last-use-writer.js';
-import { Events } from '../../src/events.js';
-import { RateLimits } from '../../src/http/rate-limit.js';
+import { Events } from '../../src/platform/events.js';
+import { RateLimits } from '../../src/platform/http/rate-limit.js';
 import { User } from '../../src/user/user.entity.js';
 import { UserStore } from '../../src/user/user.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';

@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { signJwt } from '../../src/token/keys/sign-jwt.js';
 import { manyAtOnce } from '../support/crowd.js';

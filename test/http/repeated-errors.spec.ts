@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

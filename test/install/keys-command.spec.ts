@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { runKeys } from '../../src/keys/command.js';
+import { runKeys } from '../../src/commands/keys/command.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn } from '../support/sign-in.js';

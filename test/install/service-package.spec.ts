@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/passwords/password-hash.js';
+import {
+  parsePasswordHash,
+  verifyPassword,
+} from '../../src/features/sample-provider/passwords/password-hash.js';
 import { freePort } from '../support/free-port.js';
 import { PackageProject } from '../support/package-project.js';
 

@@ -4,7 +4,7 @@ import formats from 'ajv-formats';
 import type { Express } from 'express';
 import type { Browser } from 'playwright-core';
 import request from 'supertest';
-import { ERROR_STATUS } from '../../src/errors/oauth-error.js';
+import { ERROR_STATUS } from '../../src/platform/errors/oauth-error.js';
 import { expectAccessible } from '../browsers/admin-visitor.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { document, routes } from './document.js';

@@ -7,8 +7,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
-import { loadSettings } from '../../src/config/settings/load-settings.js';
-import { settingsTable } from '../../src/config/settings/settings-table.js';
+import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
+import { settingsTable } from '../../src/platform/config/settings/settings-table.js';
 import { composeFile, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 
 /** Formats that only this schema uses. */

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from '@swc/core';
-import { BACKGROUND_WORK } from '../../src/background.js';
-import { DECORATORS, MODULES } from './modules.js';
+import { BACKGROUND_WORK } from '../../src/platform/background.js';
+import { MODULES } from './modules.js';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 
@@ -35,11 +35,14 @@ function packagesOf(file: string): string[] {
   return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
 }
 
-/** The folder under src; background.ts, events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
+/** Folders whose modules are the folders and files in them. */
+const FLOORS = /^(?:platform|features|commands)\//;
+
+/** Undefined for what puts the modules together: files of src itself, and start/. */
 function moduleOf(path: string): string | undefined {
-  if (path.startsWith('start/')) return undefined; // puts the modules together
-  if (path.includes('/')) return path.split('/')[0];
-  return /^(background|events|spans)\.[jt]s$/.exec(path)?.[1];
+  if (path.startsWith('start/') || !path.includes('/')) return undefined;
+  const parts = path.split('/');
+  return FLOORS.test(path) ? `${parts[0]}/${parts[1]!.replace(/\.[jt]s$/, '')}` : parts[0];
 }
 
 describe('who may import whom', () => {
@@ -66,20 +69,13 @@ describe('who may import whom', () => {
     expect(violations).toEqual([]);
   });
 
-  it('the decorators need only types of the ground, since every folder may import them', () => {
-    expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual([
-      'config/secrets/service-key.js',
-      'events.js',
-    ]);
-  });
-
   it('packages are imported where they are started', () => {
     const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
     expect(importers.toSorted()).toEqual([
-      'check/check-provider.ts #check-provider',
-      'keys/run.ts #embedded-postgres',
+      'commands/check/check-provider.ts #check-provider',
+      'commands/keys/run.ts #embedded-postgres',
+      'commands/signals/arrivals.ts #embedded-postgres',
       'main.ts #check-provider',
-      'signals/command/arrivals.ts #embedded-postgres',
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',
     ]);
@@ -88,17 +84,17 @@ describe('who may import whom', () => {
   it('repeated work is in background.ts, except of one connection and of a server that closes', () => {
     const repeating = files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)));
     expect(repeating.toSorted()).toEqual([
-      'background.ts',
-      'http/server/express.adapter.ts',
+      'platform/background.ts',
+      'platform/http/server/express.adapter.ts',
       'realtime/fanout/postgres-listener.ts',
     ]);
     const repeated = files.flatMap((file) => [...sourceOf(file).matchAll(/\.repeat\('([^']+)'/g)]);
     expect(repeated.map(([, name]) => name!).toSorted()).toEqual(Object.keys(BACKGROUND_WORK).toSorted());
   });
 
-  it('only src/config reads the environment', () => {
+  it('only src/platform/config reads the environment', () => {
     const readers = files.filter((file) => /process\.env|['"]node:process['"]/.test(sourceOf(file)));
-    expect(readers.every((file) => moduleOf(file) === 'config')).toBe(true);
+    expect(readers.every((file) => moduleOf(file) === 'platform/config')).toBe(true);
   });
 });
 
@@ -113,7 +109,7 @@ const SPANNING = [
   'token/refresh/refresh.sql.ts',
 ];
 
-const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
+const MIGRATIONS = 'platform/database/migrations/'; // for the tables of all modules
 
 /** Also a right of service keys and a path, a type of resources (RFC 7643 §4.1), a label, and members of an answer, so the word alone is no table. */
 const OTHER_MEANINGS = ['users', 'User', 'Device', 'devices', 'audit_events'];

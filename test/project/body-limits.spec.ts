@@ -1,4 +1,4 @@
-import { bodyLimitsOf } from '../../src/http/parameters/parameter.js';
+import { bodyLimitsOf } from '../../src/platform/http/parameters/parameter.js';
 import { PushBatchDto } from '../../src/realtime/batch/push-batch.dto.js';
 import { PushDto } from '../../src/realtime/push/push.dto.js';
 import { textOf } from '../support/deployment-files.js';
@@ -22,7 +22,7 @@ describe('the largest bodies', () => {
   it('of the service', () => {
     expect([PushDto, PushBatchDto].map((dto) => bodyLimitsOf(dto, []).kibibytes)).toEqual(LIMITS.slice(0, 2));
     const reader = /group: new BodyReader\(\{ kibibytes: (\d+),/.exec(
-      textOf('src/scim/protocol/scim-body.ts'),
+      textOf('src/features/scim/protocol/scim-body.ts'),
     );
     expect(Number(reader![1])).toBe(LIMITS[2]);
   });

@@ -1,4 +1,4 @@
-import { AUDIT_NAMES } from '../../src/config/settings/audit-names.js';
+import { AUDIT_NAMES } from '../../src/platform/config/settings/audit-names.js';
 import { textOf } from '../support/deployment-files.js';
 
 /** Audit events are listed by hand for their readers; the lists are compared with the code. */

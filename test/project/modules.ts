@@ -5,57 +5,98 @@ interface ModuleRule {
   readonly imports: readonly string[];
 }
 
-/** Decorators for every controller; no other file of their module may be imported with them. */
-export const DECORATORS = 'token/guard/access.js';
-
-/** Open to every module above them. */
+/** Open to every module above the platform. */
 export const GROUND: readonly string[] = [
-  'background',
-  'config',
-  'errors',
-  'events',
-  'spans',
-  'database',
-  'http',
+  'platform/background',
+  'platform/config',
+  'platform/errors',
+  'platform/events',
+  'platform/spans',
+  'platform/database',
+  'platform/http',
   'identity',
   'channel',
   'audit',
-  DECORATORS,
 ];
 
-/** Modules of src: a folder, or a file such as events.ts. `architecture.spec.ts` reads the rules, `npm run docs` the sentences. */
+/** What a feature may import. No feature imports another one, and only commands import features. */
+const CORE: readonly string[] = [...GROUND, 'auth', 'device', 'provider', 'realtime', 'token', 'user'];
+
+/**
+ * Modules of src: a folder, a folder in `platform/`, `features/` and `commands/`, or a file such as platform/events.ts.
+ * `architecture.spec.ts` reads the rules, `npm run docs` the sentences.
+ */
 export const MODULES: Readonly<Record<string, ModuleRule>> = {
-  config: { contents: 'every setting and key of a provider, declared once', imports: [] },
-  errors: { contents: 'the table of error codes, and what errors of the database mean', imports: [] },
-  spans: { contents: 'spans of traces, which cost nothing while traces are off', imports: [] },
-  background: { contents: 'all repeated work: name, interval, what happens if it fails', imports: [] },
-  events: {
+  'platform/config': { contents: 'every setting and key of a provider, declared once', imports: [] },
+  'platform/errors': {
+    contents: 'the table of error codes, and what errors of the database mean',
+    imports: [],
+  },
+  'platform/spans': { contents: 'spans of traces, which cost nothing while traces are off', imports: [] },
+  'platform/background': {
+    contents: 'all repeated work: name, interval, what happens if it fails',
+    imports: [],
+  },
+  'platform/events': {
     contents: 'typed events between modules',
-    imports: ['errors'],
+    imports: ['platform/errors'],
   },
-  database: {
+  'platform/database': {
     contents: 'connections, migrations, batches of statements, the clock of the database',
-    imports: ['background', 'config', 'errors', 'events', 'spans'],
+    imports: [
+      'platform/background',
+      'platform/config',
+      'platform/errors',
+      'platform/events',
+      'platform/spans',
+    ],
   },
-  http: {
+  'platform/http': {
     contents:
-      'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages; signed calls',
-    imports: ['config', 'errors', 'events', 'spans'],
+      'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages; signed calls; who may call an endpoint',
+    imports: ['platform/config', 'platform/errors', 'platform/events', 'platform/spans'],
+  },
+  'platform/redis': {
+    contents: 'the connection to Redis',
+    imports: ['platform/background', 'platform/config', 'platform/events'],
+  },
+  'platform/rate-limit': {
+    contents: 'limits for each address and user',
+    imports: [
+      'platform/background',
+      'platform/config',
+      'platform/errors',
+      'platform/events',
+      'platform/http',
+      'platform/redis',
+    ],
   },
   identity: {
     contents: 'ids of users, their claims and limits: pure functions',
-    imports: ['http/parameters/uuid.js'],
+    imports: ['platform/http/parameters/uuid.js'],
   },
   channel: {
     contents: 'history, presence and idempotency keys of the channel of a user',
-    imports: ['background', 'config', 'errors', 'events', 'database'],
+    imports: [
+      'platform/background',
+      'platform/config',
+      'platform/errors',
+      'platform/events',
+      'platform/database',
+    ],
   },
   audit: {
     contents: 'the audit trail: events, search, stream, webhooks',
-    imports: ['background', 'config', 'errors', 'events', 'database', 'http', 'identity', DECORATORS],
+    imports: [
+      'platform/background',
+      'platform/config',
+      'platform/errors',
+      'platform/events',
+      'platform/database',
+      'platform/http',
+      'identity',
+    ],
   },
-  redis: { contents: 'the connection to Redis', imports: GROUND },
-  'rate-limit': { contents: 'limits for each address and user', imports: [...GROUND, 'redis'] },
   user: { contents: '`GET /me`; users, their claims and roles', imports: GROUND },
   provider: {
     contents: 'the adapter interface and the adapters; redirect URIs; logout tokens',
@@ -70,9 +111,14 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: '`/devices`; ending of sessions (`SignOutService`), which all other modules call',
     imports: [...GROUND, 'user', 'token'],
   },
-  'forward-auth': {
+  operations: {
+    contents:
+      'health, log, metrics, traces; removal of expired rows; `docs/openapi.json` and the page at `/docs`',
+    imports: [...GROUND, 'platform/redis'],
+  },
+  'features/forward-auth': {
     contents: 'the answer to reverse proxies that ask whether a request is of a signed-in user',
-    imports: [...GROUND, 'user', 'token'],
+    imports: CORE,
   },
   auth: {
     contents:
@@ -81,55 +127,59 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   realtime: {
     contents: 'sockets, notifications between instances, `POST /push`',
-    imports: [...GROUND, 'user', 'device', 'token', 'redis'],
+    imports: [...GROUND, 'user', 'device', 'token', 'platform/redis'],
   },
-  administration: {
+  'features/administration': {
     contents: '`/users`, and the endpoints of the administration page',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+    imports: CORE,
   },
-  policy: {
+  'features/policy': {
     contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
-    imports: [...GROUND, 'auth', 'provider', 'device', 'token'],
+    imports: CORE,
   },
-  scim: {
+  'features/scim': {
     contents:
       'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+    imports: CORE,
   },
-  signals: {
+  'features/provider-events': {
     contents: 'security events and revocations that providers push: which sessions and accounts they end',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token', 'check/check-report.js'],
+    imports: CORE,
   },
-  admission: {
+  'features/admission': {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
-    imports: [...GROUND, 'auth', 'provider', 'user'],
+    imports: CORE,
   },
-  recheck: {
+  'features/recheck': {
     contents: 'asks providers again about users whose sessions are in use',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token'],
+    imports: CORE,
   },
-  'device-grant': {
+  'features/device-grant': {
     contents: 'devices without a browser (RFC 8628): their grant, its page, and approval on another device',
-    imports: [...GROUND, 'auth', 'provider', 'user', 'device', 'token', 'realtime'],
+    imports: CORE,
   },
-  'sample-provider': {
+  'features/sample-provider': {
     contents: 'the built-in provider `mock`, for development and tests',
-    imports: [...GROUND, 'provider'], // redirect URIs and credentials of its client
+    imports: CORE,
   },
-  demo: {
+  'features/demo': {
     contents: 'the page in `demo/`',
-    imports: [...GROUND, 'realtime'], // its page pushes events to its own user
+    imports: CORE,
   },
-  operations: { contents: 'health, log, metrics, traces', imports: [...GROUND, 'redis'] },
-  openapi: { contents: '`docs/openapi.json` and the page at `/docs`', imports: GROUND },
-  removal: { contents: 'removal of expired rows', imports: GROUND },
-  keys: {
+  'commands/signals': {
+    contents: 'the command `signals`, which tries a transmitter of security events',
+    imports: [...CORE, 'features/provider-events', 'commands/check/check-report.js', 'entities.js'],
+  },
+  'commands/keys': {
     contents: 'the command `keys`, which builds its own connection',
     imports: [...GROUND, 'token', 'entities.js'],
   },
-  distribute: { contents: 'the command `distribute`, for Citus', imports: [...GROUND, 'entities.js'] },
-  check: {
+  'commands/distribute': {
+    contents: 'the command `distribute`, for Citus',
+    imports: [...GROUND, 'entities.js'],
+  },
+  'commands/check': {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',
-    imports: [...GROUND, 'provider', 'redis', 'sample-provider', 'token', 'entities.js'],
+    imports: [...GROUND, 'provider', 'platform/redis', 'features/sample-provider', 'token', 'entities.js'],
   },
 };

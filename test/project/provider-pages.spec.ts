@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../docs/.vitepress/places.js';
-import { PRESETS, withPreset } from '../../src/config/providers/presets.js';
-import { parseSettings } from '../../src/config/settings/parse-settings.js';
+import { PRESETS, withPreset } from '../../src/platform/config/providers/presets.js';
+import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
 
 const INDEX = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8');
 

@@ -10,7 +10,7 @@ import {
   type Checked,
 } from '../../packages/check-provider/test/support/checker.js';
 import { signInFrom } from '../../packages/check-provider/test/support/person.js';
-import { checkIssuer, checkNamed } from '../../src/check/check-provider.js';
+import { checkIssuer, checkNamed } from '../../src/commands/check/check-provider.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';

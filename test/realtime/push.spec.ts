@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { jest } from '@jest/globals';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { Admission } from '../../src/realtime/admission/admission.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';

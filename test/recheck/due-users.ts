@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { ProviderTokens } from '../../src/recheck/provider-tokens.js';
+import { ProviderTokens } from '../../src/features/recheck/provider-tokens.js';
 import { query } from '../support/database.js';
 import type { TestService } from '../support/service.js';
 import type { RefreshingProvider } from './refreshing-provider.js';

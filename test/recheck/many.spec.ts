@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { parseSettings } from '../../src/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
 import { createDatabase, query } from '../support/database.js';
 import { DataSource } from 'typeorm';
-import { CheckStore } from '../../src/recheck/check.store.js';
+import { CheckStore } from '../../src/features/recheck/check.store.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { KEYS, startServiceProcess } from '../support/service-process.js';
 import { until } from '../support/waiting.js';
-import { Events } from '../../src/events.js';
+import { Events } from '../../src/platform/events.js';
 import { insertDue } from './due-users.js';
 import { checkOf, makeDue, RefreshingProvider } from './refreshing-provider.js';
 

@@ -3,11 +3,16 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { Background } from '../../src/background.js';
-import { Events } from '../../src/events.js';
-import { BATCH, expiringTables, buildRemoval, REMOVAL_LOCK } from '../../src/removal/expired-rows.js';
-import { TimeSlices } from '../../src/removal/expired-rows.citus.js';
-import { Removal } from '../../src/removal/removal.js';
+import { Background } from '../../src/platform/background.js';
+import { Events } from '../../src/platform/events.js';
+import {
+  BATCH,
+  expiringTables,
+  buildRemoval,
+  REMOVAL_LOCK,
+} from '../../src/operations/removal/expired-rows.js';
+import { TimeSlices } from '../../src/operations/removal/expired-rows.citus.js';
+import { Removal } from '../../src/operations/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/waiting.js';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { targetOf } from '../../src/database/pool/connection-target.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { migrate } from '../../src/database/start/migrate.js';
-import { distributeNewTables } from '../../src/distribute/distribute.js';
+import { targetOf } from '../../src/platform/database/pool/connection-target.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { migrate } from '../../src/platform/database/start/migrate.js';
+import { distributeNewTables } from '../../src/commands/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
 
 const retries = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };

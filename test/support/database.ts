@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type QueryResultRow } from 'pg';
-import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
+import type { DatabaseOptions } from '../../src/platform/database/pool/data-source.js';
 
 /** Instead of the service's limits of 1 s for a statement and for a connection, which a busy machine exceeds. */
 export const UNHURRIED_MS = 30_000;
@@ -55,7 +55,7 @@ async function ensureTemplate(admin: Client): Promise<void> {
   const { rowCount } = await admin.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
   if (rowCount) return;
   const { DataSource } = await import('typeorm');
-  const { dataSourceOptions } = await import('../../src/database/pool/data-source.js');
+  const { dataSourceOptions } = await import('../../src/platform/database/pool/data-source.js');
   const unfinished = `${TEMPLATE}_unfinished`;
   await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
   await admin.query(`CREATE DATABASE ${unfinished}`);

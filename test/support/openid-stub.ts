@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ProviderSettings } from '../../src/config/settings/settings.js';
+import type { ProviderSettings } from '../../src/platform/config/settings/settings.js';
 import { makeSigningKey, reissue } from './signing-key.js';
 import { providerSettings, StubProvider, type ProviderRequest } from './stub-provider.js';
 

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import type { PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
-import { parseSettings } from '../../src/config/settings/parse-settings.js';
-import type { Settings } from '../../src/config/settings/settings.js';
+import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import type { Application as Service } from '../../src/start/application.js';
-import { poolOf } from '../../src/database/pool/data-source.js';
+import { poolOf } from '../../src/platform/database/pool/data-source.js';
 import { startService } from '../../src/start/start.js';
 import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';

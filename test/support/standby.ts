@@ -15,7 +15,7 @@ import { sharedPlace } from '../../packages/embedded-postgres/src/system-account
 import { freePort } from './free-port.js';
 import { until } from './waiting.js';
 import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
-import { errorCode } from '../../src/errors/error-facts.js';
+import { errorCode } from '../../src/platform/errors/error-facts.js';
 
 /** The role and the database of the service. */
 const SERVICE = 'latchkey';

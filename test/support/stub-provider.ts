@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ProviderSettings } from '../../src/config/settings/settings.js';
+import type { ProviderSettings } from '../../src/platform/config/settings/settings.js';
 
 export interface ProviderRequest {
   readonly method: string;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { secretKey } from '../../src/config/secrets/secret-key.js';
-import { Clock } from '../../src/database/clock.js';
-import { Sql } from '../../src/database/sql.js';
+import { secretKey } from '../../src/platform/config/secrets/secret-key.js';
+import { Clock } from '../../src/platform/database/clock.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';

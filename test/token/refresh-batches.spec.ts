@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import request from 'supertest';
-import { Clock } from '../../src/database/clock.js';
+import { Clock } from '../../src/platform/database/clock.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/sql.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { CitusSessionStore } from '../../src/token/sessions/session.citus.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { JwtService } from '@nestjs/jwt';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../../src/config/settings/settings.js';
-import type { Clock } from '../../src/database/clock.js';
-import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { Sql } from '../../src/database/sql.js';
-import { Events, type SessionIds } from '../../src/events.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
+import type { Clock } from '../../src/platform/database/clock.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { Sql } from '../../src/platform/database/sql.js';
+import { Events, type SessionIds } from '../../src/platform/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
 import { CitusAccessTokenStore } from '../../src/token/access-tokens/access-token.citus.js';
 import {

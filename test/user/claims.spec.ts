@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import request from 'supertest';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/platform/database/sql.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { addressKey } from '../../src/config/urls/email-address.js';
+import { addressKey } from '../../src/platform/config/urls/email-address.js';
 import { searchedWords, wordKeys } from '../../src/user/user-words.js';
 import { formatSearchCursor } from '../../src/user/search-cursor.js';
 import { query } from '../support/database.js';

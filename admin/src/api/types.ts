@@ -16,8 +16,8 @@ export type {
   HourOfSignIns as Hour,
   Overview,
   ProviderHealth,
-} from '../../../src/administration/overview.dto.js';
-export type { Synchronisation } from '../../../src/scim/activity/synchronisation.dto.js';
+} from '../../../src/features/administration/overview.dto.js';
+export type { Synchronisation } from '../../../src/features/scim/activity/synchronisation.dto.js';
 
 /** What the signed-in person may do: `users` includes `support`. */
 type Right = 'users' | 'support';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../src/errors/oauth-error.js';
+import type { ErrorCode } from '../../../src/platform/errors/oauth-error.js';
 import type { ProviderCode } from '../../../src/provider/errors/callback-codes.js';
 
 /** What an error means, and what to say to the person who calls. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ProviderSettings } from '../../../src/config/providers/provider-settings.js';
+import type { ProviderSettings } from '../../../src/platform/config/providers/provider-settings.js';
 import type {
   AdapterMemory,
   ExchangeRequest,

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
+import { dataSourceOptions } from '../../../src/platform/database/pool/data-source.js';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import { runningEmbeddedPostgres } from '../src/embedded-postgres.js';

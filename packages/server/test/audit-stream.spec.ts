@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { until } from '../../../test/support/waiting.js';
-import type { AuditName as ServiceName } from '../../../src/config/settings/audit-names.js';
+import type { AuditName as ServiceName } from '../../../src/platform/config/settings/audit-names.js';
 import { createVerifier, type AuditName, type AuditStreamEvent, type Verifier } from '../src/index.js';
 import { FakeService, SERVICE_KEY } from './support/fake-service.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../database/clock.js';
+import { Clock } from '../../platform/database/clock.js';
 import { NO_USER } from '../audit-event.js';
 import { AuditWalks, type Walk } from './audit-walks.js';
 import type { AuditCount, AuditCounts, AuditCountsDto, AuditFilters } from './audit.dto.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { placeOf } from '../../database/page.js';
-import { formatCursor, parseCursor, type Place } from '../../http/parameters/cursor.js';
+import { placeOf } from '../../platform/database/page.js';
+import { formatCursor, parseCursor, type Place } from '../../platform/http/parameters/cursor.js';
 import type { StoredAuditEvent } from '../audit-event.entity.js';
 import { toAuditEvent } from '../audit-event.js';
 import { AuditWalks } from './audit-walks.js';

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import type { Settings } from '../../config/settings/settings.js';
-import type { Sql } from '../../database/sql.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import type { Sql } from '../../platform/database/sql.js';
 import { AuditWalks } from './audit-walks.js';
 
 export function createAuditWalks(

@@ -1,10 +1,10 @@
 import type { DataSource } from 'typeorm';
-import type { Settings } from '../../config/settings/settings.js';
-import { timeAt } from '../../database/page.js';
-import { errorCode } from '../../errors/error-facts.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { soughtAddress } from '../../http/network.js';
-import type { Place } from '../../http/parameters/cursor.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { timeAt } from '../../platform/database/page.js';
+import { errorCode } from '../../platform/errors/error-facts.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { soughtAddress } from '../../platform/http/network.js';
+import type { Place } from '../../platform/http/parameters/cursor.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import { NO_USER } from '../audit-event.js';
 import { COLUMNS } from '../audit.sql.js';

@@ -1,9 +1,9 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { HeavyReads } from '../../database/heavy-reads.js';
-import { answerWithStream } from '../../http/event-stream.js';
-import { parseCursor } from '../../http/parameters/cursor.js';
-import { Requires, ServiceKeyOnly } from '../../token/guard/access.js';
+import { HeavyReads } from '../../platform/database/heavy-reads.js';
+import { answerWithStream } from '../../platform/http/event-stream.js';
+import { parseCursor } from '../../platform/http/parameters/cursor.js';
+import { Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import { type Origin, RequestOrigin } from '../audit-event.js';
 import { AuditStreams } from '../audit-streams.js';
 import { AuditCounter } from './audit-counter.js';

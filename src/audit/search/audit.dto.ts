@@ -1,8 +1,13 @@
-import { OptionalCursor } from '../../http/parameters/cursor.js';
-import { soughtAddress } from '../../http/network.js';
-import { KnownOnly, OptionalText, RequiredText, type TextRule } from '../../http/parameters/parameter.js';
-import { A_UUID } from '../../http/parameters/uuid.js';
-import { AUDIT_NAMES, type AuditName } from '../../config/settings/audit-names.js';
+import { OptionalCursor } from '../../platform/http/parameters/cursor.js';
+import { soughtAddress } from '../../platform/http/network.js';
+import {
+  KnownOnly,
+  OptionalText,
+  RequiredText,
+  type TextRule,
+} from '../../platform/http/parameters/parameter.js';
+import { A_UUID } from '../../platform/http/parameters/uuid.js';
+import { AUDIT_NAMES, type AuditName } from '../../platform/config/settings/audit-names.js';
 import { AuditEvent } from '../audit-event.js';
 
 /** RFC 3339 §5.6, with seconds up to nanoseconds, as Go writes them. */

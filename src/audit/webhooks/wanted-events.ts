@@ -1,4 +1,4 @@
-import { networkOf } from '../../http/network.js';
+import { networkOf } from '../../platform/http/network.js';
 import type { AuditEvent } from '../audit-event.js';
 
 /** Refusals of one minute that one address of WEBHOOK_URLS gets. */

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { Clock } from '../../database/clock.js';
-import { signedHeaders } from '../../http/signed-calls/signed-headers.js';
-import type { SignedHttp } from '../../http/signed-calls/signed-http.js';
-import { Stopwatch } from '../../http/signed-calls/stopwatch.js';
+import type { Clock } from '../../platform/database/clock.js';
+import { signedHeaders } from '../../platform/http/signed-calls/signed-headers.js';
+import type { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
+import { Stopwatch } from '../../platform/http/signed-calls/stopwatch.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, parseTime, type AuditFeed, type Cursor } from '../audit-feed.js';
 import { toFailure, toFailureWithoutAnswer, type Failure } from './failure.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, Not, Raw, In, type Repository } from 'typeorm';
-import { MARGIN } from '../../database/commit-reader.js';
-import { placeOf } from '../../database/page.js';
+import { MARGIN } from '../../platform/database/commit-reader.js';
+import { placeOf } from '../../platform/database/page.js';
 import { NO_USER, systemOrigin } from '../audit-event.js';
 import type { Cursor } from '../audit-feed.js';
 import { AuditStore } from '../audit.store.js';

@@ -5,14 +5,14 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { Background } from '../../background.js';
-import { currentSecret } from '../../config/secrets/current-secret.js';
-import { DEFAULT_EVENTS } from '../../config/settings/webhook-settings.js';
-import { settingsTable } from '../../config/settings/settings-table.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { Events } from '../../events.js';
-import { SignedHttp } from '../../http/signed-calls/signed-http.js';
+import { Background } from '../../platform/background.js';
+import { currentSecret } from '../../platform/config/secrets/current-secret.js';
+import { DEFAULT_EVENTS } from '../../platform/config/settings/webhook-settings.js';
+import { settingsTable } from '../../platform/config/settings/settings-table.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { Events } from '../../platform/events.js';
+import { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
 import { AuditFeed } from '../audit-feed.js';
 import { TIMEOUT_MS, WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';

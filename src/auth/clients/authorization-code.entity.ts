@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../../database/expires.js';
+import { Expires } from '../../platform/database/expires.js';
 
 /** Authorization code for a stock OAuth client, with the identity that the provider verified. */
 @Expires()

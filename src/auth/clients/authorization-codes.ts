@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/sql.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Sql } from '../../platform/database/sql.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';

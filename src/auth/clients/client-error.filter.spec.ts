@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger, type ArgumentsHost } from '@nestjs/common';
-import { OAuthError, type ErrorCode } from '../../errors/oauth-error.js';
+import { OAuthError, type ErrorCode } from '../../platform/errors/oauth-error.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import { ErrorForClient } from './client-request.js';

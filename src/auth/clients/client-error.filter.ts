@@ -1,9 +1,9 @@
 import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { ERROR_STATUS, OAuthError } from '../../errors/oauth-error.js';
-import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
-import { html } from '../../http/page/html.js';
-import { layout, renderPage, type Page } from '../../http/page/layout.js';
+import { ERROR_STATUS, OAuthError } from '../../platform/errors/oauth-error.js';
+import { OAuthErrorFilter } from '../../platform/http/errors/oauth-error.filter.js';
+import { html } from '../../platform/http/page/html.js';
+import { layout, renderPage, type Page } from '../../platform/http/page/layout.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './client-request.js';
 import { UNFRAMED } from './send-next.js';

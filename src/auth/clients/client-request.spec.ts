@@ -1,4 +1,4 @@
-import { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { buildAddress, toClientError } from './client-request.js';
 
 const ISSUER = 'https://login.example';

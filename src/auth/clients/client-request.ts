@@ -1,4 +1,4 @@
-import { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { isProviderCode, type ProviderCode } from '../../provider/errors/callback-codes.js';
 import { isAway } from '../../provider/transport/provider-answer.js';
 

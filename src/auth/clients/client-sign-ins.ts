@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { SETTINGS, type ProviderSettings, type Settings } from '../../config/settings/settings.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
+import { SETTINGS, type ProviderSettings, type Settings } from '../../platform/config/settings/settings.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { percentDecoded, readBasic } from '../../platform/http/basic-credentials.js';
 import { challengeOf } from '../../provider/adapters/authorization-request.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';

@@ -1,4 +1,4 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../platform/http/parameters/parameter.js';
 import { ProviderParamsDto } from '../provider-params.dto.js';
 import { STATE } from '../states/state.service.js';
 

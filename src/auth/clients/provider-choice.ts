@@ -1,6 +1,6 @@
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { html } from '../../http/page/html.js';
-import { destinationOf, layout, type Page } from '../../http/page/layout.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { html } from '../../platform/http/page/html.js';
+import { destinationOf, layout, type Page } from '../../platform/http/page/layout.js';
 import { servingDomain } from '../../provider/listed-provider.js';
 import { allowedParams } from '../provider-params.dto.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';

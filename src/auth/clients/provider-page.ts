@@ -1,8 +1,8 @@
 import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Request } from 'express';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { html, type Html } from '../../http/page/html.js';
-import { destinationOf, layout, type Page } from '../../http/page/layout.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { html, type Html } from '../../platform/http/page/html.js';
+import { destinationOf, layout, type Page } from '../../platform/http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';
 
 /**

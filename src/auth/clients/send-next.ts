@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { renderPage } from '../../http/page/layout.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { renderPage } from '../../platform/http/page/layout.js';
 import type { Next } from './client-sign-ins.js';
 
 const NEVER_FRAMED = "frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Request } from 'express';
-import type { Settings } from '../../config/settings/settings.js';
-import { isHttpUri } from '../../config/urls/urls.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { isHttpUri } from '../../platform/config/urls/urls.js';
 import { allowsRedirectUri } from '../../provider/redirect-uris.js';
 import { isOwnEndpoint } from '../service-endpoint.js';
 

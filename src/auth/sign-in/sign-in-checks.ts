@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { Clock } from '../../database/clock.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import type { SessionIds } from '../../events.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { DeviceDto } from '../token.dto.js';

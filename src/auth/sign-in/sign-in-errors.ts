@@ -1,5 +1,5 @@
-import { errorCode } from '../../errors/error-facts.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { errorCode } from '../../platform/errors/error-facts.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { RefusalReason } from './sign-in.js';
 
 /** Seconds. A session may end at any time. */

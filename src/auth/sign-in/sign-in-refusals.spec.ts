@@ -1,5 +1,5 @@
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditFacts } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
-import { OAuthError, toServerError } from '../../errors/oauth-error.js';
+import { OAuthError, toServerError } from '../../platform/errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 
 /** What is known of a sign-in before a step of it. */

@@ -1,5 +1,5 @@
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.history.js';
-import type { Statement } from '../../database/sql.js';
+import type { Statement } from '../../platform/database/sql.js';
 import { REMEMBERED_S } from '../../token/sessions/recent-ends.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
 import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in.js';

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { toAuditRow } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { OneAtATime } from '../../database/limits.js';
-import { isLockConflict, Sql } from '../../database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { OneAtATime } from '../../platform/database/limits.js';
+import { isLockConflict, Sql } from '../../platform/database/sql.js';
 import { DeviceStore } from '../../device/device.store.js';
-import { Events, type ChannelEvent } from '../../events.js';
+import { Events, type ChannelEvent } from '../../platform/events.js';
 import { lockUser } from '../../user/lock-user.js';
 import { isProofUsed, rethrow, toOAuthError } from './sign-in-errors.js';
 import {

@@ -1,6 +1,6 @@
 import type { AuditFacts, Origin } from '../../audit/audit-event.js';
-import { addressKey } from '../../config/urls/email-address.js';
-import type { SessionIds } from '../../events.js';
+import { addressKey } from '../../platform/config/urls/email-address.js';
+import type { SessionIds } from '../../platform/events.js';
 import { toJson, type UserClaims } from '../../identity/claims.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';

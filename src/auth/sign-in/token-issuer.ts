@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { DatabaseBusy } from '../../database/limits.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { DatabaseBusy } from '../../platform/database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
-import type { SessionIds } from '../../events.js';
-import { cleanUserAgent } from '../../http/user-agent.js';
+import type { SessionIds } from '../../platform/events.js';
+import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import {

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { openIdProviders } from '../../config/providers/presets.js';
-import type { Settings } from '../../config/settings/settings.js';
+import { openIdProviders } from '../../platform/config/providers/presets.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 import { AuthModule } from '../auth.module.js';
 import { backchannelLogoutOf } from './backchannel-logout.controller.js';
 

@@ -2,8 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
 import { SignOutService } from '../../device/sign-out.service.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { RateLimits } from '../../http/rate-limit.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { RateLimits } from '../../platform/http/rate-limit.js';
 import {
   forgetToken,
   hashIfNamed,

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { SessionIds } from '../../events.js';
+import type { SessionIds } from '../../platform/events.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { UserStore } from '../../user/user.store.js';

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../platform/database/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
-import type { RevokeReason } from '../../events.js';
-import { OAuthParameters, OptionalText } from '../../http/parameters/parameter.js';
-import { RateLimits } from '../../http/rate-limit.js';
-import { Public } from '../../token/guard/access.js';
+import type { RevokeReason } from '../../platform/events.js';
+import { OAuthParameters, OptionalText } from '../../platform/http/parameters/parameter.js';
+import { RateLimits } from '../../platform/http/rate-limit.js';
+import { Public } from '../../platform/http/access.js';
 import { TokenAndHintDto } from '../../token/access-tokens/introspect.dto.js';
 import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
 

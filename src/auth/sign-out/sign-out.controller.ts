@@ -1,12 +1,12 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
-import { isRedirectUri } from '../../config/urls/urls.js';
+import { isRedirectUri } from '../../platform/config/urls/urls.js';
 import { SignOutService } from '../../device/sign-out.service.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import type { SessionIds } from '../../events.js';
-import { OptionalObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { Caller } from '../../token/guard/access.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import type { SessionIds } from '../../platform/events.js';
+import { OptionalObject, OptionalText, RequiredText } from '../../platform/http/parameters/parameter.js';
+import { Caller } from '../../platform/http/access.js';
 import { ProviderLogouts } from './provider-logouts.js';
 
 /** Answer of POST /sign-out, if the provider has a logout page. */

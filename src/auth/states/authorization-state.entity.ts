@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../../database/expires.js';
+import { Expires } from '../../platform/database/expires.js';
 import type { ClientRequest } from '../clients/client-request.js';
 
 /** A sign-in that has begun (spec §2.3): what its state stands for until it is spent or expires. */

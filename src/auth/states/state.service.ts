@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, Raw } from 'typeorm';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql } from '../../database/sql.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Sql } from '../../platform/database/sql.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { AuthorizationState } from './authorization-state.entity.js';
 
 /** A state of ours: 256 bits as hex. */

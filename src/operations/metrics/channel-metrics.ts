@@ -1,4 +1,4 @@
-import type { Events } from '../../events.js';
+import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
 const PAGE = [0, 1, 10, 50, 100]; // events; a page has 100 at most

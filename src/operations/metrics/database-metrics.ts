@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
-import type { BoundedPool } from '../../database/pool/bounded-pool.js';
-import { poolOf } from '../../database/pool/data-source.js';
-import type { Clock } from '../../database/clock.js';
-import type { Events } from '../../events.js';
+import type { BoundedPool } from '../../platform/database/pool/bounded-pool.js';
+import { poolOf } from '../../platform/database/pool/data-source.js';
+import type { Clock } from '../../platform/database/clock.js';
+import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
 const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/batching.ts)

@@ -1,4 +1,4 @@
-import type { Events } from '../../events.js';
+import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
 /**

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { OAuthError, toServerError } from '../../errors/oauth-error.js';
-import { endIfUnread } from '../../http/server/ending.js';
-import { refuse } from '../../http/server/refusal.js';
-import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
-import { refuseUnreadableRequests } from '../../http/server/unreadable-requests.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { OAuthError, toServerError } from '../../platform/errors/oauth-error.js';
+import { endIfUnread } from '../../platform/http/server/ending.js';
+import { refuse } from '../../platform/http/server/refusal.js';
+import { ANSWER_HEADERS } from '../../platform/http/middleware/security-headers.js';
+import { refuseUnreadableRequests } from '../../platform/http/server/unreadable-requests.js';
 import { Metrics } from './metrics.js';
 
 /** Upper bound for connections: a few Prometheus servers and a person with curl. */

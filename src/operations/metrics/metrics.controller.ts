@@ -1,5 +1,5 @@
 import { Controller, Get, Header, type Type } from '@nestjs/common';
-import { Public, ServiceKeyOnly } from '../../token/guard/access.js';
+import { Public, ServiceKeyOnly } from '../../platform/http/access.js';
 import { Metrics } from './metrics.js';
 
 /**

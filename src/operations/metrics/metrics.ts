@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { Events } from '../../events.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { Events } from '../../platform/events.js';
 import { Readiness } from '../readiness.js';
 import { channelMetrics } from './channel-metrics.js';
 import { databaseMetrics } from './database-metrics.js';

@@ -1,7 +1,7 @@
-import { SAMPLE_PROVIDER } from '../../config/providers/enabled-providers.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { ERROR_STATUS } from '../../errors/oauth-error.js';
-import type { Events } from '../../events.js';
+import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { ERROR_STATUS } from '../../platform/errors/oauth-error.js';
+import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
 /** Seconds; a provider has 5 in all (docs/security.md#providers). */

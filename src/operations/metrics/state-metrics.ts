@@ -1,4 +1,4 @@
-import type { Events, ServiceState, Total } from '../../events.js';
+import type { Events, ServiceState, Total } from '../../platform/events.js';
 import type { Readiness } from '../readiness.js';
 import type { Meter } from './meter.js';
 

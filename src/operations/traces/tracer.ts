@@ -8,9 +8,9 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
-import { routeOf } from '../../http/server/route-table.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import type { Tracer } from '../../spans.js';
+import { routeOf } from '../../platform/http/server/route-table.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import type { Tracer } from '../../platform/spans.js';
 import { METHODS } from '../metrics/http-metrics.js';
 
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE

@@ -20,7 +20,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from 'pino';
-import { traceWith } from '../../spans.js';
+import { traceWith } from '../../platform/spans.js';
 import { makeTracer } from './tracer.js';
 
 const WARN_EVERY_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { parseUrl } from '../../config/urls/urls.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { parseUrl } from '../../platform/config/urls/urls.js';
 
 type Settings = Pick<ProviderSettings, 'url' | 'issuer'>;
 

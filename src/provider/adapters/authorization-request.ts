@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { OFFLINE } from '../../config/providers/presets.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { OFFLINE } from '../../platform/config/providers/presets.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 
 type Options = ProviderSettings['options'];

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { ClientSecretPost, None, type ClientAuth } from 'openid-client';
-import { readClientKey } from '../../config/providers/client-key.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { readClientKey } from '../../platform/config/providers/client-key.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 
 type Method = 'client_secret_basic' | 'client_secret_post';
 /** As `ClientAuth`, whose type does not say that a promise is awaited. */

@@ -1,5 +1,5 @@
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { mappedClaims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,

@@ -1,7 +1,7 @@
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import * as client from 'openid-client';
 import type { Claims } from '../identity/claims.js';
-import { isObject } from '../../http/parameters/json.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 
 // openid-client rejects an ID token or userinfo if an optional member has a wrong type. So it receives the
 // claims without such members, and validates all others: iss, aud, azp, exp, iat, nbf, alg. The signature is

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { providerSettings, StubProvider } from '../../../test/support/stub-provider.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { OAuth2Adapter } from './oauth2.adapter.js';

@@ -1,5 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { identityOf, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,

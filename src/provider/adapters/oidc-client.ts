@@ -1,8 +1,8 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { types } from 'node:util';
 import * as client from 'openid-client';
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import {
   findCall,
   badAnswer,

@@ -1,6 +1,6 @@
 import { OpenIdStub, type Said } from '../../../test/support/openid-stub.js';
-import { withPreset } from '../../config/providers/presets.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { withPreset } from '../../platform/config/providers/presets.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { OidcAdapter } from './oidc.adapter.js';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { identityOf, isComplete, isUnverified, type Claims } from '../identity/claims.js';
 import type {
   AuthorizationRequest,

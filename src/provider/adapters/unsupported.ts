@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { findCall } from '../transport/provider-answer.js';
 import { isSafe, isSafeForBrowsers } from './addresses.js';
 import { usesPkce } from './authorization-request.js';

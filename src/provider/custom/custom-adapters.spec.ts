@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { providerSettings } from '../../../test/support/stub-provider.js';
-import type { InvalidSettings } from '../../config/settings/invalid-settings.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { ADAPTER_ACCEPTS as ACCEPTED } from '../../config/providers/provider-keys.js';
+import type { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { ADAPTER_ACCEPTS as ACCEPTED } from '../../platform/config/providers/provider-keys.js';
 import { checkAdapters, loadAdapter } from './custom-adapters.js';
 
 const METHODS = 'authorizationUrl() {}, exchange() {}';

@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.js';
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import { errorLine, InvalidSettings } from '../../config/settings/invalid-settings.js';
-import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
+import { ADAPTER_ACCEPTS, ADAPTERS } from '../../platform/config/providers/provider-keys.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
+import { errorLine, InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
+import type { ProviderSettings, Settings } from '../../platform/config/settings/settings.js';
 import { oneLine } from '../errors/log-line.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 import { within } from '../transport/provider-http.js';

@@ -1,7 +1,7 @@
-import { ADAPTERS } from '../../config/providers/provider-keys.js';
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { printable } from '../../errors/printable.js';
+import { ADAPTERS } from '../../platform/config/providers/provider-keys.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { printable } from '../../platform/errors/printable.js';
 import { usesPkce } from '../adapters/authorization-request.js';
 import { isProviderCode } from './callback-codes.js';
 import { findCall, type ProviderCall } from '../transport/provider-answer.js';

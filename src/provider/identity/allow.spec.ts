@@ -1,4 +1,4 @@
-import { allowRule } from '../../config/providers/allow-rule.js';
+import { allowRule } from '../../platform/config/providers/allow-rule.js';
 import { checkAllow, type AllowFacts } from './allow.js';
 
 const ada: AllowFacts = {

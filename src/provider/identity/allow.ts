@@ -1,6 +1,6 @@
-import type { AllowRule, Condition } from '../../config/providers/allow-rule.js';
-import type { ProviderSettings } from '../../config/providers/provider-settings.js';
-import { addressKey, domainKey } from '../../config/urls/email-address.js';
+import type { AllowRule, Condition } from '../../platform/config/providers/allow-rule.js';
+import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
+import { addressKey, domainKey } from '../../platform/config/urls/email-address.js';
 import type { Claims } from './claims.js';
 import type { Identity } from './identity.js';
 

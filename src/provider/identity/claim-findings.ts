@@ -1,5 +1,5 @@
-import { claimPaths } from '../../config/providers/claim-paths.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
+import { claimPaths } from '../../platform/config/providers/claim-paths.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { emailDoubt, isPartOf, mappedClaims, sourcesOf, type Claims } from './claims.js';
 import { parseIdentity, type Identity } from './identity.js';
 import { claimMaps, selectClaims } from './select-claims.js';

@@ -1,4 +1,4 @@
-import { TENANTS_DECIDE } from '../../config/providers/presets.js';
+import { TENANTS_DECIDE } from '../../platform/config/providers/presets.js';
 import { claimAt, ELSEWHERE, identityOf, isComplete, mappedClaims } from './claims.js';
 
 const ANSWER = {

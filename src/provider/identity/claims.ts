@@ -1,6 +1,6 @@
-import { claimPaths, splitAt, stepsOf, unescaped } from '../../config/providers/claim-paths.js';
-import { HOSTED_DOMAIN, TENANTS_DECIDE } from '../../config/providers/presets.js';
-import { isObject } from '../../http/parameters/json.js';
+import { claimPaths, splitAt, stepsOf, unescaped } from '../../platform/config/providers/claim-paths.js';
+import { HOSTED_DOMAIN, TENANTS_DECIDE } from '../../platform/config/providers/presets.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
 
 type Options = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
-import { OAuthError } from '../../errors/oauth-error.js';
-import { parseUrl } from '../../config/urls/urls.js';
-import type { ClaimMap } from '../../config/providers/claim-map.js';
-import { isObject } from '../../http/parameters/json.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { parseUrl } from '../../platform/config/urls/urls.js';
+import type { ClaimMap } from '../../platform/config/providers/claim-map.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 import { describeCuts } from '../../identity/claim-limits.js';
 import { claimAt, isUnverified, isVerified, type Claims } from './claims.js';
 import { describeClaims, selectClaims } from './select-claims.js';
@@ -34,7 +34,7 @@ export interface Identity {
   readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
-  /** Those of `claims` that the admission service has laid over the provider's (src/admission). */
+  /** Those of `claims` that the admission service has laid over the provider's (src/features/admission). */
   readonly admissionClaims?: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
   readonly proof: IdentityProof;

@@ -1,4 +1,4 @@
-import { isObject } from '../../http/parameters/json.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 
 /** List of roles or groups in a provider's answer: its texts, and why others are not taken. */
 export interface TextList {

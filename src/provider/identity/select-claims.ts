@@ -1,7 +1,7 @@
-import { claimMap, type ClaimMap } from '../../config/providers/claim-map.js';
-import { claimPaths, isClaimName } from '../../config/providers/claim-paths.js';
-import { printable } from '../../errors/printable.js';
-import { hasInexactNumber, isObject } from '../../http/parameters/json.js';
+import { claimMap, type ClaimMap } from '../../platform/config/providers/claim-map.js';
+import { claimPaths, isClaimName } from '../../platform/config/providers/claim-paths.js';
+import { printable } from '../../platform/errors/printable.js';
+import { hasInexactNumber, isObject } from '../../platform/http/parameters/json.js';
 import { fitClaims, type Cut } from '../../identity/claim-limits.js';
 import { ELSEWHERE, type Claims } from './claims.js';
 import { textsIn } from './lists.js';

@@ -1,6 +1,6 @@
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { staticParams } from '../adapters/authorization-request.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 import type { Identity } from './identity.js';

@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { isObject } from '../../http/parameters/json.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 import { isName } from '../identity/identity.js';
 
 /** Validated claims of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { ProviderSettings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import type { ProviderSettings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { namesOf } from '../adapters/addresses.js';
 import { discover, fetchKeys } from '../adapters/oidc-client.js';
 import { ASYMMETRIC } from '../adapters/unsupported.js';

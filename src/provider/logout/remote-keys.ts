@@ -12,8 +12,8 @@ import {
   type JWTClaimVerificationOptions,
   type JWTPayload,
 } from 'jose';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { withoutNulls } from '../../http/parameters/json.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { withoutNulls } from '../../platform/http/parameters/json.js';
 import { withoutSecrets } from '../adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long

@@ -1,4 +1,4 @@
-import { isObject } from '../../http/parameters/json.js';
+import { isObject } from '../../platform/http/parameters/json.js';
 import type { ProviderResponse } from './provider-http.js';
 
 type Answer = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import axios, { type Axios } from 'axios';
-import { isBelowNoProxy, isThisMachine, namesProxy } from '../../config/urls/urls.js';
+import { isBelowNoProxy, isThisMachine, namesProxy } from '../../platform/config/urls/urls.js';
 import { axiosOverUndici } from './undici-adapter.js';
 
 const MAX_ANSWER_BYTES = 64 * 1024;

@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
-import { ConcurrencyLimit } from '../../database/limits.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
-import { networkOf } from '../../http/network.js';
-import { UUID } from '../../http/parameters/uuid.js';
-import { RateLimits } from '../../http/rate-limit.js';
+import { ConcurrencyLimit } from '../../platform/database/limits.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { Events } from '../../platform/events.js';
+import { networkOf } from '../../platform/http/network.js';
+import { UUID } from '../../platform/http/parameters/uuid.js';
+import { RateLimits } from '../../platform/http/rate-limit.js';
 import { OpenFiles } from './open-files.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { JwtGuard } from '../../token/guard/jwt.guard.js';

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 
 /** Some systems allow 1024 files by default, enough for a few hundred sockets. */
 const LOW_LIMIT = 4096;

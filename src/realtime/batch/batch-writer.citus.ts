@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import { trim } from '../../channel/channel.history.citus.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { ConcurrencyLimit } from '../../database/limits.js';
-import type { Sql } from '../../database/sql.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { ConcurrencyLimit } from '../../platform/database/limits.js';
+import type { Sql } from '../../platform/database/sql.js';
 import { BatchWriter, inOrder, valuesToFind, type BatchRow, type KnownTarget } from './batch-writer.js';
 import { COUNT, FIND_BATCH, FIND_SHARDS, LOCK_BATCH, STORE } from './push-batch.sql.js';
 import type { BatchEvent } from './read-batch.js';

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { plainArray } from '../../database/batching.js';
-import { Sql } from '../../database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { plainArray } from '../../platform/database/batching.js';
+import { Sql } from '../../platform/database/sql.js';
 import { FIND_BATCH, PUSH_BATCH } from './push-batch.sql.js';
 import type { BatchEvent, BatchTarget } from './read-batch.js';
 

@@ -1,5 +1,5 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
-import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { idempotencyKeyOf } from '../push/idempotency-key.js';
 import { PushBatchDto, type PushedBatch } from './push-batch.dto.js';
 import { PushBatchService } from './push-batch.service.js';

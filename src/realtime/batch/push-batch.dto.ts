@@ -4,8 +4,8 @@ import {
   OptionalList,
   OptionalText,
   RequiredList,
-} from '../../http/parameters/parameter.js';
-import { A_UUID } from '../../http/parameters/uuid.js';
+} from '../../platform/http/parameters/parameter.js';
+import { A_UUID } from '../../platform/http/parameters/uuid.js';
 import { EventDto } from '../push/push.dto.js';
 
 const MOST_EVENTS = 100;

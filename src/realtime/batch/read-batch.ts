@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { isObject } from '../../http/parameters/json.js';
-import { ParametersPipe } from '../../http/parameters/parameters.pipe.js';
-import { UUID } from '../../http/parameters/uuid.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { isObject } from '../../platform/http/parameters/json.js';
+import { ParametersPipe } from '../../platform/http/parameters/parameters.pipe.js';
+import { UUID } from '../../platform/http/parameters/uuid.js';
 import { DEFAULT_TTL } from '../push/push.dto.js';
 import { BatchedEventDto, MOST_USERS } from './push-batch.dto.js';
 

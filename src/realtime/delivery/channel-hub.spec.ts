@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { Background } from '../../background.js';
+import { Background } from '../../platform/background.js';
 import type { ChannelHistory } from '../../channel/channel.history.js';
-import { Events } from '../../events.js';
+import { Events } from '../../platform/events.js';
 import type { Fanout, FanoutListener } from '../fanout/fanout.js';
 import type { Admitted } from '../admission/admission.js';
 import type { Connection } from '../socket/connection.js';

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Background } from '../../background.js';
+import { Background } from '../../platform/background.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import { Events, type ChannelEvent } from '../../events.js';
+import { Events, type ChannelEvent } from '../../platform/events.js';
 import type { Admitted } from '../admission/admission.js';
 import { Fanout } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { ChannelEvent } from '../../events.js';
+import type { ChannelEvent } from '../../platform/events.js';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import type { Connection } from '../socket/connection.js';
 import { UserChannel } from './user-channel.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type ChannelEvent } from '../../events.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { Events, type ChannelEvent } from '../../platform/events.js';
 import { toNotifications, type LatestOffset, type Notification } from './notification.js';
 
 export interface FanoutListener {

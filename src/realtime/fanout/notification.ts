@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ChannelEvent } from '../../events.js';
+import type { ChannelEvent } from '../../platform/events.js';
 
 /**
  * The latest offset of a user's history, from which receivers read the event

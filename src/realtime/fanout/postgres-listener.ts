@@ -3,9 +3,9 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import type { ConnectionTarget } from '../../database/pool/connection-target.js';
-import { errorReason } from '../../errors/error-facts.js';
-import { outsideTrace } from '../../spans.js';
+import type { ConnectionTarget } from '../../platform/database/pool/connection-target.js';
+import { errorReason } from '../../platform/errors/error-facts.js';
+import { outsideTrace } from '../../platform/spans.js';
 
 const CHANNEL = 'latchkey_hints';
 const CONNECT_MS = 2000;

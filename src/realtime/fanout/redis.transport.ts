@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { RedisConnection } from '../../platform/redis/redis-connection.js';
 import type { FanoutListener, FanoutTransport } from './fanout.js';
 import { decodeMessage, encodeMessage, isFrom, type Notification } from './notification.js';
 

@@ -1,4 +1,4 @@
-import { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 
 const LONGEST_KEY = 255;
 

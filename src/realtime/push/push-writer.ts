@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { type Appended, type UnstoredEvent } from '../../channel/channel.history.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Sql, type Statement } from '../../database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Sql, type Statement } from '../../platform/database/sql.js';
 import { FIND_TARGETS, PUSH } from './push.sql.js';
 
 /** `ttl` in seconds; 0: the event is not stored. */

@@ -1,6 +1,6 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
-import { answer } from '../../http/answer.js';
-import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { answer } from '../../platform/http/answer.js';
+import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { idempotencyKeyOf } from './idempotency-key.js';
 import { PushDto, Pushed } from './push.dto.js';
 import { RealtimeService } from './realtime.service.js';

@@ -5,8 +5,8 @@ import {
   OptionalInteger,
   OptionalText,
   RequiredText,
-} from '../../http/parameters/parameter.js';
-import { A_UUID } from '../../http/parameters/uuid.js';
+} from '../../platform/http/parameters/parameter.js';
+import { A_UUID } from '../../platform/http/parameters/uuid.js';
 
 // Names of the service's own events, and of Socket.IO's (docs/realtime.md#pushing).
 const RESERVED =

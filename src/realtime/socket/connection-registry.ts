@@ -1,11 +1,11 @@
 import { setImmediate as nextLoopTick } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
-import { Background } from '../../background.js';
+import { Background } from '../../platform/background.js';
 import { PresenceTracker } from '../../channel/presence.tracker.js';
-import { Clock } from '../../database/clock.js';
-import { OAuthError, toServerError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OAuthError, toServerError } from '../../platform/errors/oauth-error.js';
+import { Events } from '../../platform/events.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { SessionFeed } from '../../token/feed/session-feed.js';
 import type { Admitted } from '../admission/admission.js';

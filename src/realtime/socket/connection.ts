@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'socket.io';
-import type { ChannelEvent, EndCause, SessionIds } from '../../events.js';
+import type { ChannelEvent, EndCause, SessionIds } from '../../platform/events.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, toTransport } from './transport.js';

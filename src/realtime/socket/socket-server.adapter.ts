@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { IoAdapter } from '@nestjs/platform-socket.io';
 import type { Server, ServerOptions } from 'socket.io';
-import type { Settings } from '../../config/settings/settings.js';
-import { allowsOrigin } from '../../http/middleware/cors.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { allowsOrigin } from '../../platform/http/middleware/cors.js';
 import { LimitedWebSocketServer } from './message-limits.js';
 
 const LARGEST_FRAME = 64 * 1024; // docs/realtime.md#limits

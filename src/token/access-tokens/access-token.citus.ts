@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { PlainElement } from '../../database/batching.js';
+import type { PlainElement } from '../../platform/database/batching.js';
 import { REFRESH_ON_CITUS, REFUSAL_ON_CITUS } from '../refresh/refresh.sql.js';
 import { AccessTokenStore, type RefusedRow } from './access-token.store.js';
 

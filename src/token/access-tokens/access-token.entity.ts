@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../../database/expires.js';
+import { Expires } from '../../platform/database/expires.js';
 
 /** Access token in plaintext (spec §2.1): in this column only, which is never selected. */
 @Expires({ first: true }) // removed within a minute

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import type { Settings } from '../../config/settings/settings.js';
-import type { Clock } from '../../database/clock.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import type { Clock } from '../../platform/database/clock.js';
 import { AccessTokens, readClaims } from './access-token.js';
 import type { KeyRing } from '../keys/key-ring.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { plainArray, type PlainElement } from '../../database/batching.js';
-import { Sql } from '../../database/sql.js';
-import type { SessionIds } from '../../events.js';
+import { plainArray, type PlainElement } from '../../platform/database/batching.js';
+import { Sql } from '../../platform/database/sql.js';
+import type { SessionIds } from '../../platform/events.js';
 import type { UserClaims } from '../../identity/claims.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { hashRefreshToken, type Authentication } from '../refresh/refresh-token.js';

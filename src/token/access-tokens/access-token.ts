@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import type { SessionIds } from '../../events.js';
-import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import type { SessionIds } from '../../platform/events.js';
+import { uuidOfHash, UUID } from '../../platform/http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { Authentication } from '../refresh/refresh-token.js';
 import { KeyRing } from '../keys/key-ring.js';

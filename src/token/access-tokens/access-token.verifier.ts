@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { plainArray } from '../../database/batching.js';
-import { Sql } from '../../database/sql.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import type { SessionIds } from '../../events.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { plainArray } from '../../platform/database/batching.js';
+import { Sql } from '../../platform/database/sql.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import type { SessionIds } from '../../platform/events.js';
 import { KeyService } from '../keys/key.service.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 import { ACCESS_TOKEN, ACCESS_TOKENS, FORWARDED_TOKENS } from './introspect.sql.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { tokenMembers } from '../../identity/claims.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import { ServiceKeyOnly } from '../guard/access.js';
+import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { type Introspection, TokenAndHintDto } from './introspect.dto.js';
 import { TokenInspector } from './token-inspector.js';
 

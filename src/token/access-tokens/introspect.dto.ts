@@ -1,4 +1,4 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../platform/http/parameters/parameter.js';
 
 /** Body of POST /oauth2/introspect (RFC 7662 §2.1) and POST /oauth2/revoke (RFC 7009 §2.1). */
 @OAuthParameters()

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { plainArray } from '../../database/batching.js';
-import { Sql } from '../../database/sql.js';
-import type { SessionIds } from '../../events.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { plainArray } from '../../platform/database/batching.js';
+import { Sql } from '../../platform/database/sql.js';
+import type { SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';

@@ -1,6 +1,6 @@
 import { ClientKey } from '../../../test/support/dpop.js';
-import type { Settings } from '../../config/settings/settings.js';
-import type { Clock } from '../../database/clock.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import type { Clock } from '../../platform/database/clock.js';
 import { DpopProofs, sameEndpoint } from './dpop-proofs.js';
 
 const PUBLIC_URL = 'https://id.example';

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { validateProof, type DpopProof, type ProofError } from './dpop-proof.js';
-import { isLoopbackUrl, parseUrl } from '../../config/urls/urls.js';
+import { isLoopbackUrl, parseUrl } from '../../platform/config/urls/urls.js';
 
 export interface DpopCall {
   /** `DPoP` header. */

@@ -1,5 +1,5 @@
-import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
-import { eventText } from '../../http/event-stream.js';
+import type { ChangedClaims, EndedSession, VoidedClaims } from '../../platform/events.js';
+import { eventText } from '../../platform/http/event-stream.js';
 
 // Events of the session feed (docs/ended-sessions.md#session-revocation-feed). JSON has a Date as RFC 3339,
 // UTC.

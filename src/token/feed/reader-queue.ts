@@ -1,4 +1,4 @@
-import type { EventStream } from '../../http/event-stream.js';
+import type { EventStream } from '../../platform/http/event-stream.js';
 
 /** Characters that may wait for a reader: about 35,000 sessions. Readers share the pieces, without copies. */
 const MOST_WAITING = 8 * 1024 * 1024;

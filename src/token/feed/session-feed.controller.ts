@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { answerWithStream } from '../../http/event-stream.js';
-import { ServiceKeyOnly } from '../guard/access.js';
+import { answerWithStream } from '../../platform/http/event-stream.js';
+import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { SessionFeedStreams } from './session-feed.streams.js';
 
 @Controller('sessions')

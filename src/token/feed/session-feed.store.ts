@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { SELECT_MOMENT, type Moment } from '../../database/commit-reader.js';
-import { chunks } from '../../database/batching.js';
-import { ConcurrencyLimit } from '../../database/limits.js';
-import { Sql } from '../../database/sql.js';
-import { databaseUnavailable } from '../../errors/oauth-error.js';
-import type { ChangedClaims, EndedSession, VoidedClaims } from '../../events.js';
+import { SELECT_MOMENT, type Moment } from '../../platform/database/commit-reader.js';
+import { chunks } from '../../platform/database/batching.js';
+import { ConcurrencyLimit } from '../../platform/database/limits.js';
+import { Sql } from '../../platform/database/sql.js';
+import { databaseUnavailable } from '../../platform/errors/oauth-error.js';
+import type { ChangedClaims, EndedSession, VoidedClaims } from '../../platform/events.js';
 import { CHANGES, CLAIMS, ClaimsChangesStore, type ClaimsChange } from '../../user/claims-changes.store.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { Events } from '../../events.js';
-import { EventStreams, eventText, type EventStream } from '../../http/event-stream.js';
+import { Events } from '../../platform/events.js';
+import { EventStreams, eventText, type EventStream } from '../../platform/http/event-stream.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { formatChanged, formatEnded, formatRevoked, formatVoided } from './feed-events.js';
 import { ReaderQueue } from './reader-queue.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Background } from '../../background.js';
-import { newSince } from '../../database/commit-reader.js';
-import { Events } from '../../events.js';
+import { Background } from '../../platform/background.js';
+import { newSince } from '../../platform/database/commit-reader.js';
+import { Events } from '../../platform/events.js';
 import { SessionFeedStore, toMs, toTime, type ChangeId, type FeedMoment } from './session-feed.store.js';
 
 /** Time before the new rows that each reading covers again. */

@@ -4,19 +4,19 @@ import type { Request } from 'express';
 import type { Socket } from 'socket.io';
 import { AuditTrail } from '../../audit/audit.trail.js';
 import { originOf } from '../../audit/audit-event.js';
-import { GRANTS, type ServiceRight } from '../../config/secrets/service-key.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
-import { RateLimits } from '../../http/rate-limit.js';
+import { GRANTS, type ServiceRight } from '../../platform/config/secrets/service-key.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { Events } from '../../platform/events.js';
+import { RateLimits } from '../../platform/http/rate-limit.js';
 import { UserRights } from '../../user/user-rights.js';
-import { ACCESS, type Access, type RightsNeeded } from './access.js';
+import { ACCESS, type Access, type RightsNeeded } from '../../platform/http/access.js';
 import {
   AccessTokenVerifier,
   invalidToken,
   type VerifiedToken,
 } from '../access-tokens/access-token.verifier.js';
 import { ServiceKeys, type KeyHolder } from './service-keys.js';
-import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
+import { percentDecoded, readBasic } from '../../platform/http/basic-credentials.js';
 
 // RFC 6750 §2.1
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;

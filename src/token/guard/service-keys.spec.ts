@@ -1,4 +1,4 @@
-import type { Settings } from '../../config/settings/settings.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 import { ServiceKeys } from './service-keys.js';
 
 const keys = new ServiceKeys({

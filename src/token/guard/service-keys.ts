@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ServiceRight } from '../../config/secrets/service-key.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import type { ServiceRight } from '../../platform/config/secrets/service-key.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 
 export interface KeyHolder {
   readonly name: string;

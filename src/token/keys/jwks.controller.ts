@@ -1,5 +1,5 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { Public } from '../guard/access.js';
+import { Public } from '../../platform/http/access.js';
 import { KeyRing, type JwkSet } from './key-ring.js';
 
 @Public()

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { createPrivateKey } from 'node:crypto';
-import { SecretBox, type SecretKey } from '../../config/secrets/secret-key.js';
+import { SecretBox, type SecretKey } from '../../platform/config/secrets/secret-key.js';
 import type { StoredKey } from './key-life.js';
 
 /** Error: the private part of a signing key was encrypted with another SECRET_KEY. */

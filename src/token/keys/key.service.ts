@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { BACKGROUND_WORK, Background } from '../../background.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { Sql } from '../../database/sql.js';
-import { Events } from '../../events.js';
+import { BACKGROUND_WORK, Background } from '../../platform/background.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { Sql } from '../../platform/database/sql.js';
+import { Events } from '../../platform/events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type KeyChanges } from './key-ring.js';

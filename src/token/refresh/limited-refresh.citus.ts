@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { PlainElement } from '../../database/batching.js';
+import type { PlainElement } from '../../platform/database/batching.js';
 import { LimitedRefreshStore, type LimitedRow } from './limited-refresh.store.js';
 import { LOCK_SESSION, MOVE_IDLE_END, STORE_TOKEN } from './refresh.sql.js';
 

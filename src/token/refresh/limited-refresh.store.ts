@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { plainArray, type PlainElement } from '../../database/batching.js';
-import { Clock } from '../../database/clock.js';
-import { OneAtATime } from '../../database/limits.js';
-import { isLockConflict, Sql } from '../../database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { plainArray, type PlainElement } from '../../platform/database/batching.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OneAtATime } from '../../platform/database/limits.js';
+import { isLockConflict, Sql } from '../../platform/database/sql.js';
 import { AccessTokens, type IssuedAccessToken } from '../access-tokens/access-token.js';
 import { findReason, toParameters, type Refresh, type Refused } from '../access-tokens/access-token.store.js';
 import { REFRESH_WITHIN_LIMITS } from './refresh.sql.js';

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { SessionIds } from '../../events.js';
-import { uuidIn } from '../../http/parameters/uuid.js';
+import type { SessionIds } from '../../platform/events.js';
+import { uuidIn } from '../../platform/http/parameters/uuid.js';
 
 /** Lets secret scanners recognise a leaked token. */
 const PREFIX = 'lkr_';

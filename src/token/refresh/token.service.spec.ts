@@ -1,5 +1,5 @@
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type SessionIds } from '../../events.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { Events, type SessionIds } from '../../platform/events.js';
 import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
 import { systemOrigin } from '../../audit/audit-event.js';
 import type { AccessTokenStore, Refresh, Refused } from '../access-tokens/access-token.store.js';
@@ -9,7 +9,7 @@ import { makeRefreshToken } from './refresh-token.js';
 import type { TokenInspector } from '../access-tokens/token-inspector.js';
 import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
-import type { Clock } from '../../database/clock.js';
+import type { Clock } from '../../platform/database/clock.js';
 import type { SessionEndReasons } from '../sessions/session-end-reasons.js';
 import type { LimitedRefreshStore } from './limited-refresh.store.js';
 import { TokenService } from './token.service.js';

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditTrail } from '../../audit/audit.trail.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
-import { Clock } from '../../database/clock.js';
-import { DatabaseBusy } from '../../database/limits.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import { Events, type SessionIds } from '../../events.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { DatabaseBusy } from '../../platform/database/limits.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { Events, type SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { IssuedAccessToken } from '../access-tokens/access-token.js';
 import { AccessTokenStore, type Refresh } from '../access-tokens/access-token.store.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { SecretBox } from '../../config/secrets/secret-key.js';
-import { SETTINGS, type Settings } from '../../config/settings/settings.js';
+import { SecretBox } from '../../platform/config/secrets/secret-key.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { SessionStore, type SessionKey } from './session.store.js';
 
 /**

@@ -1,9 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../../database/expires.js';
+import { Expires } from '../../platform/database/expires.js';
 
 /**
  * Used token of a provider, against replay: a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6) or a
- * signal (src/signals); or a name in a recent end of sessions (RecentEnds).
+ * signal (src/features/provider-events); or a name in a recent end of sessions (RecentEnds).
  */
 @Expires()
 @Entity('logout_tokens')

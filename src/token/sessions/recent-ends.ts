@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { addressKey } from '../../config/urls/email-address.js';
-import { Sql } from '../../database/sql.js';
+import { addressKey } from '../../platform/config/urls/email-address.js';
+import { Sql } from '../../platform/database/sql.js';
 import { LogoutToken } from './logout-token.entity.js';
 
 /** Names of a provider for a person and a session. */

@@ -1,4 +1,4 @@
-import type { Settings } from '../../config/settings/settings.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 
 type EndSettings = Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>;
 

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Expires } from '../../database/expires.js';
+import { Expires } from '../../platform/database/expires.js';
 import { RETAINED_SESSIONS, OPEN } from './session.sql.js';
 
 /** Session: one refresh token, stored as a hash (spec §2.2). It ends only by `expires_at`. */

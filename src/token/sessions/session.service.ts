@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PresenceStore } from '../../channel/presence.store.js';
-import { answer } from '../../http/answer.js';
-import { browserOf } from '../../http/user-agent.js';
+import { answer } from '../../platform/http/answer.js';
+import { browserOf } from '../../platform/http/user-agent.js';
 import { SessionStore, type SessionRow } from './session.store.js';
 import { SessionView, type SessionList } from './sessions.dto.js';
 

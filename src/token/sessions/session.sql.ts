@@ -1,5 +1,5 @@
-import { lastUse } from '../../database/last-use.js';
-import type { Retention } from '../../database/expires.js';
+import { lastUse } from '../../platform/database/last-use.js';
+import type { Retention } from '../../platform/database/expires.js';
 
 /**
  * Condition on a row of `refresh_tokens`, and of the index `refresh_tokens_open`: the session is not signed

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { writeLastUse } from '../../database/last-use.js';
-import { readPage, selectPage } from '../../database/page.js';
-import { Sql } from '../../database/sql.js';
-import type { SessionIds } from '../../events.js';
-import { parseCursor } from '../../http/parameters/cursor.js';
+import { writeLastUse } from '../../platform/database/last-use.js';
+import { readPage, selectPage } from '../../platform/database/page.js';
+import { Sql } from '../../platform/database/sql.js';
+import type { SessionIds } from '../../platform/events.js';
+import { parseCursor } from '../../platform/http/parameters/cursor.js';
 import { Session } from './session.entity.js';
 import { LIVING, MOST_SESSIONS, OPEN, SESSION_USE } from './session.sql.js';
 import type { SessionView } from './sessions.dto.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { errorCode } from '../../errors/error-facts.js';
-import { CachedReading } from '../../database/limits.js';
-import { Sql } from '../../database/sql.js';
-import { Events } from '../../events.js';
+import { errorCode } from '../../platform/errors/error-facts.js';
+import { CachedReading } from '../../platform/database/limits.js';
+import { Sql } from '../../platform/database/sql.js';
+import { Events } from '../../platform/events.js';
 import { LIVING } from './session.sql.js';
 
 const FRESH_MS = 60_000;

@@ -1,0 +1,150 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { textOf } from '../../platform/config/providers/allow-rule.js';
+import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { directTarget, usualTarget } from '../../platform/database/pool/connection-target.js';
+import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
+import { checkSettings } from '../../platform/database/pool/session-settings.js';
+import { Sql } from '../../platform/database/sql.js';
+import { checkDatabase } from '../../platform/database/start/migrate.js';
+import { requireNoTables, requireSchema } from '../../platform/database/start/require-usable.js';
+import { ENTITIES } from '../../entities.js';
+import { errorReason } from '../../platform/errors/error-facts.js';
+import { isHiddenByIpv6, listenFailure, tryToListen } from '../../platform/http/server/listening.js';
+import { checkAdapters } from '../../provider/custom/custom-adapters.js';
+import { loadProviders } from '../../provider/provider.registry.js';
+import { redirectUrisToRegister } from '../../provider/redirect-uris.js';
+import { connectRedis } from '../../platform/redis/redis.module.js';
+import { checkAccountsFile } from '../../features/sample-provider/accounts/accounts-file.js';
+import { KeyCipher } from '../../token/keys/key-cipher.js';
+import { isUsable } from '../../token/keys/key-life.js';
+import { listKeys } from '../../token/keys/key.store.js';
+import { withoutAdministrators } from './check-administrators.js';
+import type { CheckReport } from './check-report.js';
+
+/** Milliseconds. A start waits longer for a database; a person waits for this command. */
+const DATABASE_MS = 3000;
+const REDIS_MS = 3000;
+
+/**
+ * Checks, by the code of the start, all that a start needs; changes nothing.
+ * @throws InvalidSettings for files that settings name
+ */
+export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
+  Logger.overrideLogger(false); // the report has the findings
+  checkAccountsFile(settings);
+  await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
+  const lack = withoutAdministrators(settings);
+  if (lack !== undefined) report.add('warning', 'administration', lack);
+  await checkAddress(settings, report);
+  const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
+  for (const [part, check] of Object.entries(parts)) {
+    await check(settings, report).catch((error: unknown) => report.add('FAIL', part, errorReason(error)));
+  }
+}
+
+async function checkAddress(settings: Settings, report: CheckReport): Promise<void> {
+  const { publicUrl, host, port, metricsPort } = settings;
+  report.add('ok', 'address', `${publicUrl}, listening on port ${port} of ${host}`);
+  for (const [variable, number] of Object.entries({ PORT: port, METRICS_PORT: metricsPort })) {
+    if (number === undefined) continue;
+    const hidden =
+      variable === 'PORT' && (await isHiddenByIpv6(settings)) ? { code: 'EADDRINUSE' } : undefined;
+    const error: unknown = hidden ?? (await tryToListen(number, host).catch((failure: unknown) => failure));
+    if (error === undefined) continue;
+    // The program that has the port may be this service.
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    report.add(isTaken ? 'warning' : 'FAIL', 'address', listenFailure(error, variable, number, host).message);
+  }
+}
+
+async function checkDatabases(settings: Settings, report: CheckReport): Promise<void> {
+  const { databaseUrl, dataDir } = settings;
+  if (databaseUrl === undefined) {
+    const folder = join(dataDir, 'postgres');
+    const state = existsSync(folder) ? 'with the data in' : 'and creates it in';
+    const seen = `DATABASE_URL is not set: a start runs an embedded PostgreSQL ${state} ${folder}`;
+    report.add('ok', 'database', seen);
+    return;
+  }
+  const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
+  const { version, pending, newer } = await checkDatabase(
+    dataSourceOptions(directTarget(settings), 1),
+    waits,
+  );
+  const options = { ...dataSourceOptions(usualTarget(settings), 1), entities: ENTITIES };
+  const dataSource = await new DataSource(options).initialize();
+  try {
+    const warning = await checkSettings(dataSource);
+    if (pending.length === 0) await requireSchema(dataSource);
+    else if (pending.length === dataSource.migrations.length) await requireNoTables(dataSource);
+    const applies =
+      pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
+    report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);
+    if (newer.length > 0)
+      report.add('warning', 'database', `A newer version has migrated it: ${newer.join(', ')}`);
+    if (warning !== undefined) report.add('warning', 'database', warning);
+    if (pending.length === 0) await checkKeys(dataSource, settings, report);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/**
+ * A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them
+ * (docs/maintenance.md#backup-and-restore).
+ */
+async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
+  const cipher = new KeyCipher(secretKey);
+  const keys = (await listKeys(new Sql(dataSource))).filter(isUsable);
+  const unreadable = keys.filter((key) => !cipher.canRead(key));
+  const [verdict, more] = production
+    ? (['FAIL', ''] as const)
+    : (['warning', ': a start replaces it'] as const);
+  for (const { kid } of unreadable)
+    report.add(verdict, 'signing keys', `key ${kid} was stored with another SECRET_KEY${more}`);
+  if (unreadable.length > 0) return;
+  const readable = keys.length === 0 ? 'a start makes the first one' : `${keys.length} can be decrypted`;
+  report.add('ok', 'signing keys', readable);
+}
+
+async function checkRedis(settings: Settings, report: CheckReport): Promise<void> {
+  const redis = await connectRedis(settings);
+  if (!redis) {
+    report.add('ok', 'redis', 'REDIS_URL is not set: each instance counts rate limits by itself');
+    return;
+  }
+  try {
+    const up = new Promise<void>((resolve) => redis.onUp(resolve));
+    await Promise.race([up, delay(REDIS_MS, undefined, { ref: false })]);
+    const reason = redis.problem ?? `no answer within ${REDIS_MS / 1000} s`;
+    if (redis.isUsable) report.add('ok', 'redis', 'passed the self-test: subscribed, published, received');
+    else report.add('FAIL', 'redis', `cannot be used: ${reason}`);
+  } finally {
+    redis.onApplicationShutdown();
+  }
+}
+
+async function checkProviders(settings: Settings, report: CheckReport): Promise<void> {
+  const { registry, close } = await loadProviders(settings);
+  try {
+    const all = registry.list();
+    if (all.length === 0) report.add('warning', 'providers', 'No provider is enabled, so nobody can sign in');
+    for (const provider of all) {
+      const rule = textOf(provider.allow);
+      const admits = rule === null ? 'everyone may sign in (no allow)' : `allow=${rule}`;
+      report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter}): ${admits}`);
+      // its client is this service
+      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue;
+      for (const uri of redirectUrisToRegister(settings, provider))
+        report.add('register', `  ${provider.name}`, uri);
+    }
+    await registry.check((line) => report.add('warning', 'provider', line));
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,27 @@
+import type { AuditEvent } from '../../../audit/audit-event.js';
+import type { DeviceView } from '../../../device/devices.dto.js';
+import type { SessionView } from '../../../token/sessions/sessions.dto.js';
+import type { ClaimsOfUser, UserView } from './users.dto.js';
+
+/** What is stored of a user, in one document. Its parts are read one after the other. */
+export class UserExport {
+  /** When the reading began; RFC 3339, UTC, with milliseconds. */
+  exported_at!: Date;
+
+  user!: UserView;
+
+  /** By their sources. */
+  claims!: ClaimsOfUser;
+
+  /** All devices, in the order of their ids. */
+  devices!: DeviceView[];
+
+  /** All live sessions, in the order of their ids. */
+  sessions!: SessionView[];
+
+  /** Newest first; 10,000 at most. */
+  audit_events!: AuditEvent[];
+
+  /** Whether the audit trail has older events of the user. */
+  has_older_events!: boolean;
+}

@@ -1,0 +1,72 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  SignInChecks,
+  type Candidate,
+  type IdentityChanges,
+  type SignedIn,
+} from '../../auth/sign-in/sign-in-checks.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { cleanUserAgent } from '../../platform/http/user-agent.js';
+import { describeCuts } from '../../identity/claim-limits.js';
+import { layOver } from '../../identity/lay-over.js';
+import { AdmissionClaims } from '../../user/admission-claims.store.js';
+import { UserStore } from '../../user/user.store.js';
+import { AdmissionService } from './admission.service.js';
+
+/** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
+@Injectable()
+export class AdmissionCheck implements OnApplicationBootstrap {
+  private readonly logger = new Logger('ProviderClaims');
+
+  constructor(
+    private readonly checks: SignInChecks,
+    private readonly service: AdmissionService,
+    private readonly users: UserStore,
+    private readonly claims: AdmissionClaims,
+  ) {}
+
+  /** After the checks of the service itself (`allow`), which are added when their modules start. */
+  onApplicationBootstrap(): void {
+    this.checks.add((candidate) => this.check(candidate));
+    this.checks.addFirstFollower((signedIn) => this.follow(signedIn));
+    this.checks.addRecheck(async ({ userId, identity }) => {
+      const { claims } = layOver(identity.claims, await this.claims.find(userId));
+      return { claims };
+    });
+  }
+
+  private async check(candidate: Candidate): Promise<IdentityChanges> {
+    const { provider, identity, userId } = candidate;
+    const user = await this.users.find(userId);
+    const decision = await this.service.ask(questionOf(candidate, (user?.lastSeenAt ?? null) === null));
+    if (!decision.isAllowed) {
+      const reason = decision.message === '' ? 'admission' : `admission: ${decision.message}`;
+      throw new OAuthError('access_denied', 'this account may not sign in', { reason });
+    }
+    const { claims, cuts } = layOver(identity.claims, decision.claims);
+    if (cuts.length > 0) this.logger.warn(`provider ${provider}, user_id ${userId}: ${describeCuts(cuts)}`);
+    return { claims, admissionClaims: decision.claims };
+  }
+
+  private follow({ session, identity }: SignedIn): Promise<void> {
+    return this.claims.keep(session.userId, identity.admissionClaims ?? {});
+  }
+}
+
+/** @param isNew whether the user has not signed in yet; one may have been made before */
+function questionOf({ provider, identity, userId, origin, device }: Candidate, isNew: boolean) {
+  const { providerUserId, username, email, claims } = identity;
+  return {
+    provider,
+    provider_user_id: providerUserId,
+    user_id: userId,
+    new_user: isNew,
+    username,
+    email,
+    claims,
+    device_id: device?.device_id?.toLowerCase(),
+    device_name: device?.device_name ?? undefined,
+    address: origin.address ?? undefined,
+    user_agent: cleanUserAgent(device?.user_agent) ?? origin.userAgent,
+  };
+}

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import type { Verified } from '../../../auth/sign-in/sign-in-checks.js';
+import type { Claims } from '../../../identity/claims.js';
+import type { SessionKey } from '../../../token/sessions/session.store.js';
+import { SessionStore } from '../../../token/sessions/session.store.js';
+import { AdmissionClaims } from '../../../user/admission-claims.store.js';
+import { UserStore } from '../../../user/user.store.js';
+import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+
+/** Identities of sessions that another session has approved. */
+@Injectable()
+export class InheritedIdentities {
+  constructor(
+    private readonly facts: SessionFactsStore,
+    private readonly sessions: SessionStore,
+    private readonly users: UserStore,
+    private readonly admissionClaims: AdmissionClaims,
+  ) {}
+
+  /**
+   * Returns the user as a session knows it, with the claims of now; the new session ends with it.
+   * @param approvedAt milliseconds since the epoch: a logout at the provider after it ends the new session,
+   *   too
+   * @returns undefined if the session has ended
+   */
+  async find(key: SessionKey, approvedAt: number): Promise<Verified | undefined> {
+    const [session, isLive, found, user] = await Promise.all([
+      this.sessions.find(key),
+      this.sessions.isLive(key),
+      this.facts.find(key),
+      this.users.find(key.userId),
+    ]);
+    if (!session || !isLive || !found || !user) return undefined;
+    const { providerUserId, username, avatarUrl, provider } = user;
+    const claims = await this.claimsOfProvider(key.userId, user.providerClaims ?? {});
+    const { isEmailVerified, hostedDomain, directoryName, ...inherited } = found.facts;
+    const end = Math.floor(session.expiresAt.getTime() / 1000);
+    const identity: ApprovedIdentity = {
+      ...inherited,
+      providerUserId,
+      username,
+      avatarUrl,
+      claims,
+      idToken: null,
+      refreshToken: null,
+      sessionExpiry: Math.min(inherited.sessionExpiry ?? end, end),
+      proof: { isEmailVerified, hostedDomain, claims },
+      ...(directoryName !== undefined && { directoryName }),
+      approvedBy: key.sessionId,
+    };
+    return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };
+  }
+
+  /** Without claims of the admission service, which is asked again; `allow` does not read them. */
+  private async claimsOfProvider(userId: string, stored: Claims): Promise<Claims> {
+    const laidOver = await this.admissionClaims.find(userId);
+    return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(laidOver, name)));
+  }
+}

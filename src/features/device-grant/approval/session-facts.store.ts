@@ -1,0 +1,61 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { SignedIn } from '../../../auth/sign-in/sign-in-checks.js';
+import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import { Sql } from '../../../platform/database/sql.js';
+import type { SessionKey } from '../../../token/sessions/session.store.js';
+import type { Identity } from '../../../provider/identity/identity.js';
+import { SessionFacts } from './session-facts.entity.js';
+import { KEEP_FACTS } from './session-facts.sql.js';
+
+/** An identity of a session that another device has approved. */
+export type ApprovedIdentity = Identity & { readonly approvedBy: string };
+
+type NewFacts = Omit<SessionFacts, 'expiresAt'>;
+
+/** Keeps of each sign-in what a session that it approves later takes over. */
+@Injectable()
+export class SessionFactsStore {
+  private readonly insert: (row: NewFacts) => Promise<NewFacts>;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    this.insert = sql.batched(KEEP_FACTS.name, (rows: NewFacts[]) => this.insertAll(rows));
+  }
+
+  async find({ userId, sessionId }: SessionKey): Promise<SessionFacts | undefined> {
+    const { manager } = this.dataSource;
+    return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
+  }
+
+  /** Also of a user who is being removed. */
+  async forget(userId: string): Promise<void> {
+    await this.dataSource.manager.delete(SessionFacts, { userId });
+  }
+
+  async keep({ identity, session }: SignedIn): Promise<void> {
+    const { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry } = identity;
+    const { isEmailVerified, hostedDomain } = identity.proof;
+    const facts = { email, subject, session: atProvider, authTime, acr, amr, sessionExpiry };
+    await this.insert({
+      userId: session.userId,
+      sessionId: session.sessionId,
+      facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
+      approvedBy: (identity as Partial<ApprovedIdentity>).approvedBy ?? null,
+    });
+  }
+
+  private async insertAll(rows: NewFacts[]): Promise<NewFacts[]> {
+    await this.sql.query(KEEP_FACTS, [
+      rows.map(({ userId }) => userId),
+      rows.map(({ sessionId }) => sessionId),
+      rows.map(({ facts }) => JSON.stringify(facts)),
+      rows.map(({ approvedBy }) => approvedBy),
+      this.settings.refreshTokenTtl,
+    ]);
+    return rows;
+  }
+}

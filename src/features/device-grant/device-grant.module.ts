@@ -1,0 +1,58 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { AuthModule } from '../../auth/auth.module.js';
+import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
+import { DeviceModule } from '../../device/device.module.js';
+import { RealtimeModule } from '../../realtime/realtime.module.js';
+import { TokenModule } from '../../token/token.module.js';
+import { UserModule } from '../../user/user.module.js';
+import { ApprovedSessions } from './approval/approved-sessions.js';
+import { DeviceRequestsController } from './approval/device-requests.controller.js';
+import { DeviceRequests } from './approval/device-requests.service.js';
+import { HintedRequests } from './approval/hinted-requests.js';
+import { InheritedIdentities } from './approval/inherited-identities.js';
+import { SessionFactsStore } from './approval/session-facts.store.js';
+import { DeviceConfirmations } from './page/device-confirmations.js';
+import { DevicePageController } from './page/device-page.controller.js';
+import { DevicePage } from './page/device-page.service.js';
+import { DeviceCodes } from './requests/codes.js';
+import { DeviceAuthorizationController } from './requests/device-authorization.controller.js';
+import { DeviceAuthorizations } from './requests/device-authorization.service.js';
+import { DeviceDecisions } from './requests/device-decisions.js';
+import { DeviceGrant } from './requests/device-grant.js';
+import { DeviceRequestStore } from './requests/device-request.store.js';
+import { SealedIdentities } from './requests/sealed-identities.js';
+import { UserCodes } from './requests/user-codes.js';
+
+/** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md). */
+@Module({
+  imports: [AuthModule, DeviceModule, RealtimeModule, TokenModule, UserModule],
+  controllers: [DeviceAuthorizationController, DevicePageController, DeviceRequestsController],
+  providers: [
+    ApprovedSessions,
+    DeviceAuthorizations,
+    DeviceCodes,
+    DeviceConfirmations,
+    DeviceDecisions,
+    DeviceGrant,
+    DevicePage,
+    DeviceRequests,
+    DeviceRequestStore,
+    HintedRequests,
+    InheritedIdentities,
+    SealedIdentities,
+    SessionFactsStore,
+    UserCodes,
+  ],
+})
+export class DeviceGrantModule implements OnModuleInit {
+  constructor(
+    private readonly codes: AuthorizationCodes,
+    private readonly requests: DeviceRequestStore,
+    private readonly facts: SessionFactsStore,
+  ) {}
+
+  onModuleInit(): void {
+    this.codes.onForget((userId) => this.requests.forget(userId));
+    this.codes.onForget((userId) => this.facts.forget(userId));
+  }
+}

@@ -1,0 +1,138 @@
+import { html, type Html } from '../../../platform/http/page/html.js';
+import { layout, type Page } from '../../../platform/http/page/layout.js';
+import { browserOf } from '../../../platform/http/user-agent.js';
+import { showUserCode } from '../requests/codes.js';
+import type { DeviceRequest } from '../requests/device-request.entity.js';
+import type { DeviceTexts } from './texts/texts.js';
+
+/** Language of a page, and its texts. */
+export interface PageLanguage {
+  readonly tag: string;
+  readonly texts: DeviceTexts;
+}
+
+const icon = (path: string): Html =>
+  html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="${path}" /></svg>`;
+const CROSS = icon('M6 6l12 12M18 6L6 18');
+const TICK = icon('M4.5 12.5l5 5 10-11');
+
+type Problem = 'wrongCode' | 'tooMany' | 'failed' | 'notAllowed' | 'otherAccount';
+type End = 'approved' | 'denied' | 'over';
+
+/**
+ * Page with a form for the code.
+ * @param userCode eight letters, of the address or as they were typed
+ * @param other address of a sign-in with another account, after one that was refused
+ */
+export function codePage(language: PageLanguage, userCode?: string, problem?: Problem, other?: string): Page {
+  const { texts } = language;
+  const invalid = html`aria-invalid="true" aria-describedby="problem"`;
+  return page(
+    language,
+    html`<h1>${texts.enter}</h1>
+      <p class="lead">${texts.enterLead}</p>
+      ${problem && html`<p class="problem" id="problem" role="alert">${texts[problem]}</p>`}
+      ${
+        other &&
+        html`<ul class="choices">
+          <li><a href="${other}">${texts.useOther}</a></li>
+        </ul>`
+      }
+      <form method="post" action="/device">
+        <label for="user_code">${texts.code}</label>
+        <input
+          id="user_code"
+          name="user_code"
+          value="${userCode === undefined ? '' : showUserCode(userCode)}"
+          maxlength="64"
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck="false"
+          required
+          autofocus
+          ${problem && invalid}
+        />
+        <button>${texts.next}</button>
+      </form>
+      <p class="foot">${texts.warning}</p>`,
+  );
+}
+
+/** Page that sends the browser to the sign-in, which a redirect after a form could not. */
+export function goOnPage(language: PageLanguage, address: string): Page {
+  const { texts } = language;
+  return page(
+    language,
+    html`<h1>${texts.goOn}</h1>
+      <p class="lead">${texts.goOnLead}</p>
+      <ul class="choices">
+        <li><a href="${address}">${texts.next}</a></li>
+      </ul>`,
+  );
+}
+
+/**
+ * The question (RFC 8628 §5.4).
+ * @param facts.account of the person
+ * @param facts.other address of a sign-in with another account
+ * @param facts.now milliseconds since the epoch
+ */
+export function questionPage(
+  language: PageLanguage,
+  request: DeviceRequest,
+  facts: {
+    readonly account: string;
+    readonly other: string;
+    readonly isForeign: boolean;
+    readonly now: number;
+  },
+): Page {
+  const { texts } = language;
+  const { browser, os } = browserOf(request.userAgent);
+  const kind = [browser, os].filter((one) => one !== null).join(', ');
+  const rows: readonly (readonly [string, string | Html | null])[] = [
+    [texts.device, request.deviceName ?? (kind || texts.unnamed)],
+    [texts.program, request.clientId],
+    [texts.address, request.address],
+    [texts.begun, ago(language.tag, request.createdAt, facts.now)],
+    [texts.account, html`${facts.account} <a href="${facts.other}">${texts.useOther}</a>`],
+  ];
+  return page(
+    language,
+    html`<h1>${texts.question}</h1>
+      ${facts.isForeign ? html`<p class="problem" role="alert">${texts.foreign}</p>` : undefined}
+      <dl class="facts">
+        ${rows.flatMap(([name, value]) =>
+          value === null
+            ? []
+            : [
+                html`<dt>${name}</dt>
+                  <dd>${value}</dd>`,
+              ],
+        )}
+      </dl>
+      <p class="lead">${texts.warning}</p>
+      <form method="post" action="/device/confirm" class="answers">
+        <button name="answer" value="no">${CROSS}${texts.no}</button>
+        <button name="answer" value="yes">${TICK}${texts.yes}</button>
+      </form>`,
+  );
+}
+
+export function endPage(language: PageLanguage, end: End): Page {
+  const { texts } = language;
+  return page(
+    language,
+    html`<h1>${texts[end]}</h1>
+      <p class="lead">${texts[`${end}Lead`]}</p>`,
+  );
+}
+
+function page({ tag, texts }: PageLanguage, content: Html): Page {
+  return layout({ title: texts.title, brand: texts.title, language: tag }, content);
+}
+
+function ago(tag: string, at: Date, now: number): string {
+  const minutes = Math.max(0, Math.floor((now - at.getTime()) / 60_000));
+  return new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }).format(-minutes, 'minute');
+}

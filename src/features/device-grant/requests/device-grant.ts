@@ -1,0 +1,157 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { Origin } from '../../../audit/audit-event.js';
+import { SignInChecks, type Verified } from '../../../auth/sign-in/sign-in-checks.js';
+import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
+import { TokenIssuer } from '../../../auth/sign-in/token-issuer.js';
+import { TokenGrants } from '../../../auth/token-grants.js';
+import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
+import { SignOutService } from '../../../device/sign-out.service.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
+import type { DpopProof } from '../../../token/dpop/dpop-proof.js';
+import { parseRefreshToken } from '../../../token/refresh/refresh-token.js';
+import { areSameClaims } from '../../../identity/claims.js';
+import { UserStore } from '../../../user/user.store.js';
+import { approverEnded } from '../approval/approved-sessions.js';
+import { InheritedIdentities } from '../approval/inherited-identities.js';
+import { DeviceCodes } from './codes.js';
+import { DeviceTokenDto } from './device-authorization.dto.js';
+import { DeviceDecisions } from './device-decisions.js';
+import type { DeviceRequest } from './device-request.entity.js';
+import { DeviceRequestStore, type Polled } from './device-request.store.js';
+import { SealedIdentities } from './sealed-identities.js';
+
+/** `grant_type` of RFC 8628 §3.4. */
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** Answers of RFC 8628 §3.5; all have the status 400 (RFC 6749 §5.2). */
+const ANSWERS: Readonly<Record<Exclude<Polled, 'approved'>, OAuthError>> = {
+  open: new OAuthError('authorization_pending', 'the request waits for a decision'),
+  too_soon: new OAuthError('slow_down', 'polls come too soon: wait five seconds more', { status: 400 }),
+  denied: new OAuthError('access_denied', 'the request was denied', { status: 400 }),
+  expired: new OAuthError('expired_token', 'the device code is unknown, used or expired'),
+};
+
+/** Refusals of a sign-in: a device gets one answer for all of them (RFC 8628 §3.5). */
+const REFUSALS: ReadonlySet<string> = new Set(['access_denied', 'invalid_grant']);
+
+/** The grant of a device without a browser at POST /oauth2/token. */
+@Injectable()
+export class DeviceGrant implements OnModuleInit {
+  constructor(
+    private readonly grants: TokenGrants,
+    private readonly codes: DeviceCodes,
+    private readonly requests: DeviceRequestStore,
+    private readonly decisions: DeviceDecisions,
+    private readonly identities: SealedIdentities,
+    private readonly proofs: DpopProofs,
+    private readonly inherited: InheritedIdentities,
+    private readonly users: UserStore,
+    private readonly checks: SignInChecks,
+    private readonly refusals: SignInRefusals,
+    private readonly tokens: TokenIssuer,
+    private readonly signOuts: SignOutService,
+  ) {}
+
+  onModuleInit(): void {
+    this.grants.add(DEVICE_GRANT, {
+      dto: DeviceTokenDto,
+      endpoint: '/oauth2/device_authorization',
+      issue: (params: DeviceTokenDto, ...call) => this.answer(params, ...call),
+    });
+  }
+
+  private async answer(
+    params: DeviceTokenDto,
+    call: DpopCall,
+    origin: Origin,
+    closed: AbortSignal,
+  ): Promise<IssuedTokens> {
+    const proof = await this.proofs.validateAtSignIn(call); // first: a bad one spends no code
+    const deviceCodeHash = this.codes.hashSecret(params.device_code);
+    let polled = await this.requests.poll(deviceCodeHash, params.client_id);
+    if (polled === 'open') {
+      await this.decisions.wait(deviceCodeHash, closed);
+      polled = await this.requests.look(deviceCodeHash);
+    }
+    if (polled !== 'approved') throw ANSWERS[polled];
+    if (closed.aborted) throw ANSWERS.open;
+    const request = await this.requests.spend(deviceCodeHash);
+    if (!request) throw ANSWERS.expired;
+    const tokens = await this.issue(request, proof, origin);
+    if (!closed.aborted) return tokens;
+    await this.takeBack(request, tokens, origin);
+    throw ANSWERS.open;
+  }
+
+  /** Ends a session if its tokens were not sent. The next poll gets tokens, unless a sign-out came first. */
+  private async takeBack(request: DeviceRequest, tokens: IssuedTokens, origin: Origin): Promise<void> {
+    const { session } = parseRefreshToken(tokens.refresh_token)!;
+    await this.signOuts.signOut('session', session, origin, {
+      cause: 'replaced',
+      last: async ({ manager }, _provider, count) => {
+        if (count === 1) await this.requests.reopen(manager, request);
+      },
+    });
+  }
+
+  /** Checks again what the sign-in and the approval have checked, and writes the session. */
+  private async issue(
+    request: DeviceRequest,
+    proof: DpopProof | undefined,
+    origin: Origin,
+  ): Promise<IssuedTokens> {
+    const device = deviceOf(request);
+    const known = {
+      origin,
+      provider: request.provider!,
+      userId: request.userId!,
+      deviceId: request.deviceId,
+    };
+    try {
+      const verified = await this.refusals.watch(known, () => this.verifiedOf(request));
+      const admitted = await this.checks.run(verified, origin, device);
+      await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
+      return await this.tokens.issue(admitted, device, { proof, origin });
+    } catch (error) {
+      if (!(error instanceof OAuthError) || !REFUSALS.has(error.error)) throw error;
+      const { description, reason } = error;
+      throw new OAuthError('access_denied', description, { reason, status: 400, cause: error });
+    }
+  }
+
+  /** @throws OAuthError `access_denied`: a session that has ended since gives no other one its rights */
+  private async verifiedOf(request: DeviceRequest): Promise<Verified> {
+    const { id, provider, identity, requestedAt, userId, approvedBy } = request;
+    if (approvedBy === null) {
+      const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
+      return { ...this.identities.open(stored, id), begunAt: requestedAt!.getTime() };
+    }
+    const verified = await this.inherited.find(
+      { userId: userId!, sessionId: approvedBy },
+      requestedAt!.getTime(),
+    );
+    if (verified) return verified;
+    throw approverEnded();
+  }
+
+  /** A sign-in on the page may be minutes old: it must not bring claims back that have changed since. */
+  private async checkClaims(userId: string, { identity, requestedAt }: Verified): Promise<void> {
+    const { claimsChangedAt = null, providerClaims = null } = (await this.users.find(userId)) ?? {};
+    if (claimsChangedAt === null || claimsChangedAt.getTime() <= requestedAt) return;
+    if (areSameClaims(providerClaims ?? {}, identity.claims)) return;
+    const reason = 'claims_changed';
+    throw new OAuthError('access_denied', 'the rights of the user have changed since the sign-in', {
+      reason,
+    });
+  }
+}
+
+/** As the device has described itself when it began. */
+function deviceOf({ deviceId, deviceName, userAgent }: DeviceRequest): DeviceDto {
+  return {
+    ...(deviceId !== null && { device_id: deviceId }),
+    ...(deviceName !== null && { device_name: deviceName }),
+    ...(userAgent !== null && { user_agent: userAgent }),
+  };
+}

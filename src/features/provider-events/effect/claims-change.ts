@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../../audit/audit-event.js';
+import type { ChannelTransaction } from '../../../channel/channel.history.js';
+import { claimPaths, unescaped } from '../../../platform/config/providers/claim-paths.js';
+import { isObject } from '../../../platform/http/parameters/json.js';
+import type { Claims } from '../../../identity/claims.js';
+import { mappedClaims } from '../../../provider/identity/claims.js';
+import { claimMaps, selectClaims } from '../../../provider/identity/select-claims.js';
+import { ProviderRegistry } from '../../../provider/provider.registry.js';
+import { ClaimOwners } from '../../../user/claim-owners.js';
+import { UserChanges } from '../../../user/user-changes.store.js';
+import type { Signal } from '../receiver/set-claims.js';
+import type { Meant } from './meant-users.js';
+import { SubjectUsers } from './subject-users.store.js';
+
+/** Applies `token-claims-change` (CAEP 1.0 §3.2), as a sign-in would. */
+@Injectable()
+export class ClaimsChange {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly changes: UserChanges,
+    private readonly owners: ClaimOwners,
+    private readonly subjects: SubjectUsers,
+  ) {}
+
+  /** @returns what was done, for the audit trail */
+  async apply(
+    within: ChannelTransaction,
+    provider: string,
+    { userIds: [userId, ...others], accounts: [account] }: Meant,
+    { body, time }: Pick<Signal, 'body' | 'time'>,
+    origin: Origin,
+  ): Promise<string> {
+    const { manager } = within;
+    if (userId === undefined || others.length > 0 || !account) return 'recorded only: not one user';
+    const changed = this.read(provider, body['claims']);
+    if (changed.size === 0) return 'recorded only: no kept claim';
+    const owned = await this.owners.namesOf(manager, userId);
+    const at = new Date(time * 1000);
+    if (!(await this.subjects.beginClaims(manager, userId, provider, account, at))) {
+      return 'recorded only: the claims are newer';
+    }
+    const claims = (present: Claims): Claims => {
+      const after = new Map(Object.entries(present));
+      for (const [name, value] of changed) {
+        if (owned.has(name)) continue;
+        if (value === undefined) after.delete(name);
+        else after.set(name, value);
+      }
+      return Object.fromEntries(after);
+    };
+    const change = new Map([[userId, { claims }]]);
+    await this.changes.apply(within, [userId], () => change, origin);
+    return 'claims applied';
+  }
+
+  /** Returns the kept claims that an event is about; undefined as a value: the user has lost it. */
+  private read(provider: string, sent: unknown): ReadonlyMap<string, unknown> {
+    const { options } = this.providers.get(provider).settings;
+    if (!isObject(sent)) return new Map();
+    const { whole } = selectClaims(mappedClaims(sent, options), claimMaps(options));
+    const lost = claimPaths(options['claims']).filter(([, path]) => sent[unescaped(path)] === null);
+    return new Map<string, unknown>([
+      ...lost.map(([name]) => [name, undefined] as const),
+      ...Object.entries(whole),
+    ]);
+  }
+}

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { systemOrigin } from '../../audit/audit-event.js';
+import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
+import type { RecheckSettings } from '../../platform/config/providers/provider-settings.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Clock } from '../../platform/database/clock.js';
+import { ConcurrencyLimit } from '../../platform/database/limits.js';
+import { SignOutService } from '../../device/sign-out.service.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { deriveUserId } from '../../identity/user-id.js';
+import type { Identity } from '../../provider/identity/identity.js';
+import { hashIfNamed } from '../../token/sessions/recent-ends.js';
+import type { Provider } from '../../provider/provider.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
+import { ClaimsStore } from '../../user/claims.store.js';
+import { CheckStore } from './check.store.js';
+import { nextAttempt } from './pauses.js';
+import type { ProviderCheck } from './provider-check.entity.js';
+import { ProviderTokens } from './provider-tokens.js';
+
+/** What a call has shown; `reason`: why there was no good answer, for the log. */
+export type Outcome = { readonly answered: true } | { readonly answered: false; readonly reason: string };
+
+/** Attempts to store a new refresh token, a second apart: the lease is longer. */
+const TRIES = 30;
+
+/** Asks a provider about one user, and applies the answer. */
+@Injectable()
+export class Recheck {
+  /** Most connections are for requests. */
+  private readonly limit: ConcurrencyLimit;
+
+  constructor(
+    private readonly store: CheckStore,
+    private readonly tokens: ProviderTokens,
+    private readonly checks: SignInChecks,
+    private readonly claims: ClaimsStore,
+    private readonly sessions: SessionStore,
+    private readonly signOuts: SignOutService,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
+  ) {
+    this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
+  }
+
+  /**
+   * @param row with a lease of this instance
+   * @throws an error of the database: the lease then ends by itself
+   */
+  async run(row: ProviderCheck, provider: Provider, settings: RecheckSettings): Promise<Outcome> {
+    const startedAt = new Date(this.clock.now());
+    const refreshToken = this.tokens.decrypt(row.refreshToken, row.userId);
+    // Without it the provider cannot be asked about this user.
+    if (refreshToken === undefined) return this.end(row, 'provider_ended');
+    let stored: Promise<void> | undefined;
+    const answer = await provider
+      .refresh(refreshToken, (token) => (stored = this.keep(row, token)))
+      .catch((error: unknown) => {
+        if (error instanceof OAuthError) return error;
+        throw error;
+      });
+    await stored;
+    return this.limit.run(async () => {
+      if (!(answer instanceof OAuthError)) return this.apply(row, answer, startedAt, settings);
+      if (answer.error === 'invalid_grant') return this.end(row, 'provider_ended');
+      await this.failed(row, startedAt, settings);
+      return { answered: false, reason: provider.reasonOf(answer, [refreshToken]) };
+    });
+  }
+
+  /** Stores a new refresh token; until then, the row has the former one. */
+  private async keep(row: ProviderCheck, refreshToken: string): Promise<void> {
+    const sealed = this.tokens.encrypt(refreshToken, row.userId);
+    for (let left = TRIES; ; left--) {
+      try {
+        return await this.store.rotated(row, sealed);
+      } catch (error) {
+        if (left === 1) throw error;
+        await delay(1000, undefined, { ref: false });
+      }
+    }
+  }
+
+  private async apply(
+    row: ProviderCheck,
+    identity: Identity,
+    startedAt: Date,
+    { interval }: RecheckSettings,
+  ): Promise<Outcome> {
+    const { userId, provider } = row;
+    if (!(await this.store.isLeased(row))) return { answered: true }; // the user has signed in since
+    const subject = hashIfNamed(provider, identity.subject);
+    const isSame = row.subject === null || subject?.equals(row.subject) === true;
+    if (deriveUserId(provider, identity.providerUserId) !== userId || !isSame) {
+      return this.end(row, 'provider_ended');
+    }
+    try {
+      const { claims } = await this.checks.rerun({ provider, identity, userId });
+      await this.claims.atSignIn(userId, provider, claims, systemOrigin('recheck'));
+    } catch (error) {
+      if (error instanceof OAuthError && error.error === 'access_denied') return this.end(row, 'not_allowed');
+      throw error;
+    }
+    await this.endNoLater(row, identity.sessionExpiry);
+    await this.store.succeeded(row, startedAt, interval);
+    return { answered: true };
+  }
+
+  /** Tries again later; the sessions end if the provider has not answered for `recheck_grace`. */
+  private async failed(row: ProviderCheck, startedAt: Date, { grace }: RecheckSettings): Promise<void> {
+    const since = row.failingSince ?? startedAt;
+    const now = this.clock.now();
+    if (now - since.getTime() >= 1000 * grace) await this.end(row, 'provider_ended');
+    else await this.store.failed(row, since, nextAttempt(row.attempts, now, since, grace));
+  }
+
+  /** @param expiry end of the provider's session, in seconds since the epoch */
+  private async endNoLater(row: ProviderCheck, expiry: number | null): Promise<void> {
+    const ms = 1000 * (expiry ?? Infinity);
+    if (ms >= row.expiresAt.getTime()) return; // no session is longer
+    const at = new Date(Math.max(ms, 0));
+    if (await this.sessions.limit(row.userId, at)) await this.store.endsAt(row.userId, at);
+  }
+
+  /** Ends all sessions of the user; the row ends with them. */
+  private async end(row: ProviderCheck, cause: 'provider_ended' | 'not_allowed'): Promise<Outcome> {
+    if (await this.store.isLeased(row)) {
+      const all = { userId: row.userId, sessionId: null, deviceId: null };
+      await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });
+    }
+    return { answered: true };
+  }
+}

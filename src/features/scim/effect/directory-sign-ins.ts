@@ -1,0 +1,135 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import {
+  SignInChecks,
+  type Checked,
+  type IdentityChanges,
+  type SignedIn,
+} from '../../../auth/sign-in/sign-in-checks.js';
+import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import { Sql } from '../../../platform/database/sql.js';
+import { SignOutService } from '../../../device/sign-out.service.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { fitClaims } from '../../../identity/claim-limits.js';
+import { areSameClaims } from '../../../identity/claims.js';
+import { layOver } from '../../../identity/lay-over.js';
+import { allowFacts } from '../../../provider/identity/allow.js';
+import { ClaimOwners } from '../../../user/claim-owners.js';
+import { ProviderRegistry } from '../../../provider/provider.registry.js';
+import { scimProviders } from '../protocol/scim-providers.js';
+import { isSameName, toNameKey } from '../users/directory-user.store.js';
+import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
+import { DirectoryEffects } from './directory-effects.js';
+import { DirectoryNames, UNNAMED } from './directory-name.store.js';
+import { FIND_STANDING, type StandingRow } from './standing.sql.js';
+
+/** An active directory user. */
+interface Standing {
+  readonly id: string;
+  readonly rights: DirectoryClaims;
+  /** Milliseconds since the epoch. */
+  readonly activeSince: number;
+}
+
+/** What a directory means for sign-ins (docs/directory.md#what-it-does). */
+@Injectable()
+export class DirectorySignIns implements OnModuleInit {
+  private readonly known: ReturnType<typeof scimProviders>;
+
+  constructor(
+    private readonly checks: SignInChecks,
+    private readonly names: DirectoryNames,
+    private readonly rights: DirectoryRights,
+    private readonly effects: DirectoryEffects,
+    private readonly signOuts: SignOutService,
+    private readonly providers: ProviderRegistry,
+    private readonly sql: Sql,
+    private readonly claimOwners: ClaimOwners,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.known = scimProviders(settings);
+  }
+
+  onModuleInit(): void {
+    this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
+    this.checks.addFollower((signedIn) => this.follow(signedIn));
+    this.claimOwners.add(async (manager, { provider, directoryActive }) => {
+      const isKnown = directoryActive !== null && this.known.has(provider);
+      return isKnown ? this.rights.namesOf(manager, provider) : [];
+    });
+  }
+
+  /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
+  private async check({ provider, identity, userId }: Checked): Promise<IdentityChanges | undefined> {
+    const settings = this.known.get(provider);
+    if (!settings) return undefined;
+    const { proof } = identity;
+    const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
+    // An answer of the provider during a session may lack the claim.
+    const name = ownName ?? (await this.names.find(userId))?.name;
+    const user = await this.admitted(provider, userId, name);
+    if (!user) return { proof: { ...proof, isInDirectory: false } };
+    const whole = laidOver(proof.claims, user.rights);
+    const found = { ...proof, claims: whole, isInDirectory: true, activeSince: user.activeSince };
+    return { claims: fitClaims(whole).claims, proof: found };
+  }
+
+  /**
+   * Keeps the name of the user, and reads the directory again: a request of it may have been committed since
+   * the check, or in the minute before a stock client redeems its code.
+   */
+  private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
+    const settings = this.known.get(provider);
+    if (!settings) return;
+    const { proof } = identity;
+    const name =
+      settings.claim === 'provider_user_id' ? identity.providerUserId : (identity.directoryName ?? UNNAMED);
+    const { userId } = session;
+    const before = await this.names.find(userId);
+    const ofProvider = this.providers.get(provider).settings;
+    const hasFacts = ofProvider.allow !== undefined && proof.isInDirectory !== undefined;
+    const facts = hasFacts ? allowFacts(identity, ofProvider) : null;
+    const isNew = before?.name !== name;
+    if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
+      const isLinked = Boolean(before?.directoryUserId);
+      const directoryUserId = await this.names.findForLink(provider, settings.attribute, name, isLinked);
+      await this.names.save({ userId, provider, name, facts }, directoryUserId);
+    }
+    const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
+    try {
+      const user = await this.admitted(provider, userId, name);
+      if (!user) return;
+      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.admissionClaims ?? {});
+      if (!isNew && areSameClaims(claims, identity.claims)) return;
+      await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        await this.signOuts.signOut('session', session, byDirectory, { cause: 'directory' });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the directory user with a name; undefined if the directory has none.
+   * @throws OAuthError `access_denied` if this directory user is inactive; without one, if the directory user
+   *   who had the name, or to whom the user is linked, is inactive or deleted
+   */
+  private async admitted(
+    provider: string,
+    userId: string,
+    name: string = UNNAMED,
+  ): Promise<Standing | undefined> {
+    const { attribute } = this.known.get(provider)!;
+    const key = toNameKey(attribute, name);
+    const rows = await this.sql.query<StandingRow>(FIND_STANDING[attribute], [provider, key, userId]);
+    const named = rows.find((row) => row.name !== null && isSameName(attribute, row.name, name));
+    const user = named ?? rows.find(({ id }) => id === null);
+    if (!user) return undefined;
+    if (user.id === null || !user.active) {
+      throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'deactivated' });
+    }
+    const sent = { groups: user.groups ?? undefined, roles: user.roles ?? undefined };
+    const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
+    return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
+  }
+}

@@ -1,0 +1,86 @@
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { UuidPipe } from '../../../platform/http/parameters/uuid.js';
+import { Public } from '../../../platform/http/access.js';
+import { Caller, DirectoryGuard, type Directory } from '../protocol/directory.guard.js';
+import type { Query as Parameters } from '../protocol/list-query.js';
+import { ScimAnswer } from '../protocol/scim-answer.js';
+import { ScimBody } from '../protocol/scim-body.js';
+import { noResource, ScimErrorFilter } from '../protocol/scim-error.js';
+import { ScimUsers } from './scim-users.service.js';
+
+const idPipe = new UuidPipe(noResource);
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Users of a directory (docs/directory.md). */
+@Public()
+@UseGuards(DirectoryGuard)
+@UseInterceptors(ScimAnswer)
+@UseFilters(ScimErrorFilter)
+@Controller('scim/v2/:provider/Users')
+export class ScimUsersController {
+  constructor(private readonly users: ScimUsers) {}
+
+  @Get()
+  list(@Caller() directory: Directory, @Query() query: Parameters): Promise<object> {
+    return this.users.list(directory, query);
+  }
+
+  @Get(':id')
+  find(
+    @Caller() directory: Directory,
+    @Param('id', idPipe) id: string,
+    @Query() query: Parameters,
+  ): Promise<object> {
+    return this.users.find(directory, id, query);
+  }
+
+  @Post()
+  @HttpCode(201)
+  create(
+    @Caller() directory: Directory,
+    @ScimBody('user') body: Body,
+    @Query() query: Parameters,
+  ): Promise<object> {
+    return this.users.create(directory, body, query);
+  }
+
+  @Put(':id')
+  replace(
+    @Caller() directory: Directory,
+    @Param('id', idPipe) id: string,
+    @ScimBody('user') body: Body,
+    @Query() query: Parameters,
+  ): Promise<object> {
+    return this.users.replace(directory, id, body, query);
+  }
+
+  @Patch(':id')
+  patch(
+    @Caller() directory: Directory,
+    @Param('id', idPipe) id: string,
+    @ScimBody('user') body: Body,
+    @Query() query: Parameters,
+  ): Promise<object> {
+    return this.users.patch(directory, id, body, query);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  remove(@Caller() directory: Directory, @Param('id', idPipe) id: string): Promise<void> {
+    return this.users.remove(directory, id);
+  }
+}

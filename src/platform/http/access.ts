@@ -1,0 +1,64 @@
+import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import type { ServiceRight } from '../config/secrets/service-key.js';
+import type { SessionIds } from '../events.js';
+
+/**
+ * Credential that a route needs: none, a user's access token (the default), such a token that a reverse proxy
+ * passes on, or what has one of some rights.
+ */
+export type Access = 'public' | 'user' | 'forwarded' | RightsNeeded;
+
+export interface RightsNeeded {
+  /** One of them is enough. */
+  readonly rights: readonly ServiceRight[];
+  /**
+   * Whether a user with a role that grants a right may call the route (docs/administration.md#turn-it-on), as
+   * well as a service key.
+   */
+  readonly orPerson: boolean;
+  /**
+   * Whether the service key may also be the password of Basic, as introspecting clients send it (RFC 7662
+   * §2.1).
+   */
+  readonly asPassword?: boolean;
+}
+
+export const ACCESS = 'latchkey:access';
+
+/** The route needs no token (spec §5, 5). */
+export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS, 'public' satisfies Access);
+
+/**
+ * The route is for reverse proxies, which pass on a user's access token. An invalid one does not count for
+ * the address, which is the proxy's, and a valid one is no use of the session.
+ */
+export const ForwardedToken = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, 'forwarded' satisfies Access);
+
+/**
+ * The route needs `Authorization: Bearer <service key>` with this right (docs/production.md#service-keys).
+ */
+export const ServiceKeyOnly = (
+  right: ServiceRight,
+  { asPassword = false } = {},
+): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword } satisfies Access);
+
+/**
+ * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and
+ * `support`, `SUPPORT_ROLE` grants `support`.
+ */
+export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set by the guard if the caller is a user. */
+    session?: SessionIds;
+  }
+}
+
+/** Injects the session of the verified access token: `@Caller() caller: Session`. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  return context.switchToHttp().getRequest<{ session?: SessionIds }>().session;
+});
