@@ -12,7 +12,7 @@ import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
 import { LIMIT_BY_GRANT, TokenRequestPipe, type TokenRequest } from './token-request.js';
-import { TokenGrants } from './token-grants.js';
+import { TokenGrants } from './extensions/token-grants.js';
 import { ClientTokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */

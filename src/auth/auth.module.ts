@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelModule } from '../channel/channel.module.js';
@@ -19,13 +20,13 @@ import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { ProviderLogouts } from './sign-out/provider-logouts.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
-import { SignInChecks } from './sign-in/sign-in-checks.js';
+import { SignInSteps } from './extensions/sign-in-steps.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore } from './sign-in/sign-in.store.js';
 import { CitusSignIns } from './sign-in/sign-ins.citus.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
-import { TokenGrants } from './token-grants.js';
+import { TokenGrants } from './extensions/token-grants.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UserModule } from '../user/user.module.js';
 
@@ -37,7 +38,7 @@ const signInStore = {
 };
 
 @Module({
-  imports: [ChannelModule, DeviceModule, ProviderModule, StatesModule, TokenModule, UserModule],
+  imports: [ChannelModule, DeviceModule, DiscoveryModule, ProviderModule, StatesModule, TokenModule, UserModule],
   controllers: [
     AuthController,
     CallbackErrorController,
@@ -52,12 +53,12 @@ const signInStore = {
     BackchannelLogout,
     ClientSignIns,
     ProviderLogouts,
-    SignInChecks,
+    SignInSteps,
     SignInRefusals,
     signInStore,
     TokenGrants,
     TokenIssuer,
   ],
-  exports: [AuthorizationCodes, BackchannelLogout, SignInChecks, SignInRefusals, TokenGrants, TokenIssuer],
+  exports: [AuthorizationCodes, BackchannelLogout, SignInSteps, SignInRefusals, TokenGrants, TokenIssuer],
 })
 export class AuthModule {}

@@ -14,7 +14,7 @@ import { providerParams } from './provider-params.dto.js';
 import { checkAllowed, withoutQuery } from './service-endpoint.js';
 import { StateService, type PendingSignIn, type SpentSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
-import { SignInChecks, type Verified } from './sign-in/sign-in-checks.js';
+import { SignInSteps, type Verified } from './extensions/sign-in-steps.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 
@@ -30,7 +30,7 @@ export class AuthService {
     private readonly states: StateService,
     private readonly proofs: DpopProofs,
     private readonly tokens: TokenIssuer,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
     private readonly refreshes: TokenService,
     private readonly signOuts: SignOutService,
@@ -75,7 +75,7 @@ export class AuthService {
       checkSignIn(signIn, params);
       return this.verifyCode(signIn, params);
     });
-    const admitted = await this.checks.run(verified, origin, params);
+    const admitted = await this.steps.check(verified, origin, params);
     return this.tokens.issue(admitted, params, { proof, origin });
   }
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
-import { TokenGrants, type GrantMetadata } from './token-grants.js';
+import { TokenGrants, type GrantMetadata } from './extensions/token-grants.js';
 import { Public } from '../platform/http/access.js';
 
 /**

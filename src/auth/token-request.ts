@@ -6,7 +6,7 @@ import { ParametersPipe } from '../platform/http/parameters/parameters.pipe.js';
 import type { LimitByBody } from '../platform/http/rate-limit.js';
 import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
-import { TokenGrants } from './token-grants.js';
+import { TokenGrants } from './extensions/token-grants.js';
 import { ClientTokenDto, RefreshDto, TokenDto } from './token.dto.js';
 
 /** Parameters of POST /oauth2/token; their class is the grant. */

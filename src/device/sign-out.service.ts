@@ -13,6 +13,7 @@ import {
   type ScopeOf,
   type SessionScope,
 } from '../token/sessions/session.store.js';
+import { UserLifecycles } from '../user/user-lifecycle.js';
 import type { DeviceRow } from './device.store.js';
 import {
   endExcess,
@@ -64,20 +65,15 @@ const OF_ALL: ReadonlySet<SessionScope> = new Set(['others', 'all']);
 export class SignOutService {
   private readonly hasOpenSession: (target: Target) => Promise<boolean>;
   private readonly runs = new Map<string, Run>();
-  private readonly followers: ((manager: EntityManager, userId: string) => Promise<void>)[] = [];
 
   constructor(
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
     private readonly ends: RecentEnds,
+    private readonly lifecycles: UserLifecycles,
   ) {
     this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
-  }
-
-  /** @param follow runs in each transaction that has ended sessions of a user */
-  addFollower(follow: (manager: EntityManager, userId: string) => Promise<void>): void {
-    this.followers.push(follow);
   }
 
   /**
@@ -174,7 +170,7 @@ export class SignOutService {
       count = ended.length;
     }
     await this.ends.rememberUser(manager, userId);
-    for (const follow of this.followers) await follow(manager, userId);
+    await this.lifecycles.sessionsEnded(manager, userId);
   }
 
   /**
@@ -245,7 +241,7 @@ export class SignOutService {
       const signedOut = await manager.query<DeviceRow[]>(FIND_SIGNED_OUT_DEVICES.text, values);
       await append(userId, 'device.signed_out', signedOut.map(toDeviceFacts));
     }
-    if (ended.length > 0) for (const follow of this.followers) await follow(manager, userId);
+    if (ended.length > 0) await this.lifecycles.sessionsEnded(manager, userId);
     await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));
     return { count: ended.length, provider };
   }

@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditStore } from '../audit/audit.store.js';
 import { UserLocks } from '../audit/user-locks.js';
@@ -6,7 +7,7 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { Clock } from '../platform/database/clock.js';
 import { Sql } from '../platform/database/sql.js';
 import { AdmissionClaims } from './admission-claims.store.js';
-import { ClaimOwners } from './claim-owners.js';
+import { UserLifecycles } from './user-lifecycle.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
 import { MeController } from './me.controller.js';
@@ -34,14 +35,14 @@ const userChanges = {
 /** Global, since the audit trail, which lies below, needs UserLocks. */
 @Global()
 @Module({
-  imports: [ChannelModule, TypeOrmModule.forFeature([User])],
+  imports: [ChannelModule, DiscoveryModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
   providers: [
     AdmissionClaims,
-    ClaimOwners,
     ClaimsChangesStore,
     ClaimsStore,
     userChanges,
+    UserLifecycles,
     userLocks,
     UserRights,
     UserSearch,
@@ -49,10 +50,10 @@ const userChanges = {
   ],
   exports: [
     AdmissionClaims,
-    ClaimOwners,
     ClaimsChangesStore,
     ClaimsStore,
     UserChanges,
+    UserLifecycles,
     UserLocks,
     UserRights,
     UserSearch,

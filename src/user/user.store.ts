@@ -8,6 +8,7 @@ import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './claims.store.js';
+import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { UserWord } from './user-word.entity.js';
 import { User } from './user.entity.js';
@@ -46,24 +47,15 @@ export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUse
   readonly claims: UserClaims;
 }
 
-/** Refuses sign-ins for a reason beside `suspended`. Both run in the transaction of a change of the user. */
-export interface Ban {
-  /** Lifts the ban of a user. @returns whether there was one */
-  readonly lift: (manager: EntityManager, userId: string) => Promise<boolean>;
-  /** The user is being removed. @returns whether sign-ins must stay refused */
-  readonly outlives: (manager: EntityManager, userId: string) => Promise<boolean>;
-}
-
 /** Rows of users. */
 @Injectable()
 export class UserStore {
-  /** Set by signals/. */
-  ban: Ban | undefined;
   private readonly findBatched: (userId: string) => Promise<User | undefined>;
 
   constructor(
     private readonly sql: Sql,
     @InjectRepository(User) private readonly users: Repository<User>,
+    private readonly lifecycles: UserLifecycles,
   ) {
     this.findBatched = sql.batched('user', (userIds: string[]) => this.findEach(userIds));
   }
@@ -130,9 +122,9 @@ export class UserStore {
     return writeLastUse(this.sql, USER_USE, keys);
   }
 
-  /** @returns whether the user exists and was not so before, or a ban was lifted */
+  /** @returns whether the user exists and was not so before, or a feature had refused sign-ins */
   async setSuspended(manager: EntityManager, userId: string, suspended: boolean): Promise<boolean> {
-    const isLifted = !suspended && (await this.ban?.lift(manager, userId)) === true;
+    const isLifted = !suspended && (await this.lifecycles.permitted(manager, userId));
     const before = { userId, suspendedAt: suspended ? IsNull() : Not(IsNull()) };
     const { affected } = await manager.update(User, before, {
       suspendedAt: suspended ? () => 'now()' : null,
@@ -141,7 +133,7 @@ export class UserStore {
   }
 
   /**
-   * Removes the row of a locked user only; of a suspended or banned user, the id stays, so that sign-ins are
+   * Removes the row of a locked user only; of a user whom somebody keeps out, the id stays, so that sign-ins are
    * refused until `allowSignIns`.
    * @param until when no token with the present claims can be valid any more
    */
@@ -150,8 +142,8 @@ export class UserStore {
       const voided = { userId, voidedAt: () => 'clock_timestamp()', expiresAt: until };
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
-    const isBanned = (await this.ban?.outlives(manager, userId)) === true;
-    await manager.update(User, { userId, ...(!isBanned && { suspendedAt: Not(IsNull()) }) }, REMOVED);
+    const isKeptOut = await this.lifecycles.removed(manager, userId);
+    await manager.update(User, { userId, ...(!isKeptOut && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
     await manager.delete(UserWord, { userId });
   }
@@ -160,8 +152,8 @@ export class UserStore {
   async allowSignIns(manager: EntityManager, userId: string): Promise<boolean> {
     const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
     if (affected === 0) return false;
-    await this.ban?.lift(manager, userId);
-    await this.ban?.outlives(manager, userId); // forgets the user
+    await this.lifecycles.permitted(manager, userId);
+    await this.lifecycles.removed(manager, userId); // forgets the user
     return true;
   }
 

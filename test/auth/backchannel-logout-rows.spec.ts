@@ -20,7 +20,7 @@ import type { Logout } from '../../src/provider/logout/logout-claims.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';
-import { signInOf } from '../support/sign-in.js';
+import { NO_FEATURES, signInOf } from '../support/sign-in.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });
@@ -78,7 +78,7 @@ describe('the rows of a logout by the provider', () => {
         { channelHistory: 1000 },
       );
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-      signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql));
+      signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
       logout = new BackchannelLogout(
         {
           verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),

@@ -4,7 +4,7 @@ import { AuthorizationCode } from '../../src/auth/clients/authorization-code.ent
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { AuthorizationState } from '../../src/auth/states/authorization-state.entity.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
-import type { Verified } from '../../src/auth/sign-in/sign-in-checks.js';
+import type { Verified } from '../../src/auth/extensions/sign-in-steps.js';
 import { SecretKey } from '../../src/platform/config/secrets/secret-key.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';

@@ -8,7 +8,7 @@ import { RateLimits } from '../../src/platform/http/rate-limit.js';
 import { User } from '../../src/user/user.entity.js';
 import { UserStore } from '../../src/user/user.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, claimsOf, NO_FEATURES, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -77,7 +77,7 @@ describe('users and their devices', () => {
     const ids = [...all.map(({ user_id }) => user_id).toReversed(), randomUUID(), all[0]!.user_id];
     const names = [...users.toReversed().map((name) => `of ${name}`), undefined, `of ${users[0]}`];
     const dataSource = service.app.get(DataSource);
-    const single = new UserStore(new Sql(dataSource, true), dataSource.getRepository(User));
+    const single = new UserStore(new Sql(dataSource, true), dataSource.getRepository(User), NO_FEATURES);
     for (const store of [service.app.get(UserStore), single]) {
       const found = await Promise.all(ids.map((id) => store.find(id)));
       expect(found.map((one) => one?.username)).toEqual(names);

@@ -1,9 +1,11 @@
 import request, { type Response, type Test } from 'supertest';
 import { randomUUID, randomBytes } from 'node:crypto';
+import type { DiscoveryService } from '@nestjs/core';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';
+import { UserLifecycles } from '../../src/user/user-lifecycle.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { NOWHERE } from './audit.js';
 import { query } from './database.js';
@@ -15,6 +17,9 @@ export interface Tokens {
   expires_in: number;
   user_id: string;
 }
+
+/** For stores without a service. */
+export const NO_FEATURES = new UserLifecycles({} as DiscoveryService);
 
 const TRIES = 5;
 

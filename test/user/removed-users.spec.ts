@@ -36,7 +36,7 @@ import { UserStore } from '../../src/user/user.store.js';
 import { VoidClaims } from '../../src/user/void-claims.entity.js';
 import { NOWHERE } from '../support/audit.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
-import { signInOf } from '../support/sign-in.js';
+import { NO_FEATURES, signInOf } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -103,7 +103,7 @@ describe.each([
     const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
     codes = new AuthorizationCodes(dataSource, sql, idTokens, { deviceGrant: 'off' });
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
-    const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql));
+    const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
     users = new UsersService(
       signOuts,
       devices,
@@ -111,7 +111,7 @@ describe.each([
       presence,
       codes,
       new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
-      new UserStore(sql, dataSource.getRepository(User)),
+      new UserStore(sql, dataSource.getRepository(User), NO_FEATURES),
       new SessionStore(sql, dataSource),
       new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 }),
       audit,

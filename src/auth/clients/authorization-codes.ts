@@ -7,7 +7,7 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import type { Verified } from '../sign-in/sign-in-checks.js';
+import type { Verified } from '../extensions/sign-in-steps.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
@@ -35,8 +35,6 @@ const NO_PROOF = { isEmailVerified: false, hostedDomain: null, claims: {} };
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
-  private readonly others: ((userId: string) => Promise<void>)[] = [];
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
@@ -88,15 +86,9 @@ export class AuthorizationCodes {
     return { ...row, identity: { ...row.identity, ...tokens } };
   }
 
-  /** Deletes the codes of a removed user, which no sign-in accepts any more, and what other modules keep. */
+  /** Deletes the codes of a removed user, which no sign-in accepts any more. */
   async forget(userId: string): Promise<void> {
     await this.dataSource.manager.delete(AuthorizationCode, { userId });
-    for (const forget of this.others) await forget(userId);
-  }
-
-  /** @param forget deletes what else is kept of a user who is removed */
-  onForget(forget: (userId: string) => Promise<void>): void {
-    this.others.push(forget);
   }
 
   private keepsProof({ proof }: Identity): boolean {

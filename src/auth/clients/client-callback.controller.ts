@@ -14,7 +14,7 @@ import { deriveUserId } from '../../identity/user-id.js';
 import { Public } from '../../platform/http/access.js';
 import { UserStore } from '../../user/user.store.js';
 import { otherKindOfSignIn } from '../auth.service.js';
-import { SignInChecks, type Verified } from '../sign-in/sign-in-checks.js';
+import { SignInSteps, type Verified } from '../extensions/sign-in-steps.js';
 import { toOAuthError } from '../sign-in/sign-in-errors.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import { StateService, testState, type SpentSignIn } from '../states/state.service.js';
@@ -40,7 +40,7 @@ export class ClientCallbackController {
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
     private readonly codes: AuthorizationCodes,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
     private readonly users: UserStore,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -133,7 +133,7 @@ export class ClientCallbackController {
     const verified = await this.refusals.watch(known, () =>
       this.forClient(client, () => this.verify(provider, client, signIn, params)),
     );
-    const admitted = await this.forClient(client, () => this.checks.run(verified, origin));
+    const admitted = await this.forClient(client, () => this.steps.check(verified, origin));
     await this.forClient(client, () => this.refuseSuspended(admitted, origin));
     const code = await this.refusals.watch(known, () =>
       this.forClient(client, () => this.codes.issue(client, admitted)),

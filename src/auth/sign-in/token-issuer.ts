@@ -25,7 +25,7 @@ import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { hashIfNamed, RecentEnds } from '../../token/sessions/recent-ends.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
-import { SignInChecks, checkExpiry, type Verified } from './sign-in-checks.js';
+import { SignInSteps, checkExpiry, type Verified } from '../extensions/sign-in-steps.js';
 import { endedMeanwhile } from './sign-in-errors.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import type { SignIn } from './sign-in.js';
@@ -54,7 +54,7 @@ export class TokenIssuer {
     private readonly signOuts: SignOutService,
     private readonly claims: ClaimsStore,
     private readonly refusals: SignInRefusals,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -102,7 +102,7 @@ export class TokenIssuer {
         },
       );
       await this.endIfEnded(verified, session, isFirst, origin);
-      await this.checks.follow({ provider, identity, session, origin });
+      await this.steps.after({ provider, identity, session, origin });
       return {
         access_token: accessToken.token,
         token_type: 'Bearer',

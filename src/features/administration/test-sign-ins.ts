@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditStore } from '../../audit/audit.store.js';
-import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
+import { SignInSteps } from '../../auth/extensions/sign-in-steps.js';
 import { StateService, testState, type PendingSignIn } from '../../auth/states/state.service.js';
 import { SETTINGS, type ProviderSettings, type Settings } from '../../platform/config/settings/settings.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
@@ -26,7 +26,7 @@ export class TestSignIns {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly audit: AuditStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -91,7 +91,7 @@ export class TestSignIns {
   ): Promise<{ known: Identity; directory: TestResult['directory'] }> {
     const userId = deriveUserId(provider, identity.providerUserId);
     try {
-      const known = await this.checks.preview({ provider, identity, userId });
+      const known = await this.steps.preview({ provider, identity, userId });
       const { isInDirectory } = known.proof;
       return { known, directory: isInDirectory === undefined ? null : isInDirectory ? 'active' : 'none' };
     } catch (error) {

@@ -1,10 +1,11 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import {
-  SignInChecks,
+  SignInStep,
   type Candidate,
+  type Checked,
   type IdentityChanges,
   type SignedIn,
-} from '../../auth/sign-in/sign-in-checks.js';
+} from '../../auth/extensions/sign-in-steps.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';
@@ -15,27 +16,17 @@ import { AdmissionService } from './admission.service.js';
 
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
-export class AdmissionCheck implements OnApplicationBootstrap {
+@SignInStep({ check: 'ask', after: 'keep' })
+export class AdmissionCheck implements SignInStep {
   private readonly logger = new Logger('ProviderClaims');
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly service: AdmissionService,
     private readonly users: UserStore,
     private readonly claims: AdmissionClaims,
   ) {}
 
-  /** After the checks of the service itself (`allow`), which are added when their modules start. */
-  onApplicationBootstrap(): void {
-    this.checks.add((candidate) => this.check(candidate));
-    this.checks.addFirstFollower((signedIn) => this.follow(signedIn));
-    this.checks.addRecheck(async ({ userId, identity }) => {
-      const { claims } = layOver(identity.claims, await this.claims.find(userId));
-      return { claims };
-    });
-  }
-
-  private async check(candidate: Candidate): Promise<IdentityChanges> {
+  async check(candidate: Candidate): Promise<IdentityChanges> {
     const { provider, identity, userId } = candidate;
     const user = await this.users.find(userId);
     const decision = await this.service.ask(questionOf(candidate, (user?.lastSeenAt ?? null) === null));
@@ -48,7 +39,12 @@ export class AdmissionCheck implements OnApplicationBootstrap {
     return { claims, admissionClaims: decision.claims };
   }
 
-  private follow({ session, identity }: SignedIn): Promise<void> {
+  async recheck({ userId, identity }: Checked): Promise<IdentityChanges> {
+    const { claims } = layOver(identity.claims, await this.claims.find(userId));
+    return { claims };
+  }
+
+  after({ session, identity }: SignedIn): Promise<void> {
     return this.claims.keep(session.userId, identity.admissionClaims ?? {});
   }
 }

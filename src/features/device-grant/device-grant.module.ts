@@ -1,6 +1,5 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module.js';
-import { AuthorizationCodes } from '../../auth/clients/authorization-codes.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { RealtimeModule } from '../../realtime/realtime.module.js';
 import { TokenModule } from '../../token/token.module.js';
@@ -44,15 +43,4 @@ import { UserCodes } from './requests/user-codes.js';
     UserCodes,
   ],
 })
-export class DeviceGrantModule implements OnModuleInit {
-  constructor(
-    private readonly codes: AuthorizationCodes,
-    private readonly requests: DeviceRequestStore,
-    private readonly facts: SessionFactsStore,
-  ) {}
-
-  onModuleInit(): void {
-    this.codes.onForget((userId) => this.requests.forget(userId));
-    this.codes.onForget((userId) => this.facts.forget(userId));
-  }
-}
+export class DeviceGrantModule {}

@@ -1,5 +1,5 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { SignInChecks, type Candidate } from '../../auth/sign-in/sign-in-checks.js';
+import { Injectable } from '@nestjs/common';
+import { SignInStep, type Candidate, type Checked } from '../../auth/extensions/sign-in-steps.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { allowFacts, checkAllow } from '../../provider/identity/allow.js';
@@ -7,29 +7,26 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 
 /** Refuses sign-ins that the setting `allow` does not cover (docs/guides/access-policy.md#conditions). */
 @Injectable()
-export class AllowCheck implements OnModuleInit {
+@SignInStep({ check: 'rules' })
+export class AllowCheck implements SignInStep {
   constructor(
-    private readonly checks: SignInChecks,
     private readonly providers: ProviderRegistry,
     private readonly signOuts: SignOutService,
   ) {}
 
-  onModuleInit(): void {
-    this.checks.add((candidate) => this.check(candidate));
-    this.checks.addRecheck((checked) => {
-      const reason = this.reasonToRefuse(checked);
-      if (reason !== undefined) throw refusal(reason);
-    });
-  }
-
   /** Ends the other sessions of a user who is not allowed any more. */
-  private async check({ provider, identity, userId, origin }: Candidate): Promise<void> {
+  async check({ provider, identity, userId, origin }: Candidate): Promise<void> {
     const reason = this.reasonToRefuse({ provider, identity });
     if (reason === undefined) return;
     const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
     const all = { userId, sessionId: null, deviceId: null };
     await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
     throw refusal(reason);
+  }
+
+  recheck(checked: Checked): void {
+    const reason = this.reasonToRefuse(checked);
+    if (reason !== undefined) throw refusal(reason);
   }
 
   private reasonToRefuse({ provider, identity }: Pick<Candidate, 'provider' | 'identity'>) {

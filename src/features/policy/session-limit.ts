@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { SignInChecks, type SignedIn } from '../../auth/sign-in/sign-in-checks.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { SignInStep, type SignedIn } from '../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
@@ -9,20 +9,17 @@ import { SessionStore } from '../../token/sessions/session.store.js';
  * counts after the sign-in was committed: of concurrent sign-ins, the last one finds all.
  */
 @Injectable()
-export class SessionLimit implements OnModuleInit {
+@SignInStep({ after: 'limit' })
+export class SessionLimit implements SignInStep {
   constructor(
-    private readonly checks: SignInChecks,
     private readonly sessions: SessionStore,
     private readonly signOuts: SignOutService,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'maxSessions'>,
   ) {}
 
-  onModuleInit(): void {
-    const { maxSessions } = this.settings;
-    if (maxSessions !== undefined) this.checks.addFollower((signedIn) => this.enforce(signedIn, maxSessions));
-  }
-
-  private async enforce({ session, origin }: SignedIn, most: number): Promise<void> {
+  async after({ session, origin }: SignedIn): Promise<void> {
+    const { maxSessions: most } = this.settings;
+    if (most === undefined) return;
     const { userId } = session;
     const counts = await this.sessions.countLive([userId], most + 1);
     if ((counts.get(userId) ?? 0) <= most) return;

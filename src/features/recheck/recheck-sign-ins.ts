@@ -1,10 +1,10 @@
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
-  SignInChecks,
+  SignInStep,
   type Candidate,
   type IdentityChanges,
   type SignedIn,
-} from '../../auth/sign-in/sign-in-checks.js';
+} from '../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { hashIfNamed } from '../../token/sessions/recent-ends.js';
@@ -16,13 +16,13 @@ import { ProviderTokens } from './provider-tokens.js';
 
 /** Keeps the provider's refresh token of each sign-in; without one, the session is short. */
 @Injectable()
-export class RecheckSignIns implements OnModuleInit {
+@SignInStep({ check: 'rules', after: 'keep' })
+export class RecheckSignIns implements SignInStep {
   private readonly logger = new Logger('Recheck');
   /** The log has warned of these providers. */
   private readonly warned = new Set<string>();
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly providers: ProviderRegistry,
     private readonly store: CheckStore,
     private readonly tokens: ProviderTokens,
@@ -32,13 +32,8 @@ export class RecheckSignIns implements OnModuleInit {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  onModuleInit(): void {
-    this.checks.add((candidate) => this.limit(candidate));
-    this.checks.addFollower((signedIn) => this.keep(signedIn));
-  }
-
   /** Limits the session if the provider cannot be asked about the user. */
-  private async limit({ provider, identity, userId }: Candidate): Promise<IdentityChanges | undefined> {
+  async check({ provider, identity, userId }: Candidate): Promise<IdentityChanges | undefined> {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck || identity.refreshToken !== null || (await this.store.has(userId))) return undefined;
     if (!this.warned.has(provider)) {
@@ -51,7 +46,7 @@ export class RecheckSignIns implements OnModuleInit {
     return { sessionExpiry: Math.min(identity.sessionExpiry ?? end, end) };
   }
 
-  private async keep({ provider, identity, session }: SignedIn): Promise<void> {
+  async after({ provider, identity, session }: SignedIn): Promise<void> {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck) return;
     const { userId, sessionId } = session;
@@ -64,7 +59,7 @@ export class RecheckSignIns implements OnModuleInit {
       await this.store.signedIn({ userId, provider, refreshToken, subject }, life);
       return;
     }
-    // The row may have ended since `limit`.
+    // The row may have ended since `check`.
     if (await this.store.extend(userId, life)) return;
     await this.sessions.limit(userId, new Date(this.graceEnd(recheck.grace)), sessionId);
   }

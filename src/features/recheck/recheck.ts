@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { systemOrigin } from '../../audit/audit-event.js';
-import { SignInChecks } from '../../auth/sign-in/sign-in-checks.js';
+import { SignInSteps } from '../../auth/extensions/sign-in-steps.js';
 import type { RecheckSettings } from '../../platform/config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
@@ -34,7 +34,7 @@ export class Recheck {
   constructor(
     private readonly store: CheckStore,
     private readonly tokens: ProviderTokens,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly claims: ClaimsStore,
     private readonly sessions: SessionStore,
     private readonly signOuts: SignOutService,
@@ -96,7 +96,7 @@ export class Recheck {
       return this.end(row, 'provider_ended');
     }
     try {
-      const { claims } = await this.checks.rerun({ provider, identity, userId });
+      const { claims } = await this.steps.recheck({ provider, identity, userId });
       await this.claims.atSignIn(userId, provider, claims, systemOrigin('recheck'));
     } catch (error) {
       if (error instanceof OAuthError && error.error === 'access_denied') return this.end(row, 'not_allowed');

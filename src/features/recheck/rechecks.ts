@@ -4,6 +4,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { systemOrigin } from '../../audit/audit-event.js';
 import { Background } from '../../platform/background.js';
 import { PresenceStore } from '../../channel/presence.store.js';
@@ -13,6 +14,7 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { Events } from '../../platform/events.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
+import { UserLifecycle } from '../../user/user-lifecycle.js';
 import { CheckStore } from './check.store.js';
 import { ProviderQueue } from './provider-queue.js';
 import { Recheck } from './recheck.js';
@@ -29,7 +31,10 @@ const MOST_ENDING = 100;
  * (docs/guides/recheck.md).
  */
 @Injectable()
-export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+@UserLifecycle()
+export class Rechecks
+  implements UserLifecycle, OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown
+{
   private readonly queues: readonly ProviderQueue[];
   private used = new Set<string>();
   private usedBefore = new Set<string>();
@@ -52,13 +57,16 @@ export class Rechecks implements OnModuleInit, OnApplicationBootstrap, BeforeApp
   }
 
   onModuleInit(): void {
-    this.signOuts.addFollower((manager, userId) => this.store.removeEnded([userId], manager));
     this.events.on('session.used', ({ userId }) => {
       if (this.used.size < MOST_USED) this.used.add(userId);
     });
     this.events.on('state.requested', (report) =>
       report({ recheckDelay: Math.max(0, ...this.queues.map(({ delay }) => delay)) }),
     );
+  }
+
+  sessionsEnded(manager: EntityManager, userId: string): Promise<void> {
+    return this.store.removeEnded([userId], manager);
   }
 
   onApplicationBootstrap(): void {

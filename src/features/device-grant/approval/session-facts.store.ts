@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import type { SignedIn } from '../../../auth/sign-in/sign-in-checks.js';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { SignedIn } from '../../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
+import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
 import { KEEP_FACTS } from './session-facts.sql.js';
@@ -15,7 +16,8 @@ type NewFacts = Omit<SessionFacts, 'expiresAt'>;
 
 /** Keeps of each sign-in what a session that it approves later takes over. */
 @Injectable()
-export class SessionFactsStore {
+@UserLifecycle()
+export class SessionFactsStore implements UserLifecycle {
   private readonly insert: (row: NewFacts) => Promise<NewFacts>;
 
   constructor(
@@ -31,9 +33,8 @@ export class SessionFactsStore {
     return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
   }
 
-  /** Also of a user who is being removed. */
-  async forget(userId: string): Promise<void> {
-    await this.dataSource.manager.delete(SessionFacts, { userId });
+  async removed(manager: EntityManager, userId: string): Promise<void> {
+    await manager.delete(SessionFacts, { userId });
   }
 
   async keep({ identity, session }: SignedIn): Promise<void> {

@@ -1,9 +1,9 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../../audit/audit-event.js';
-import { SignInChecks, type Verified } from '../../../auth/sign-in/sign-in-checks.js';
+import { SignInSteps, type Verified } from '../../../auth/extensions/sign-in-steps.js';
 import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
 import { TokenIssuer } from '../../../auth/sign-in/token-issuer.js';
-import { TokenGrants } from '../../../auth/token-grants.js';
+import { TokenGrant } from '../../../auth/extensions/token-grants.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
@@ -37,9 +37,9 @@ const REFUSALS: ReadonlySet<string> = new Set(['access_denied', 'invalid_grant']
 
 /** The grant of a device without a browser at POST /oauth2/token. */
 @Injectable()
-export class DeviceGrant implements OnModuleInit {
+@TokenGrant({ grantType: DEVICE_GRANT, endpoint: '/oauth2/device_authorization', dto: DeviceTokenDto })
+export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
   constructor(
-    private readonly grants: TokenGrants,
     private readonly codes: DeviceCodes,
     private readonly requests: DeviceRequestStore,
     private readonly decisions: DeviceDecisions,
@@ -47,21 +47,13 @@ export class DeviceGrant implements OnModuleInit {
     private readonly proofs: DpopProofs,
     private readonly inherited: InheritedIdentities,
     private readonly users: UserStore,
-    private readonly checks: SignInChecks,
+    private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
     private readonly tokens: TokenIssuer,
     private readonly signOuts: SignOutService,
   ) {}
 
-  onModuleInit(): void {
-    this.grants.add(DEVICE_GRANT, {
-      dto: DeviceTokenDto,
-      endpoint: '/oauth2/device_authorization',
-      issue: (params: DeviceTokenDto, ...call) => this.answer(params, ...call),
-    });
-  }
-
-  private async answer(
+  async issue(
     params: DeviceTokenDto,
     call: DpopCall,
     origin: Origin,
@@ -78,7 +70,7 @@ export class DeviceGrant implements OnModuleInit {
     if (closed.aborted) throw ANSWERS.open;
     const request = await this.requests.spend(deviceCodeHash);
     if (!request) throw ANSWERS.expired;
-    const tokens = await this.issue(request, proof, origin);
+    const tokens = await this.signIn(request, proof, origin);
     if (!closed.aborted) return tokens;
     await this.takeBack(request, tokens, origin);
     throw ANSWERS.open;
@@ -96,7 +88,7 @@ export class DeviceGrant implements OnModuleInit {
   }
 
   /** Checks again what the sign-in and the approval have checked, and writes the session. */
-  private async issue(
+  private async signIn(
     request: DeviceRequest,
     proof: DpopProof | undefined,
     origin: Origin,
@@ -110,7 +102,7 @@ export class DeviceGrant implements OnModuleInit {
     };
     try {
       const verified = await this.refusals.watch(known, () => this.verifiedOf(request));
-      const admitted = await this.checks.run(verified, origin, device);
+      const admitted = await this.steps.check(verified, origin, device);
       await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
       return await this.tokens.issue(admitted, device, { proof, origin });
     } catch (error) {

@@ -4,6 +4,7 @@ import { DataSource, In, IsNull, Raw, type EntityManager } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { lockUser } from '../../../user/lock-user.js';
+import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import { DeviceRequest } from './device-request.entity.js';
 import type { StoredIdentity } from './sealed-identities.js';
 
@@ -56,7 +57,8 @@ const WAITS = `state IN ('open', 'approved') AND codes_expire_at > now()`;
 
 /** Rows of requests. Each step is one conditional UPDATE, so one of concurrent steps wins. */
 @Injectable()
-export class DeviceRequestStore {
+@UserLifecycle()
+export class DeviceRequestStore implements UserLifecycle {
   constructor(
     private readonly dataSource: DataSource,
     private readonly audit: AuditStore,
@@ -197,9 +199,9 @@ export class DeviceRequestStore {
     });
   }
 
-  /** Takes approvals of a user back that are still to be spent. */
-  async forget(userId: string): Promise<void> {
+  /** Takes approvals of the user back that are still to be spent. */
+  async removed(manager: EntityManager, userId: string): Promise<void> {
     const approved = { userId, state: 'approved' as const };
-    await this.dataSource.manager.update(DeviceRequest, approved, { state: 'denied', identity: null });
+    await manager.update(DeviceRequest, approved, { state: 'denied', identity: null });
   }
 }

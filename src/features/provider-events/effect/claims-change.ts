@@ -7,7 +7,7 @@ import type { Claims } from '../../../identity/claims.js';
 import { mappedClaims } from '../../../provider/identity/claims.js';
 import { claimMaps, selectClaims } from '../../../provider/identity/select-claims.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
-import { ClaimOwners } from '../../../user/claim-owners.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges } from '../../../user/user-changes.store.js';
 import type { Signal } from '../receiver/set-claims.js';
 import type { Meant } from './meant-users.js';
@@ -19,7 +19,7 @@ export class ClaimsChange {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly changes: UserChanges,
-    private readonly owners: ClaimOwners,
+    private readonly lifecycles: UserLifecycles,
     private readonly subjects: SubjectUsers,
   ) {}
 
@@ -35,7 +35,7 @@ export class ClaimsChange {
     if (userId === undefined || others.length > 0 || !account) return 'recorded only: not one user';
     const changed = this.read(provider, body['claims']);
     if (changed.size === 0) return 'recorded only: no kept claim';
-    const owned = await this.owners.namesOf(manager, userId);
+    const owned = await this.lifecycles.ownClaims(manager, userId);
     const at = new Date(time * 1000);
     if (!(await this.subjects.beginClaims(manager, userId, provider, account, at))) {
       return 'recorded only: the claims are newer';

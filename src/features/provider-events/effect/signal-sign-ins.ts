@@ -1,11 +1,11 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { SignInChecks, type Candidate, type SignedIn } from '../../../auth/sign-in/sign-in-checks.js';
+import { SignInStep, type Candidate, type SignedIn } from '../../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { hashOfName } from '../../../token/sessions/recent-ends.js';
-import { UserStore } from '../../../user/user.store.js';
+import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import { signalProviders } from '../transmitter/signal-providers.js';
 import { AccountStates } from './account-states.store.js';
 import { SubjectUsers } from './subject-users.store.js';
@@ -14,35 +14,25 @@ type Known = Pick<Candidate, 'provider' | 'identity'>;
 
 /** What signals mean for sign-ins: disabled accounts are refused. */
 @Injectable()
-export class SignalSignIns implements OnModuleInit {
+@SignInStep({ check: 'rules', after: 'judge' })
+@UserLifecycle()
+export class SignalSignIns implements SignInStep, UserLifecycle {
   private readonly known: ReadonlySet<string>;
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly accounts: AccountStates,
     private readonly subjects: SubjectUsers,
     private readonly signOuts: SignOutService,
-    private readonly users: UserStore,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = new Set(signalProviders(settings));
-  }
-
-  onModuleInit(): void {
-    this.checks.add((candidate) => this.check(candidate));
-    this.checks.addFollower((signedIn) => this.follow(signedIn));
-    this.users.ban = {
-      lift: async (manager, userId) =>
-        this.accounts.permit(manager, await this.subjects.subjectsOf(manager, userId)),
-      outlives: (manager, userId) => this.outlives(manager, userId),
-    };
   }
 
   /**
    * Refuses a disabled account, unless the directory has let the user in since.
    * @throws OAuthError `access_denied`
    */
-  private async check({ provider, identity: { subject, proof } }: Known): Promise<void> {
+  async check({ provider, identity: { subject, proof } }: Known): Promise<void> {
     if (!this.known.has(provider) || subject === null) return;
     const since = await this.accounts.disabledSince(hashOfName(provider, subject));
     if (since === undefined || (proof.activeSince ?? 0) > since) return;
@@ -50,7 +40,7 @@ export class SignalSignIns implements OnModuleInit {
   }
 
   /** Keeps the subject of the user, and looks again: a signal may have been committed since the check. */
-  private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
+  async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const { subject } = identity;
     if (!this.known.has(provider) || subject === null) return;
     await this.subjects.keep(session.userId, provider, hashOfName(provider, subject));
@@ -63,8 +53,12 @@ export class SignalSignIns implements OnModuleInit {
     }
   }
 
+  async permitted(manager: EntityManager, userId: string): Promise<boolean> {
+    return this.accounts.permit(manager, await this.subjects.subjectsOf(manager, userId));
+  }
+
   /** Forgets the subject of a removed user, unless the account is disabled. */
-  private async outlives(manager: EntityManager, userId: string): Promise<boolean> {
+  async removed(manager: EntityManager, userId: string): Promise<boolean> {
     if (await this.accounts.areDisabled(manager, await this.subjects.subjectsOf(manager, userId)))
       return true;
     await this.subjects.forget(manager, userId);

@@ -1,10 +1,11 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import {
-  SignInChecks,
+  SignInStep,
   type Checked,
   type IdentityChanges,
   type SignedIn,
-} from '../../../auth/sign-in/sign-in-checks.js';
+} from '../../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
@@ -13,7 +14,7 @@ import { fitClaims } from '../../../identity/claim-limits.js';
 import { areSameClaims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { allowFacts } from '../../../provider/identity/allow.js';
-import { ClaimOwners } from '../../../user/claim-owners.js';
+import { UserLifecycle, type ClaimedUser } from '../../../user/user-lifecycle.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { isSameName, toNameKey } from '../users/directory-user.store.js';
@@ -32,34 +33,25 @@ interface Standing {
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
-export class DirectorySignIns implements OnModuleInit {
+@SignInStep({ check: 'facts', after: 'judge' })
+@UserLifecycle()
+export class DirectorySignIns implements SignInStep, UserLifecycle {
   private readonly known: ReturnType<typeof scimProviders>;
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly names: DirectoryNames,
     private readonly rights: DirectoryRights,
     private readonly effects: DirectoryEffects,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
     private readonly sql: Sql,
-    private readonly claimOwners: ClaimOwners,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.known = scimProviders(settings);
   }
 
-  onModuleInit(): void {
-    this.checks.addFirst((candidate) => this.check(candidate)); // `allow` reads what it finds
-    this.checks.addFollower((signedIn) => this.follow(signedIn));
-    this.claimOwners.add(async (manager, { provider, directoryActive }) => {
-      const isKnown = directoryActive !== null && this.known.has(provider);
-      return isKnown ? this.rights.namesOf(manager, provider) : [];
-    });
-  }
-
   /** Refuses who is inactive; else the directory's groups and roles replace the provider's. */
-  private async check({ provider, identity, userId }: Checked): Promise<IdentityChanges | undefined> {
+  async check({ provider, identity, userId }: Checked): Promise<IdentityChanges | undefined> {
     const settings = this.known.get(provider);
     if (!settings) return undefined;
     const { proof } = identity;
@@ -73,11 +65,20 @@ export class DirectorySignIns implements OnModuleInit {
     return { claims: fitClaims(whole).claims, proof: found };
   }
 
+  recheck(checked: Checked): Promise<IdentityChanges | undefined> {
+    return this.check(checked);
+  }
+
+  async ownClaims(manager: EntityManager, { provider, directoryActive }: ClaimedUser): Promise<readonly string[]> {
+    const isKnown = directoryActive !== null && this.known.has(provider);
+    return isKnown ? this.rights.namesOf(manager, provider) : [];
+  }
+
   /**
    * Keeps the name of the user, and reads the directory again: a request of it may have been committed since
    * the check, or in the minute before a stock client redeems its code.
    */
-  private async follow({ provider, identity, session, origin }: SignedIn): Promise<void> {
+  async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
     const { proof } = identity;

@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { SignInChecks, type SignedIn } from '../../../auth/sign-in/sign-in-checks.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { SignInStep, type SignedIn } from '../../../auth/extensions/sign-in-steps.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 
@@ -8,22 +8,18 @@ import { DirectoryNames, UNNAMED } from './directory-name.store.js';
  * (docs/directory.md#who-is-who).
  */
 @Injectable()
-export class NamesWithoutDirectory implements OnModuleInit {
+@SignInStep({ after: 'keep' })
+export class NamesWithoutDirectory implements SignInStep {
   private readonly concerned: ReadonlySet<string>;
 
   constructor(
-    private readonly checks: SignInChecks,
     private readonly names: DirectoryNames,
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.concerned = keepingProviders(settings);
   }
 
-  onModuleInit(): void {
-    if (this.concerned.size > 0) this.checks.addFollower((signedIn) => this.keep(signedIn));
-  }
-
-  private async keep({ provider, identity, session: { userId } }: SignedIn): Promise<void> {
+  async after({ provider, identity, session: { userId } }: SignedIn): Promise<void> {
     if (!this.concerned.has(provider)) return;
     const { directoryName: name = UNNAMED } = identity;
     if ((await this.names.find(userId))?.name === name) return;

@@ -1,0 +1,167 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import type { Origin } from '../../audit/audit-event.js';
+import { decorated } from '../../platform/decorated.js';
+import { Clock } from '../../platform/database/clock.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import type { SessionIds } from '../../platform/events.js';
+import { deriveUserId } from '../../identity/user-id.js';
+import type { Identity } from '../../provider/identity/identity.js';
+import type { DeviceDto } from '../token.dto.js';
+import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
+
+/** A user as the provider has verified them. */
+export interface Verified {
+  readonly provider: string;
+  readonly identity: Identity;
+  /** Before the request to the provider: milliseconds, by the database's clock. */
+  readonly requestedAt: number;
+  /**
+   * Begin of an earlier sign-in, on which this one rests: milliseconds, likewise. Absent: it rests on none.
+   */
+  readonly begunAt?: number;
+}
+
+/** A verified user who wants to sign in. */
+export interface Candidate {
+  readonly provider: string;
+  readonly identity: Identity;
+  readonly userId: string;
+  readonly origin: Origin;
+  /** Absent in the flow of stock clients, which name the device later. */
+  readonly device?: DeviceDto;
+}
+
+/** What a step changes of the identity, for the steps after it and for the session. */
+export type IdentityChanges = Partial<
+  Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry' | 'proof'>
+>;
+
+/** A user whom the provider was asked about again. */
+export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
+
+/** A recorded sign-in whose answer has not been sent. */
+export interface SignedIn {
+  readonly provider: string;
+  readonly identity: Identity;
+  readonly session: SessionIds;
+  readonly origin: Origin;
+}
+
+/** In this order: `facts` find what is known of the user, `rules` read it, `ask` asks somebody else. */
+const CHECKS = ['facts', 'rules', 'ask'] as const;
+/** In this order: `keep` stores what the others read, `judge` looks again, `limit` ends other sessions. */
+const FOLLOWERS = ['keep', 'judge', 'limit'] as const;
+
+interface Stages {
+  /** When `check` and `recheck` run. */
+  readonly check?: (typeof CHECKS)[number];
+  /** When `after` runs. */
+  readonly after?: (typeof FOLLOWERS)[number];
+}
+
+type Changes = IdentityChanges | void;
+
+/**
+ * A feature's part of each sign-in: a provider with the decorator of the same name. In one stage, steps run
+ * in the order of the names of their classes.
+ */
+export interface SignInStep {
+  /**
+   * Before anything is written.
+   * @throws OAuthError `access_denied` if the candidate may not sign in
+   */
+  check?(candidate: Candidate): Promise<Changes> | Changes;
+  /**
+   * When the provider was asked again during a session; ends no session itself.
+   * @throws OAuthError `access_denied` if the sessions of the user must end
+   */
+  recheck?(checked: Checked): Promise<Changes> | Changes;
+  /** Before the tokens of a recorded sign-in are sent; its error is the answer instead. */
+  after?(signedIn: SignedIn): Promise<void>;
+}
+
+export const SignInStep = DiscoveryService.createDecorator<Stages>();
+
+/** Runs the steps of all features. */
+@Injectable()
+export class SignInSteps implements OnModuleInit {
+  private checks: readonly SignInStep[] = [];
+  private facts: readonly SignInStep[] = [];
+  private followers: readonly SignInStep[] = [];
+
+  constructor(
+    private readonly refusals: SignInRefusals,
+    private readonly clock: Clock,
+    private readonly discovery: DiscoveryService,
+  ) {}
+
+  onModuleInit(): void {
+    const steps = decorated<Stages, SignInStep>(this.discovery, SignInStep);
+    const of = (key: keyof Stages, stage: string): SignInStep[] =>
+      steps.filter(({ said }) => said[key] === stage).map(({ instance }) => instance);
+    this.checks = CHECKS.flatMap((stage) => of('check', stage));
+    this.facts = of('check', 'facts');
+    this.followers = FOLLOWERS.flatMap((stage) => of('after', stage));
+  }
+
+  /**
+   * @returns the identity as the steps have changed it
+   * @throws what a step throws; it is recorded
+   */
+  async check(verified: Verified, origin: Origin, device?: DeviceDto): Promise<Verified> {
+    const { provider, identity } = verified;
+    const { providerUserId } = identity;
+    if (this.checks.length === 0 && identity.sessionExpiry === null) return verified;
+    const userId = deriveUserId(provider, providerUserId);
+    const deviceId = device?.device_id?.toLowerCase() ?? null;
+    const known = { origin, provider, providerUserId, userId, deviceId };
+    return this.refusals.watch(known, async () => {
+      checkExpiry(identity, this.clock.now());
+      let candidate: Candidate = { provider, identity, userId, origin, ...(device && { device }) };
+      for (const step of this.checks) {
+        const changes = await step.check?.(candidate);
+        if (changes) candidate = { ...candidate, identity: { ...candidate.identity, ...changes } };
+      }
+      return { ...verified, identity: candidate.identity };
+    });
+  }
+
+  /**
+   * @returns the identity as the steps have changed it
+   * @throws OAuthError `access_denied` if the sessions of the user must end
+   */
+  recheck(checked: Checked): Promise<Identity> {
+    return recheckedBy(this.checks, checked);
+  }
+
+  /**
+   * Runs the stage `facts` alone, for a test sign-in.
+   * @returns the identity as the other steps would read it
+   * @throws OAuthError `access_denied` if the user may not sign in
+   */
+  preview(checked: Checked): Promise<Identity> {
+    return recheckedBy(this.facts, checked);
+  }
+
+  async after(signedIn: SignedIn): Promise<void> {
+    for (const step of this.followers) await step.after?.(signedIn);
+  }
+}
+
+async function recheckedBy(steps: readonly SignInStep[], checked: Checked): Promise<Identity> {
+  let { identity } = checked;
+  for (const step of steps) identity = { ...identity, ...(await step.recheck?.({ ...checked, identity })) };
+  return identity;
+}
+
+/**
+ * @param now milliseconds since the epoch
+ * @throws OAuthError `access_denied` if the provider's session has ended
+ *   (docs/guides/session-length.md#the-providers-session)
+ */
+export function checkExpiry({ sessionExpiry }: Identity, now: number): void {
+  if (sessionExpiry === null || sessionExpiry * 1000 > now) return;
+  const reason = 'session_expiry';
+  throw new OAuthError('access_denied', 'the session at the identity provider has ended', { reason });
+}

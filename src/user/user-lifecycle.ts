@@ -1,0 +1,70 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import type { EntityManager } from 'typeorm';
+import { decorated } from '../platform/decorated.js';
+import { User } from './user.entity.js';
+
+/** User with claims of several sources. */
+export type ClaimedUser = Pick<User, 'userId' | 'provider' | 'directoryActive'>;
+
+/**
+ * What a feature does with a user, in the transaction of the change: a provider with the decorator of the
+ * same name.
+ */
+export interface UserLifecycle {
+  /** Sessions of the user have ended. */
+  sessionsEnded?(manager: EntityManager, userId: string): Promise<void>;
+  /** The user is being removed. @returns true: sign-ins must stay refused */
+  removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
+  /** Somebody lets the user sign in. @returns true: the feature had refused that */
+  permitted?(manager: EntityManager, userId: string): Promise<boolean>;
+  /** @returns names of the user's claims that are not the provider's: a change there does not show */
+  ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
+}
+
+export const UserLifecycle = DiscoveryService.createDecorator<void>();
+
+/** Asks all features. */
+@Injectable()
+export class UserLifecycles implements OnModuleInit {
+  private all: readonly UserLifecycle[] = [];
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  onModuleInit(): void {
+    this.all = decorated<void, UserLifecycle>(this.discovery, UserLifecycle).map(({ instance }) => instance);
+  }
+
+  async sessionsEnded(manager: EntityManager, userId: string): Promise<void> {
+    for (const one of this.all) await one.sessionsEnded?.(manager, userId);
+  }
+
+  /** @returns whether sign-ins must stay refused */
+  async removed(manager: EntityManager, userId: string): Promise<boolean> {
+    let staysRefused = false;
+    for (const one of this.all) if (await one.removed?.(manager, userId)) staysRefused = true;
+    return staysRefused;
+  }
+
+  /** @returns whether a feature had refused sign-ins */
+  async permitted(manager: EntityManager, userId: string): Promise<boolean> {
+    let wasRefused = false;
+    for (const one of this.all) if (await one.permitted?.(manager, userId)) wasRefused = true;
+    return wasRefused;
+  }
+
+  /** @returns names of the user's claims that are not the provider's; among them, the admission service's */
+  async ownClaims(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
+    const user = await manager
+      .createQueryBuilder(User, 'user')
+      .addSelect('user.admissionClaims')
+      .where({ userId })
+      .getOne();
+    if (!user) return new Set();
+    const names = new Set(Object.keys(user.admissionClaims ?? {}));
+    for (const one of this.all) {
+      for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
+    }
+    return names;
+  }
+}
