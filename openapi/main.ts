@@ -32,7 +32,7 @@ const settings = parseSettings({
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
 const program = ReadonlyVisitor.createTsProgram(`${ROOT}tsconfig.build.json`);
 const models = await loadModels(ROOT.slice(0, -1), program);
-const app = await NestFactory.create(AppModule.forRoot({ ...settings, production: true }), {
+const app = await NestFactory.create(await AppModule.forRoot({ ...settings, production: true }), {
   preview: true,
   logger: false,
   abortOnError: false,

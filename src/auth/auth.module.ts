@@ -16,7 +16,6 @@ import { AuthService } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
 import { ClientSignIns } from './clients/client-sign-ins.js';
-import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { ProviderLogouts } from './sign-out/provider-logouts.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
@@ -38,7 +37,15 @@ const signInStore = {
 };
 
 @Module({
-  imports: [ChannelModule, DeviceModule, DiscoveryModule, ProviderModule, StatesModule, TokenModule, UserModule],
+  imports: [
+    ChannelModule,
+    DeviceModule,
+    DiscoveryModule,
+    ProviderModule,
+    StatesModule,
+    TokenModule,
+    UserModule,
+  ],
   controllers: [
     AuthController,
     CallbackErrorController,
@@ -50,7 +57,6 @@ const signInStore = {
   providers: [
     AuthService,
     AuthorizationCodes,
-    BackchannelLogout,
     ClientSignIns,
     ProviderLogouts,
     SignInSteps,
@@ -59,6 +65,6 @@ const signInStore = {
     TokenGrants,
     TokenIssuer,
   ],
-  exports: [AuthorizationCodes, BackchannelLogout, SignInSteps, SignInRefusals, TokenGrants, TokenIssuer],
+  exports: [AuthorizationCodes, SignInSteps, SignInRefusals, TokenGrants, TokenIssuer],
 })
 export class AuthModule {}

@@ -1,6 +1,13 @@
-import { Global, Injectable, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Global,
+  Injectable,
+  Logger,
+  Module,
+  type DynamicModule,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 
-interface Work {
+export interface Work {
   readonly everyMs: number;
   /**
    * Share by which the interval of an instance varies: instances that were started together do not always
@@ -12,7 +19,10 @@ interface Work {
   readonly level?: 'warn';
 }
 
-/** All work that an instance repeats, except what a single connection does while it is open. */
+/**
+ * All work that an instance repeats, except that of features, and what a single connection does while it is
+ * open.
+ */
 export const BACKGROUND_WORK = {
   'read-clock': { everyMs: 10_000, failure: 'the clock of the database was not read: the last offset stays' },
   'read-keys': { everyMs: 500, failure: 'the signing keys were not read: the known keys stay in use' },
@@ -44,44 +54,31 @@ export const BACKGROUND_WORK = {
   /** Tables marked as `first`, which never wait for the others. Expired rows are removed within a minute. */
   'remove-first-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
   'remove-other-rows': { everyMs: 30_000, jitter: 0.25, failure: 'expired rows were not removed' },
-  'apply-directory-tasks': {
-    everyMs: 1000,
-    failure: 'changes of a directory were not applied to all users: the next try is in a second',
-    level: 'warn',
-  },
-  'write-directory-activity': { everyMs: 1000, failure: 'the last request of a directory was not written' },
-  'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
-  'end-cut-sessions': {
-    everyMs: 250,
-    failure: 'sessions were not ended at their session_expiry',
-    level: 'warn',
-  },
-  'wake-checks': { everyMs: 1000, failure: 'used sessions were not marked: they are with their next use' },
-  'read-device-decisions': {
-    everyMs: 500,
-    failure: 'decisions on requests of devices were not read: polls are answered after two seconds',
-  },
   'remove-old-webhooks': {
     everyMs: 600_000,
     failure: 'cursors of former webhook addresses were not removed',
   },
 } as const satisfies Record<string, Work>;
 
-type WorkName = keyof typeof BACKGROUND_WORK;
-
 /**
- * Repeats the work of BACKGROUND_WORK: a run is skipped while the last one continues, and no error leaves it.
+ * Repeats the work of BACKGROUND_WORK and of the features: a run is skipped while the last one continues, and no error leaves it.
  */
 @Injectable()
 export class Background implements OnApplicationShutdown {
   private readonly logger = new Logger(Background.name);
-  private readonly timers = new Map<WorkName, NodeJS.Timeout>();
-  private readonly running = new Map<WorkName, Promise<void>>();
+  private readonly work: ReadonlyMap<string, Work>;
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly running = new Map<string, Promise<void>>();
+
+  /** @param ofFeatures work by name */
+  constructor(ofFeatures: readonly (readonly [string, Work])[] = []) {
+    this.work = new Map([...Object.entries(BACKGROUND_WORK), ...ofFeatures]);
+  }
 
   /** Starts the work. Its first run is after one interval, or also `atStart`. */
-  repeat(name: WorkName, run: () => unknown, { atStart = false } = {}): void {
+  repeat(name: string, run: () => unknown, { atStart = false } = {}): void {
     if (this.timers.has(name)) throw new Error(`${name} is repeated already`);
-    const { everyMs, jitter = 0 }: Work = BACKGROUND_WORK[name];
+    const { everyMs, jitter = 0 } = this.find(name);
     const ms = everyMs * (1 + jitter * (2 * Math.random() - 1));
     const tick = (): void => {
       if (this.running.has(name)) return;
@@ -98,7 +95,7 @@ export class Background implements OnApplicationShutdown {
    * Stops the work, at the latest when the connections of the service are closed.
    * @returns resolves after the present run
    */
-  async stop(name: WorkName): Promise<void> {
+  async stop(name: string): Promise<void> {
     clearInterval(this.timers.get(name));
     await this.running.get(name);
   }
@@ -108,16 +105,28 @@ export class Background implements OnApplicationShutdown {
     for (const timer of this.timers.values()) clearInterval(timer);
   }
 
-  private async attempt(name: WorkName, run: () => unknown): Promise<void> {
+  private find(name: string): Work {
+    const work = this.work.get(name);
+    if (!work) throw new Error(`${name} is declared neither in BACKGROUND_WORK nor by a feature`);
+    return work;
+  }
+
+  private async attempt(name: string, run: () => unknown): Promise<void> {
     try {
       await run();
     } catch (error) {
-      const { failure, level }: Work = BACKGROUND_WORK[name];
+      const { failure, level } = this.find(name);
       this.logger[level ?? 'debug']({ err: error, work: name, msg: failure });
     }
   }
 }
 
 @Global()
-@Module({ providers: [Background], exports: [Background] })
-export class BackgroundModule {}
+@Module({})
+export class BackgroundModule {
+  /** @param ofFeatures work by name */
+  static forRoot(ofFeatures: readonly (readonly [string, Work])[]): DynamicModule {
+    const background = { provide: Background, useFactory: () => new Background(ofFeatures) };
+    return { module: BackgroundModule, providers: [background], exports: [background] };
+  }
+}

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { Events } from '../platform/events.js';
-import { LogoutTokens } from './logout/logout-tokens.js';
 import { ProviderHttp } from './transport/provider-http.js';
 import { builtInAdapters, ProviderRegistry } from './provider.registry.js';
 import { ProvidersController } from './providers.controller.js';
@@ -11,7 +10,6 @@ import { ProvidersController } from './providers.controller.js';
   controllers: [ProvidersController],
   providers: [
     ProviderHttp,
-    LogoutTokens,
     {
       provide: ProviderRegistry,
       inject: [SETTINGS, ProviderHttp, Events, Clock],
@@ -19,6 +17,6 @@ import { ProvidersController } from './providers.controller.js';
         ProviderRegistry.load(settings, builtInAdapters(http), events, clock),
     },
   ],
-  exports: [LogoutTokens, ProviderHttp, ProviderRegistry],
+  exports: [ProviderHttp, ProviderRegistry],
 })
 export class ProviderModule {}

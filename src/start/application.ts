@@ -37,7 +37,7 @@ export async function startApplication(
   retries: RetryOptions,
   embedded: EmbeddedPostgres | undefined,
 ): Promise<Application> {
-  const module = AppModule.forRoot(settings); // once: TypeORM's module warns of a second one
+  const module = await AppModule.forRoot(settings); // once: TypeORM's module warns of a second one
   const direct = directTarget(settings);
   const app = await retry(async (msLeft) => {
     const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, retries.signal);

@@ -60,16 +60,18 @@ describe('the schema', () => {
         'channel_events',
         'presence',
         'audit_events',
-        'provider_checks',
         'device_session_facts',
         'signal_subjects',
+        'provider_checks',
       ]);
-      expect(beside('sample_codes')).toEqual(['authorization_codes']);
+      expect(beside('authorization_codes')).toEqual(['sample_codes']);
       const onEveryNode = planned.filter(({ by }) => by === undefined).map(({ table }) => table);
       expect(onEveryNode).toEqual([
         'signing_keys',
         'instances',
         'webhooks',
+        'device_requests',
+        'device_confirmations',
         'directory_users',
         'directory_former_names',
         'directory_groups',
@@ -77,8 +79,6 @@ describe('the schema', () => {
         'directory_names',
         'directory_sources',
         'directory_tasks',
-        'device_requests',
-        'device_confirmations',
         'directory_activity',
       ]);
     });

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from '@swc/core';
 import { BACKGROUND_WORK } from '../../src/platform/background.js';
+import { FEATURES } from '../../src/features.js';
 import { MODULES } from './modules.js';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -81,7 +82,7 @@ describe('who may import whom', () => {
     ]);
   });
 
-  it('repeated work is in background.ts, except of one connection and of a server that closes', () => {
+  it('repeated work is declared, except of one connection and of a server that closes', () => {
     const repeating = files.filter((file) => /\bsetInterval\(/.test(sourceOf(file)));
     expect(repeating.toSorted()).toEqual([
       'platform/background.ts',
@@ -89,7 +90,9 @@ describe('who may import whom', () => {
       'realtime/fanout/postgres-listener.ts',
     ]);
     const repeated = files.flatMap((file) => [...sourceOf(file).matchAll(/\.repeat\('([^']+)'/g)]);
-    expect(repeated.map(([, name]) => name!).toSorted()).toEqual(Object.keys(BACKGROUND_WORK).toSorted());
+    const ofFeatures = FEATURES.flatMap(({ work = {} }) => Object.keys(work));
+    const declared = [...Object.keys(BACKGROUND_WORK), ...ofFeatures];
+    expect(repeated.map(([, name]) => name!).toSorted()).toEqual(declared.toSorted());
   });
 
   it('only src/platform/config reads the environment', () => {

@@ -14,13 +14,23 @@ export const GROUND: readonly string[] = [
   'platform/spans',
   'platform/database',
   'platform/http',
+  'platform/decorated',
   'identity',
   'channel',
   'audit',
 ];
 
 /** What a feature may import. No feature imports another one, and only commands import features. */
-const CORE: readonly string[] = [...GROUND, 'auth', 'device', 'provider', 'realtime', 'token', 'user'];
+const CORE: readonly string[] = [
+  ...GROUND,
+  'extensions.js',
+  'auth',
+  'device',
+  'provider',
+  'realtime',
+  'token',
+  'user',
+];
 
 /**
  * Modules of src: a folder, a folder in `platform/`, `features/` and `commands/`, or a file such as platform/events.ts.
@@ -56,6 +66,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
       'between socket and controllers: server, bodies, parameters, CORS, headers, answers, pages; signed calls; who may call an endpoint',
     imports: ['platform/config', 'platform/errors', 'platform/events', 'platform/spans'],
   },
+  'platform/decorated': { contents: 'providers with a decorator, of all modules', imports: [] },
   'platform/redis': {
     contents: 'the connection to Redis',
     imports: ['platform/background', 'platform/config', 'platform/events'],

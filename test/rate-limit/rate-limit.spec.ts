@@ -126,7 +126,7 @@ describe('a limit that is asked for but not provided', () => {
     NestFactory.createApplicationContext(module, { preview: true, abortOnError: false, logger: false });
 
   it.each(['on', 'off'])('stops the start: RATE_LIMIT is %s', async (rateLimit) => {
-    const complete = AppModule.forRoot({ ...service.settings, rateLimit: rateLimit === 'on' });
+    const complete = await AppModule.forRoot({ ...service.settings, rateLimit: rateLimit === 'on' });
     await preview(complete);
     const imports = complete.imports!.filter((one) => (one as DynamicModule).module !== RateLimitModule);
     await expect(preview({ ...complete, imports })).rejects.toThrow(
@@ -135,7 +135,7 @@ describe('a limit that is asked for but not provided', () => {
   });
 
   it('stops the start where Redis is forgotten, through which instances count together', async () => {
-    const complete = AppModule.forRoot(service.settings);
+    const complete = await AppModule.forRoot(service.settings);
     const imports = complete.imports!.filter((one) => one !== RedisModule);
     await expect(preview({ ...complete, imports })).rejects.toThrow(/RedisConnection at index/);
   });

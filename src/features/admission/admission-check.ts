@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import {
-  SignInStep,
   type Candidate,
   type Checked,
   type IdentityChanges,
+  SignInStep,
   type SignedIn,
-} from '../../auth/extensions/sign-in-steps.js';
+} from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SignInStep, type Candidate, type Checked } from '../../auth/extensions/sign-in-steps.js';
+import { type Candidate, type Checked, SignInStep } from '../../extensions.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { allowFacts, checkAllow } from '../../provider/identity/allow.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SignInStep, type SignedIn } from '../../auth/extensions/sign-in-steps.js';
+import { SignInStep, type SignedIn } from '../../extensions.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { SessionStore } from '../../token/sessions/session.store.js';

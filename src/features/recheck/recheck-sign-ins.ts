@@ -1,10 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import {
-  SignInStep,
-  type Candidate,
-  type IdentityChanges,
-  type SignedIn,
-} from '../../auth/extensions/sign-in-steps.js';
+import { type Candidate, type IdentityChanges, SignInStep, type SignedIn } from '../../extensions.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { hashIfNamed } from '../../token/sessions/recent-ends.js';

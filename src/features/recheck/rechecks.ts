@@ -5,6 +5,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { UserLifecycle } from '../../extensions.js';
 import { systemOrigin } from '../../audit/audit-event.js';
 import { Background } from '../../platform/background.js';
 import { PresenceStore } from '../../channel/presence.store.js';
@@ -14,7 +15,6 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { Events } from '../../platform/events.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
-import { UserLifecycle } from '../../user/user-lifecycle.js';
 import { CheckStore } from './check.store.js';
 import { ProviderQueue } from './provider-queue.js';
 import { Recheck } from './recheck.js';

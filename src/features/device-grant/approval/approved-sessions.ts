@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { SignInStep, type SignedIn } from '../../../extensions.js';
 import { systemOrigin } from '../../../audit/audit-event.js';
-import { SignInStep, type SignedIn } from '../../../auth/extensions/sign-in-steps.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';

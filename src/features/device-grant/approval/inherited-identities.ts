@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Verified } from '../../../auth/extensions/sign-in-steps.js';
+import type { Verified } from '../../../extensions.js';
 import type { Claims } from '../../../identity/claims.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';

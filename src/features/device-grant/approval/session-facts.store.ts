@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { SignedIn } from '../../../auth/extensions/sign-in-steps.js';
+import { type SignedIn, UserLifecycle } from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
-import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
 import { KEEP_FACTS } from './session-facts.sql.js';

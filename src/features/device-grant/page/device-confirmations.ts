@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, Raw } from 'typeorm';
-import type { Verified } from '../../../auth/extensions/sign-in-steps.js';
+import type { Verified } from '../../../extensions.js';
 import { DeviceCodes } from '../requests/codes.js';
 import { SealedIdentities } from '../requests/sealed-identities.js';
 import { DeviceConfirmation } from './device-confirmation.entity.js';

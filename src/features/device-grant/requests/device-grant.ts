@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { TokenGrant, type Verified } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
-import { SignInSteps, type Verified } from '../../../auth/extensions/sign-in-steps.js';
+import { SignInSteps } from '../../../auth/extensions/sign-in-steps.js';
 import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
 import { TokenIssuer } from '../../../auth/sign-in/token-issuer.js';
-import { TokenGrant } from '../../../auth/extensions/token-grants.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, Raw, type EntityManager } from 'typeorm';
+import { UserLifecycle } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { lockUser } from '../../../user/lock-user.js';
-import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import { DeviceRequest } from './device-request.entity.js';
 import type { StoredIdentity } from './sealed-identities.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Verified } from '../../../auth/extensions/sign-in-steps.js';
+import type { Verified } from '../../../extensions.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { IdTokens } from '../../../token/sessions/id-tokens.js';
 

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { SignInStep, type Candidate, type SignedIn } from '../../../auth/extensions/sign-in-steps.js';
+import { type Candidate, SignInStep, type SignedIn, UserLifecycle } from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { hashOfName } from '../../../token/sessions/recent-ends.js';
-import { UserLifecycle } from '../../../user/user-lifecycle.js';
 import { signalProviders } from '../transmitter/signal-providers.js';
 import { AccountStates } from './account-states.store.js';
 import { SubjectUsers } from './subject-users.store.js';

@@ -7,7 +7,7 @@ import { Clock } from '../../../platform/database/clock.js';
 import { printable } from '../../../platform/errors/printable.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { forgetToken, hashOfName, rememberToken } from '../../../token/sessions/recent-ends.js';
-import { isOfUnknownKey } from '../../../provider/logout/remote-keys.js';
+import { isOfUnknownKey } from '../logout/remote-keys.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { lockUser } from '../../../user/lock-user.js';
 import { endsSessions } from '../receiver/event-types.js';

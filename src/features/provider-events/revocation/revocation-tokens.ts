@@ -3,8 +3,8 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { Clock } from '../../../platform/database/clock.js';
 import { namesOf } from '../../../provider/adapters/addresses.js';
 import { isName } from '../../../provider/identity/identity.js';
-import { LogoutTokens } from '../../../provider/logout/logout-tokens.js';
-import { BadToken, issuerIn } from '../../../provider/logout/remote-keys.js';
+import { LogoutTokens } from '../logout/logout-tokens.js';
+import { BadToken, issuerIn } from '../logout/remote-keys.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { invalidToken } from '../../../token/access-tokens/access-token.verifier.js';
 import { SetTokens } from '../receiver/set-tokens.js';

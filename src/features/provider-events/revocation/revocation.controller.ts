@@ -5,7 +5,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { BodyReader, UnreadBody } from '../../../platform/http/parameters/body.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
-import { isOfUnknownKey } from '../../../provider/logout/remote-keys.js';
+import { isOfUnknownKey } from '../logout/remote-keys.js';
 import { Public } from '../../../platform/http/access.js';
 import { Revocation } from './revocation.service.js';
 import { RevocationTokens } from './revocation-tokens.js';

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
-  SignInStep,
   type Checked,
+  type ClaimedUser,
   type IdentityChanges,
+  SignInStep,
   type SignedIn,
-} from '../../../auth/extensions/sign-in-steps.js';
+  UserLifecycle,
+} from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
@@ -14,7 +16,6 @@ import { fitClaims } from '../../../identity/claim-limits.js';
 import { areSameClaims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { allowFacts } from '../../../provider/identity/allow.js';
-import { UserLifecycle, type ClaimedUser } from '../../../user/user-lifecycle.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { isSameName, toNameKey } from '../users/directory-user.store.js';
@@ -69,7 +70,10 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     return this.check(checked);
   }
 
-  async ownClaims(manager: EntityManager, { provider, directoryActive }: ClaimedUser): Promise<readonly string[]> {
+  async ownClaims(
+    manager: EntityManager,
+    { provider, directoryActive }: ClaimedUser,
+  ): Promise<readonly string[]> {
     const isKnown = directoryActive !== null && this.known.has(provider);
     return isKnown ? this.rights.namesOf(manager, provider) : [];
   }

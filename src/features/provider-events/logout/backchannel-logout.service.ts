@@ -1,20 +1,20 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Origin } from '../../audit/audit-event.js';
-import { ChannelHistory, type ChannelTransaction } from '../../channel/channel.history.js';
-import { SignOutService } from '../../device/sign-out.service.js';
-import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { RateLimits } from '../../platform/http/rate-limit.js';
+import type { Origin } from '../../../audit/audit-event.js';
+import { ChannelHistory, type ChannelTransaction } from '../../../channel/channel.history.js';
+import { SignOutService } from '../../../device/sign-out.service.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { RateLimits } from '../../../platform/http/rate-limit.js';
 import {
   forgetToken,
   hashIfNamed,
   hashOfName,
   RecentEnds,
   rememberToken,
-} from '../../token/sessions/recent-ends.js';
-import type { Logout } from '../../provider/logout/logout-claims.js';
-import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
-import { isOfUnknownKey } from '../../provider/logout/remote-keys.js';
-import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/session.store.js';
+} from '../../../token/sessions/recent-ends.js';
+import type { Logout } from './logout-claims.js';
+import { LogoutTokens } from './logout-tokens.js';
+import { isOfUnknownKey } from './remote-keys.js';
+import { TooManyUsers, type NamesAtProvider } from '../../../token/sessions/session.store.js';
 
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
 

@@ -1,16 +1,16 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { SignJWT, type JWTPayload } from 'jose';
-import { logoutMutants, makeLogoutToken } from '../../../test/support/forged-tokens.js';
-import { OpenIdStub } from '../../../test/support/openid-stub.js';
-import { makeSigningKey } from '../../../test/support/signing-key.js';
-import { parseSettings } from '../../platform/config/settings/parse-settings.js';
-import type { Clock } from '../../platform/database/clock.js';
-import type { OAuthError } from '../../platform/errors/oauth-error.js';
-import { Events } from '../../platform/events.js';
-import { OidcAdapter } from '../adapters/oidc.adapter.js';
-import { ProviderHttp } from '../transport/provider-http.js';
-import { ProviderRegistry } from '../provider.registry.js';
+import { logoutMutants, makeLogoutToken } from '../../../../test/support/forged-tokens.js';
+import { OpenIdStub } from '../../../../test/support/openid-stub.js';
+import { makeSigningKey } from '../../../../test/support/signing-key.js';
+import { parseSettings } from '../../../platform/config/settings/parse-settings.js';
+import type { Clock } from '../../../platform/database/clock.js';
+import type { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { Events } from '../../../platform/events.js';
+import { OidcAdapter } from '../../../provider/adapters/oidc.adapter.js';
+import { ProviderHttp } from '../../../provider/transport/provider-http.js';
+import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import type { Logout } from './logout-claims.js';
 import { LogoutTokens } from './logout-tokens.js';
 

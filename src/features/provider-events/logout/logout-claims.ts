@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
-import { isObject } from '../../platform/http/parameters/json.js';
-import { isName } from '../identity/identity.js';
+import { isObject } from '../../../platform/http/parameters/json.js';
+import { isName } from '../../../provider/identity/identity.js';
 
 /** Validated claims of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */
 export interface Logout {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { ProviderSettings } from '../../platform/config/settings/settings.js';
-import { Clock } from '../../platform/database/clock.js';
-import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { namesOf } from '../adapters/addresses.js';
-import { discover, fetchKeys } from '../adapters/oidc-client.js';
-import { ASYMMETRIC } from '../adapters/unsupported.js';
-import { ProviderHttp } from '../transport/provider-http.js';
-import { ProviderRegistry } from '../provider.registry.js';
+import type { ProviderSettings } from '../../../platform/config/settings/settings.js';
+import { Clock } from '../../../platform/database/clock.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { namesOf } from '../../../provider/adapters/addresses.js';
+import { discover, fetchKeys } from '../../../provider/adapters/oidc-client.js';
+import { ASYMMETRIC } from '../../../provider/adapters/unsupported.js';
+import { ProviderHttp } from '../../../provider/transport/provider-http.js';
+import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 import { issuerIn, RemoteKeys, type Signer, type Verified } from './remote-keys.js';
 

@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
-import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
-import { OAuthParameters, RequiredText } from '../../platform/http/parameters/parameter.js';
-import { RateLimit } from '../../platform/http/rate-limit.js';
-import { Public } from '../../platform/http/access.js';
+import { type Origin, RequestOrigin } from '../../../audit/audit-event.js';
+import { OAuthParameters, RequiredText } from '../../../platform/http/parameters/parameter.js';
+import { RateLimit } from '../../../platform/http/rate-limit.js';
+import { Public } from '../../../platform/http/access.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
 
 /** Body of POST /providers/<name>/backchannel-logout (OpenID Connect Back-Channel Logout 1.0 §2.5). */

@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module.js';
 import { ChannelModule } from '../../channel/channel.module.js';
+import { openIdProviders } from '../../platform/config/providers/presets.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { ProviderModule } from '../../provider/provider.module.js';
@@ -14,6 +15,9 @@ import { SignalQueue } from './effect/signal-queue.js';
 import { SignalSignIns } from './effect/signal-sign-ins.js';
 import { Signals } from './effect/signals.service.js';
 import { SubjectUsers } from './effect/subject-users.store.js';
+import { backchannelLogoutOf } from './logout/backchannel-logout.controller.js';
+import { BackchannelLogout } from './logout/backchannel-logout.service.js';
+import { LogoutTokens } from './logout/logout-tokens.js';
 import { SetTokens } from './receiver/set-tokens.js';
 import { signalsOf } from './receiver/signals.controller.js';
 import { revocationOf } from './revocation/revocation.controller.js';
@@ -22,34 +26,44 @@ import { RevocationTokens } from './revocation/revocation-tokens.js';
 import { TokenModule } from '../../token/token.module.js';
 import { signalProviders } from './transmitter/signal-providers.js';
 
-/** Shared Signals and global token revocation of providers (docs/signals.md). */
+const SIGNALS = [
+  AccountStates,
+  ClaimsChange,
+  MeantUsers,
+  Revocation,
+  RevocationTokens,
+  SetTokens,
+  SignalEndings,
+  SignalQueue,
+  SignalSignIns,
+  Signals,
+  SubjectUsers,
+];
+
+/**
+ * Logout tokens of OpenID providers (docs/provider-sign-out.md#back-channel-logout); Shared Signals and global token
+ * revocation (docs/signals.md).
+ */
 @Module({})
-export class SignalsModule {
+export class ProviderEventsModule {
   static forRoot(settings: Settings): DynamicModule {
+    const transmitters = signalProviders(settings);
+    const signals = transmitters.length > 0;
     return {
-      module: SignalsModule,
+      module: ProviderEventsModule,
       imports: [
         AuthModule,
         ChannelModule,
         DeviceModule,
         ProviderModule,
         TokenModule,
-        TypeOrmModule.forFeature([SignalAccount]),
+        ...(signals ? [TypeOrmModule.forFeature([SignalAccount])] : []),
       ],
-      controllers: signalProviders(settings).flatMap((name) => [signalsOf(name), revocationOf(name)]),
-      providers: [
-        AccountStates,
-        ClaimsChange,
-        MeantUsers,
-        Revocation,
-        RevocationTokens,
-        SetTokens,
-        SignalEndings,
-        SignalQueue,
-        SignalSignIns,
-        Signals,
-        SubjectUsers,
+      controllers: [
+        ...openIdProviders(settings).map(backchannelLogoutOf),
+        ...transmitters.flatMap((name) => [signalsOf(name), revocationOf(name)]),
       ],
+      providers: [BackchannelLogout, LogoutTokens, ...(signals ? SIGNALS : [])],
     };
   }
 }

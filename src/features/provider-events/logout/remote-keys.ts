@@ -12,9 +12,9 @@ import {
   type JWTClaimVerificationOptions,
   type JWTPayload,
 } from 'jose';
-import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { withoutNulls } from '../../platform/http/parameters/json.js';
-import { withoutSecrets } from '../adapters/oidc-client.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { withoutNulls } from '../../../platform/http/parameters/json.js';
+import { withoutSecrets } from '../../../provider/adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
 /** Pause after a fetch for an unknown key, before the next one: anyone can make up tokens of unknown keys. */

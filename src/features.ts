@@ -1,0 +1,25 @@
+import type { Feature } from './extensions.js';
+import { administration } from './features/administration/administration.feature.js';
+import { admission } from './features/admission/admission.feature.js';
+import { demo } from './features/demo/demo.feature.js';
+import { deviceGrant } from './features/device-grant/device-grant.feature.js';
+import { forwardAuth } from './features/forward-auth/forward-auth.feature.js';
+import { policy } from './features/policy/policy.feature.js';
+import { providerEvents } from './features/provider-events/provider-events.feature.js';
+import { recheck } from './features/recheck/recheck.feature.js';
+import { sampleProvider } from './features/sample-provider/sample-provider.feature.js';
+import { scim } from './features/scim/scim.feature.js';
+
+/** All features. Nothing else imports one but commands. */
+export const FEATURES: readonly Feature[] = [
+  administration,
+  admission,
+  demo,
+  deviceGrant,
+  forwardAuth,
+  policy,
+  providerEvents,
+  recheck,
+  sampleProvider,
+  scim,
+];

@@ -1,0 +1,7 @@
+import type { Feature } from '../../extensions.js';
+
+export const demo: Feature = {
+  name: 'demo',
+  isOn: ({ demoEnabled }) => demoEnabled,
+  module: async () => ({ module: (await import('./demo.controller.js')).DemoModule }),
+};

@@ -1,0 +1,49 @@
+import type { Feature } from '../../extensions.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+import { DirectoryActivity } from './activity/directory-activity.entity.js';
+import { DirectoryName } from './effect/directory-name.entity.js';
+import { DirectorySource } from './effect/directory-source.entity.js';
+import { DirectoryTask } from './effect/directory-task.entity.js';
+import { DirectoryGroup } from './groups/directory-group.entity.js';
+import { DirectoryMember } from './groups/directory-member.entity.js';
+import { DirectoryFormerName } from './users/directory-former-name.entity.js';
+import { DirectoryUser } from './users/directory-user.entity.js';
+
+/** Also keeps who users are in directories that are off (docs/directory.md#who-is-who). */
+export const scim: Feature = {
+  name: 'scim',
+  isOn: (settings) => hasDirectory(settings) || keepsNames(settings),
+  module: async (settings) => {
+    if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
+    return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
+  },
+  entities: [
+    DirectoryUser,
+    DirectoryFormerName,
+    DirectoryGroup,
+    DirectoryMember,
+    DirectoryName,
+    DirectorySource,
+    DirectoryTask,
+    DirectoryActivity,
+  ],
+  work: {
+    'apply-directory-tasks': {
+      everyMs: 1000,
+      failure: 'changes of a directory were not applied to all users: the next try is in a second',
+      level: 'warn',
+    },
+    'write-directory-activity': {
+      everyMs: 1000,
+      failure: 'the last request of a directory was not written',
+    },
+  },
+};
+
+function hasDirectory({ providers, sampleProvider }: Settings): boolean {
+  return [...providers.values(), sampleProvider?.provider].some((one) => one?.scim);
+}
+
+function keepsNames({ providers }: Settings): boolean {
+  return [...providers.values()].some(({ directoryClaim }) => directoryClaim !== undefined);
+}
