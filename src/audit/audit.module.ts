@@ -10,7 +10,7 @@ import { AuditLog } from './audit-log.js';
 import { AuditStreams } from './audit-streams.js';
 import { createAuditStore } from './audit.store.citus.js';
 import { AuditStore } from './audit.store.js';
-import { AuditTrail } from './audit.trail.js';
+import { AuditRefusals } from './audit-refusals.js';
 import { AuditCounter } from './search/audit-counter.js';
 import { AuditSearch } from './search/audit-search.js';
 import { createAuditWalks } from './search/audit-walks.citus.js';
@@ -34,12 +34,12 @@ import { Webhooks } from './webhooks/webhooks.js';
     AuditLog,
     AuditSearch,
     AuditStreams,
-    AuditTrail,
+    AuditRefusals,
     EndEvents,
     SignInCounts,
     Webhooks,
     WebhookStore,
   ],
-  exports: [AuditSearch, AuditStore, AuditTrail, EndEvents, SignInCounts],
+  exports: [AuditSearch, AuditStore, AuditRefusals, EndEvents, SignInCounts],
 })
 export class AuditModule {}

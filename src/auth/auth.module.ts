@@ -26,7 +26,7 @@ import { CitusSignIns } from './sign-in/sign-ins.citus.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
 import { TokenGrants } from './extensions/token-grants.js';
-import { TokenIssuer } from './sign-in/token-issuer.js';
+import { SignInService } from './sign-in/sign-in.service.js';
 import { UserModule } from '../user/user.module.js';
 
 const signInStore = {
@@ -63,8 +63,8 @@ const signInStore = {
     SignInRefusals,
     signInStore,
     TokenGrants,
-    TokenIssuer,
+    SignInService,
   ],
-  exports: [AuthorizationCodes, SignInSteps, SignInRefusals, TokenGrants, TokenIssuer],
+  exports: [AuthorizationCodes, SignInRefusals, SignInService, SignInSteps, TokenGrants],
 })
 export class AuthModule {}

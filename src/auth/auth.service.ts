@@ -7,7 +7,7 @@ import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../provider/redirect-uris.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
-import { IdleEnd, TokenService } from '../token/refresh/token.service.js';
+import { IdleEnd, RefreshService } from '../token/refresh/refresh.service.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { providerParams } from './provider-params.dto.js';
@@ -16,7 +16,7 @@ import { StateService, type PendingSignIn, type SpentSignIn } from './states/sta
 import type { TokenDto, IssuedTokens, RefreshDto } from './token.dto.js';
 import { SignInSteps, type Verified } from './extensions/sign-in-steps.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
-import { TokenIssuer } from './sign-in/token-issuer.js';
+import { SignInService } from './sign-in/sign-in.service.js';
 
 /**
  * The authorization code flow of the specification's clients (spec §1): `authorize` keeps a state and sends
@@ -29,10 +29,10 @@ export class AuthService {
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
     private readonly proofs: DpopProofs,
-    private readonly tokens: TokenIssuer,
+    private readonly signIns: SignInService,
     private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
-    private readonly refreshes: TokenService,
+    private readonly refreshes: RefreshService,
     private readonly signOuts: SignOutService,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -76,7 +76,7 @@ export class AuthService {
       return this.verifyCode(signIn, params);
     });
     const admitted = await this.steps.check(verified, origin, params);
-    return this.tokens.issue(admitted, params, { proof, origin });
+    return this.signIns.issue(admitted, params, { proof, origin });
   }
 
   /**

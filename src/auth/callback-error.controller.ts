@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../audit/audit-event.js';
-import { AuditTrail } from '../audit/audit.trail.js';
+import { AuditRefusals } from '../audit/audit-refusals.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../platform/http/parameters/parameter.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
 import { isProviderCode } from '../provider/errors/callback-codes.js';
@@ -36,7 +36,7 @@ export class CallbackErrorController {
   constructor(
     private readonly states: StateService,
     private readonly providers: ProviderRegistry,
-    private readonly audit: AuditTrail,
+    private readonly audit: AuditRefusals,
   ) {}
 
   /**

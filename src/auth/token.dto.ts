@@ -5,7 +5,7 @@ import {
   UncheckedInteger,
 } from '../platform/http/parameters/parameter.js';
 import { A_UUID } from '../platform/http/parameters/uuid.js';
-import { MOST_IDLE } from '../token/refresh/token.service.js';
+import { MOST_IDLE } from '../token/refresh/refresh.service.js';
 import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { STATE } from './states/state.service.js';
 

@@ -4,10 +4,10 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { directTarget } from '../platform/database/pool/connection-target.js';
 import { Sql } from '../platform/database/sql.js';
-import { OpenFiles } from './admission/open-files.js';
+import { OpenFiles } from './handshakes/open-files.js';
 import { RedisConnection } from '../platform/redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
-import { Admission } from './admission/admission.js';
+import { HandshakeQueue } from './handshakes/handshake-queue.js';
 import { CitusBatchWriter } from './batch/batch-writer.citus.js';
 import { BatchWriter } from './batch/batch-writer.js';
 import { PushBatchController } from './batch/push-batch.controller.js';
@@ -21,7 +21,7 @@ import { RedisTransport } from './fanout/redis.transport.js';
 import { CitusPushWriter } from './push/push-writer.citus.js';
 import { PushWriter } from './push/push-writer.js';
 import { PushController } from './push/push.controller.js';
-import { RealtimeService } from './push/realtime.service.js';
+import { PushService } from './push/push.service.js';
 import { ConnectionRegistry } from './socket/connection-registry.js';
 import { RealtimeGateway } from './socket/realtime.gateway.js';
 
@@ -29,7 +29,7 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
   imports: [ChannelModule, TokenModule],
   controllers: [PushController, PushBatchController],
   providers: [
-    Admission,
+    HandshakeQueue,
     { provide: BatchWriter, inject: [DataSource, Sql, SETTINGS], useFactory: batchWriter },
     ChannelHub,
     ConnectionRegistry,
@@ -39,9 +39,9 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
     PushBatchService,
     { provide: PushWriter, inject: [DataSource, Sql, SETTINGS], useFactory: pushWriter },
     RealtimeGateway,
-    RealtimeService,
+    PushService,
   ],
-  exports: [RealtimeService],
+  exports: [PushService],
 })
 export class RealtimeModule {}
 

@@ -36,7 +36,7 @@ import { Events } from '../platform/events.js';
 import { UserModule } from '../user/user.module.js';
 import { CitusLimitedRefreshStore } from './refresh/limited-refresh.citus.js';
 import { LimitedRefreshStore } from './refresh/limited-refresh.store.js';
-import { TokenService } from './refresh/token.service.js';
+import { RefreshService } from './refresh/refresh.service.js';
 
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([Session]), UserModule],
@@ -58,7 +58,7 @@ import { TokenService } from './refresh/token.service.js';
     SessionEndReasons,
     SessionService,
     TokenInspector,
-    TokenService,
+    RefreshService,
     {
       provide: LimitedRefreshStore,
       inject: [DataSource, Sql, AccessTokens, Clock, SETTINGS],
@@ -81,7 +81,7 @@ import { TokenService } from './refresh/token.service.js';
     SessionService,
     SessionStore,
     TokenInspector,
-    TokenService,
+    RefreshService,
     Totals,
   ],
 })

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { UsersService } from '../../src/features/administration/users/users.service.js';
 import type { Origin } from '../../src/audit/audit-event.js';
-import { AuditTrail } from '../../src/audit/audit.trail.js';
+import { AuditRefusals } from '../../src/audit/audit-refusals.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
@@ -150,7 +150,7 @@ describe('changes and refusals in the audit trail', () => {
       actor: { type: 'user' },
     };
     const failed = (): void =>
-      service.app.get(AuditTrail).refused({
+      service.app.get(AuditRefusals).refused({
         event: 'sign_in_refused',
         userId: tokens.user_id,
         provider: 'stub',
@@ -225,7 +225,7 @@ describe('changes and refusals in the audit trail', () => {
     await during(2, () => {
       const refused = (from: Origin): void =>
         service.app
-          .get(AuditTrail)
+          .get(AuditRefusals)
           .refused({ event: 'sign_in_refused', userId: user_id, error, origin: from });
       [origin(), administrator].forEach(refused);
       return Promise.resolve();

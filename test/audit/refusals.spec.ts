@@ -9,7 +9,7 @@ import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditFeed } from '../../src/audit/audit-feed.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
-import { AuditTrail, type Refusal } from '../../src/audit/audit.trail.js';
+import { AuditRefusals, type Refusal } from '../../src/audit/audit-refusals.js';
 import { Clock } from '../../src/platform/database/clock.js';
 import { DatabaseBusy } from '../../src/platform/database/limits.js';
 import { UserLocks } from '../../src/audit/user-locks.js';
@@ -64,7 +64,7 @@ describe('refusals in the audit trail', () => {
       auditRetentionDays: 90,
       auditClaims: 'full',
     });
-    return { trail: new AuditTrail(store, locks, events, clock), published: () => published };
+    return { trail: new AuditRefusals(store, locks, events, clock), published: () => published };
   }
 
   it('of one second 1,000 are stored, none of their names hides the others, and the rest is counted', async () => {
@@ -252,7 +252,7 @@ describe('refusals in the audit trail', () => {
         .map((line) => JSON.parse(line) as Record<string, unknown>)
         .flatMap(({ context, event }) => (context === 'Audit' ? [event] : []));
       expect(logged).toEqual(['key_made', 'sign_in', 'sign_out', 'refresh_refused']);
-      await here.app.get(AuditTrail).beforeApplicationShutdown();
+      await here.app.get(AuditRefusals).beforeApplicationShutdown();
       expect(await storedEvents(database.url)).toEqual([]);
     } finally {
       await here.close();

@@ -7,7 +7,7 @@ import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
 import * as statements from '../../src/auth/sign-in/sign-in.sql.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
+import { PushService } from '../../src/realtime/push/push.service.js';
 import { TokenInspector } from '../../src/token/access-tokens/token-inspector.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
@@ -71,7 +71,7 @@ describe('answers', () => {
     jest.spyOn(inspector, 'inspect').mockResolvedValueOnce({ ...inspected!, secret: 'x' } as never);
     const pushed = { id: randomUUID(), offset: 1, online: false };
     jest
-      .spyOn(channel.service.app.get(RealtimeService), 'push')
+      .spyOn(channel.service.app.get(PushService), 'push')
       .mockResolvedValueOnce({ ...pushed, secret: 'x' } as never);
 
     const { body } = await introspect(tokens.access_token).expect(200);

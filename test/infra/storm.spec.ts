@@ -11,7 +11,7 @@ import { until } from '../support/waiting.js';
 import { isFull } from './faults.js';
 
 const SPARE = 300; // of the descriptors: for the database, refreshes, and sockets that are still closing
-const SOCKETS = Math.min(20_000, Math.floor((descriptorLimit() * 15) / 16) - SPARE); // src/realtime/admission/open-files.ts
+const SOCKETS = Math.min(20_000, Math.floor((descriptorLimit() * 15) / 16) - SPARE); // src/realtime/handshakes/open-files.ts
 const REFRESHES_AT_ONCE = 8;
 
 /** After a restart of one instance, all of its sockets come to another, which serves refreshes at that time. */

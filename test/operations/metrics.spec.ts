@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import request from 'supertest';
 import { systemOrigin } from '../../src/audit/audit-event.js';
-import { AuditTrail } from '../../src/audit/audit.trail.js';
+import { AuditRefusals } from '../../src/audit/audit-refusals.js';
 import { Events } from '../../src/platform/events.js';
 import { watchProcess } from '../../src/operations/metrics/process-metrics.js';
 import { Removal } from '../../src/operations/removal/removal.js';
@@ -104,7 +104,7 @@ describe('metrics', () => {
 
   it('count the events of a flood that the audit trail leaves out', async () => {
     const before = (await scrape()).sum('latchkey_audit_events_left_out_total')!;
-    const trail = service.app.get(AuditTrail);
+    const trail = service.app.get(AuditRefusals);
     for (let i = 0; i < 1000; i++) trail.refused({ event: 'refresh_refused', origin: systemOrigin() });
     expect((await scrape()).sum('latchkey_audit_events_left_out_total')! - before).toBeGreaterThanOrEqual(
       200,

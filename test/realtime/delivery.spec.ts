@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
+import { PushService } from '../../src/realtime/push/push.service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 import { Channel } from '../support/channel.js';
 import type { SocketClient } from '../support/socket-client.js';
@@ -160,7 +160,7 @@ describe('the user’s own channel', () => {
       const sent: unknown[] = lengths.flatMap((length) => ['x'.repeat(length), '€'.repeat(length)]);
       sent.push(null, 0, false, [1, [2]], { a: { b: null } }, 'half a character: \ud800', [2.5e300]);
       sent.push(JSON.parse('{"__proto__":1,"toJSON":2,"constructor":3}'), { _placeholder: true, num: 0 });
-      const realtime = channel.service.app.get(RealtimeService);
+      const realtime = channel.service.app.get(PushService);
       const isKept = (data: unknown, n: number): boolean => n % 3 > 0 || JSON.stringify(data).length > 1000;
       for (const [n, data] of sent.entries())
         await realtime.push(tokens.user_id, 'n', data, { ttl: isKept(data, n) ? 60 : 0 });
@@ -173,7 +173,7 @@ describe('the user’s own channel', () => {
 
     it('brings live events after those that are read from the history, each once', async () => {
       const tokens = await channel.signIn();
-      const realtime = channel.service.app.get(RealtimeService);
+      const realtime = channel.service.app.get(PushService);
       const pushAll = async (from: number, to: number): Promise<void> => {
         for (let n = from; n < to; n++) await realtime.push(tokens.user_id, 'n', n);
       };

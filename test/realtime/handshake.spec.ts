@@ -8,7 +8,7 @@ import { jest } from '@jest/globals';
 import { Sql } from '../../src/platform/database/sql.js';
 import { Events } from '../../src/platform/events.js';
 import { RateLimits } from '../../src/platform/http/rate-limit.js';
-import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
+import { PushService } from '../../src/realtime/push/push.service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { Channel } from '../support/channel.js';
 import { watchLateness, until } from '../support/waiting.js';
@@ -104,7 +104,7 @@ describe('the handshake', () => {
   it('batches the statements of sockets that come back together; each has its own result and history', async () => {
     const users: Tokens[] = [];
     for (let i = 0; i < 30; i++) users.push(await channel.signIn());
-    const realtime = channel.service.app.get(RealtimeService);
+    const realtime = channel.service.app.get(PushService);
     for (const [i, { user_id }] of users.entries())
       for (let n = 0; n < i % 4; n++) await realtime.push(user_id, 'news', { n });
     await bearer(channel.url, users[7]!.access_token).post('/sign-out', {}).expect(204);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { jest } from '@jest/globals';
 import { Events } from '../../src/platform/events.js';
-import { Admission } from '../../src/realtime/admission/admission.js';
+import { HandshakeQueue } from '../../src/realtime/handshakes/handshake-queue.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
@@ -161,7 +161,7 @@ describe('sockets of a revoked key', () => {
   });
 
   it('do not open if the key was revoked during their admission', async () => {
-    const admission = a.app.get(Admission);
+    const admission = a.app.get(HandshakeQueue);
     const admit = admission.admit.bind(admission);
     jest.spyOn(admission, 'admit').mockImplementationOnce(async (socket) => {
       const admitted = await admit(socket);

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import type { Socket } from 'socket.io';
 import { Clock } from '../../src/platform/database/clock.js';
 import { Events } from '../../src/platform/events.js';
-import { Admission } from '../../src/realtime/admission/admission.js';
+import { HandshakeQueue } from '../../src/realtime/handshakes/handshake-queue.js';
 import { ConnectionRegistry } from '../../src/realtime/socket/connection-registry.js';
 import { Channel } from '../support/channel.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
@@ -65,7 +65,7 @@ describe('the life of a socket', () => {
 
   it('does not begin when its session ended between admission and opening', async () => {
     const tokens = await channel.signIn();
-    const admission = channel.service.app.get(Admission);
+    const admission = channel.service.app.get(HandshakeQueue);
     const admit = admission.admit.bind(admission);
     jest.spyOn(admission, 'admit').mockImplementationOnce(async (socket) => {
       const admitted = await admit(socket);

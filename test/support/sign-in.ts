@@ -1,7 +1,7 @@
 import request, { type Response, type Test } from 'supertest';
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { DiscoveryService } from '@nestjs/core';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';

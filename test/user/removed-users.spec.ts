@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
 import type { Origin } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';

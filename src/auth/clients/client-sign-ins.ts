@@ -12,7 +12,7 @@ import { otherRedirectUri } from '../auth.service.js';
 import { providerParams } from '../provider-params.dto.js';
 import { checkAllowed } from '../service-endpoint.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
-import { TokenIssuer } from '../sign-in/token-issuer.js';
+import { SignInService } from '../sign-in/sign-in.service.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
@@ -45,7 +45,7 @@ export class ClientSignIns {
     private readonly states: StateService,
     private readonly codes: AuthorizationCodes,
     private readonly proofs: DpopProofs,
-    private readonly tokens: TokenIssuer,
+    private readonly signIns: SignInService,
     private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -92,7 +92,7 @@ export class ClientSignIns {
     await this.refusals.watch({ origin, provider: redeemed.provider }, () =>
       checkBinding(redeemed, params, clientIds),
     );
-    return this.tokens.issue(redeemed, params, { proof, origin });
+    return this.signIns.issue(redeemed, params, { proof, origin });
   }
 
   /** Checks the request of a client. @returns no provider if the user is to choose one of several */

@@ -1,6 +1,6 @@
 import { errorCode } from '../../platform/errors/error-facts.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
-import type { RefusalReason } from './sign-in.js';
+import type { RefusalReason } from './sign-in-columns.js';
 
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';

@@ -1,4 +1,4 @@
-import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
+import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 import { SignInRefusals } from './sign-in-refusals.js';
@@ -11,8 +11,8 @@ const origin = { address: null, userAgent: null, requestId: null, actor: { type:
 
 describe('a sign-in that fails', () => {
   const recorded: Refusal[] = [];
-  const audit: Pick<AuditTrail, 'refused'> = { refused: (refusal) => void recorded.push(refusal) };
-  const refusals = new SignInRefusals(audit as AuditTrail);
+  const audit: Pick<AuditRefusals, 'refused'> = { refused: (refusal) => void recorded.push(refusal) };
+  const refusals = new SignInRefusals(audit as AuditRefusals);
   beforeEach(() => void recorded.splice(0));
 
   it.each<[string, unknown, error: string, reason: string | undefined]>([

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditFacts } from '../../audit/audit-event.js';
-import { AuditTrail } from '../../audit/audit.trail.js';
+import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { OAuthError, toServerError } from '../../platform/errors/oauth-error.js';
 import { ErrorForClient } from '../clients/client-request.js';
 
@@ -12,7 +12,7 @@ export type KnownFacts = Pick<AuditFacts, 'origin' | 'provider' | 'providerUserI
 /** Writes `sign_in_refused` to the audit trail for each sign-in that fails. */
 @Injectable()
 export class SignInRefusals {
-  constructor(private readonly audit: AuditTrail) {}
+  constructor(private readonly audit: AuditRefusals) {}
 
   /** Runs a step of a sign-in; its error is recorded with what was known before, and thrown again. */
   async watch<T>(known: KnownFacts, step: () => T | Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.
 import type { Statement } from '../../platform/database/sql.js';
 import { REMEMBERED_S } from '../../token/sessions/recent-ends.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
-import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in.js';
+import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in-columns.js';
 
 /** Network of an address (docs/audit.md#new-devices-and-networks), as in the index audit_events_networks. */
 const networkOf = (address: string): string =>

@@ -18,7 +18,7 @@ import {
   type SignInNews,
   type SignInResult,
   type StoredDeviceEvent,
-} from './sign-in.js';
+} from './sign-in-columns.js';
 import { SIGN_IN } from './sign-in.sql.js';
 
 /** Without a device, the event has no id. */

@@ -11,7 +11,7 @@ import {
   type SignInNews,
   type SignInResult,
   type SignInRow,
-} from './sign-in.js';
+} from './sign-in-columns.js';
 import {
   CREATE_USER,
   DELETE_WORDS,

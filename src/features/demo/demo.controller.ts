@@ -9,7 +9,7 @@ import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
 import { AnyJson, RequiredText } from '../../platform/http/parameters/parameter.js';
 import { filesToServe, sendFile } from '../../platform/http/static-files.js';
 import type { Pushed } from '../../realtime/push/push.dto.js';
-import { RealtimeService } from '../../realtime/push/realtime.service.js';
+import { PushService } from '../../realtime/push/push.service.js';
 import { RealtimeModule } from '../../realtime/realtime.module.js';
 import { Caller, Public } from '../../platform/http/access.js';
 
@@ -85,7 +85,7 @@ class DemoPushDto {
 @Controller('demo/push')
 class DemoPushController {
   constructor(
-    private readonly realtime: RealtimeService,
+    private readonly pushes: PushService,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -97,7 +97,7 @@ class DemoPushController {
   @HttpCode(202)
   push(@Caller() caller: SessionIds, @Body() { event, data }: DemoPushDto): Promise<Pushed> {
     if (this.settings.production) throw new OAuthError('not_found', 'there is no such path');
-    return this.realtime.push(caller.userId, event, data, { ttl: TTL });
+    return this.pushes.push(caller.userId, event, data, { ttl: TTL });
   }
 }
 

@@ -4,7 +4,7 @@ import { Background } from '../../platform/background.js';
 import type { ChannelHistory } from '../../channel/channel.history.js';
 import { Events } from '../../platform/events.js';
 import type { Fanout, FanoutListener } from '../fanout/fanout.js';
-import type { Admitted } from '../admission/admission.js';
+import type { Admitted } from '../handshakes/handshake-queue.js';
 import type { Connection } from '../socket/connection.js';
 import { ChannelHub } from './channel-hub.js';
 

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Background } from '../../platform/background.js';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { Events, type ChannelEvent } from '../../platform/events.js';
-import type { Admitted } from '../admission/admission.js';
+import type { Admitted } from '../handshakes/handshake-queue.js';
 import { Fanout } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';
 import type { Outgoing } from '../socket/outgoing.js';

@@ -5,7 +5,7 @@ import type { ChannelHistory } from '../../channel/channel.history.js';
 import { isDatabaseAway } from '../../platform/errors/database-error.js';
 import type { ChannelEvent } from '../../platform/events.js';
 import { carries } from '../../identity/claims.js';
-import type { Admitted } from '../admission/admission.js';
+import type { Admitted } from '../handshakes/handshake-queue.js';
 import type { Connection } from '../socket/connection.js';
 
 const RETRY_MS = 500;

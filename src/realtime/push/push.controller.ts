@@ -3,11 +3,11 @@ import { answer } from '../../platform/http/answer.js';
 import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { idempotencyKeyOf } from './idempotency-key.js';
 import { PushDto, Pushed } from './push.dto.js';
-import { RealtimeService } from './realtime.service.js';
+import { PushService } from './push.service.js';
 
 @Controller('push')
 export class PushController {
-  constructor(private readonly realtime: RealtimeService) {}
+  constructor(private readonly pushes: PushService) {}
 
   /**
    * Send an event to a user, or to one of their devices
@@ -28,7 +28,7 @@ export class PushController {
     @Headers('idempotency-key') key?: string,
   ): Promise<Pushed> {
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
-    const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
+    const pushed = await this.pushes.push(userId.toLowerCase(), event, data, {
       deviceId: deviceId?.toLowerCase(),
       ttl,
       idempotencyKey: idempotencyKeyOf(serviceKey, key),

@@ -8,7 +8,7 @@ import { OAuthError, toServerError } from '../../platform/errors/oauth-error.js'
 import { Events } from '../../platform/events.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { SessionFeed } from '../../token/feed/session-feed.js';
-import type { Admitted } from '../admission/admission.js';
+import type { Admitted } from '../handshakes/handshake-queue.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Connection } from './connection.js';
 import { closeNow, closeSoon, toTransport, type Transport } from './transport.js';

@@ -10,7 +10,7 @@ import { Events } from '../../platform/events.js';
 import { ANSWER_HEADERS } from '../../platform/http/middleware/security-headers.js';
 import { clientAddress } from '../../platform/http/network.js';
 import { refusalText, refuse } from '../../platform/http/server/refusal.js';
-import { Admission, type Admitted } from '../admission/admission.js';
+import { HandshakeQueue, type Admitted } from '../handshakes/handshake-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, toTransport, type Transport } from './transport.js';
@@ -28,7 +28,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   constructor(
     private readonly connections: ConnectionRegistry,
-    private readonly admission: Admission,
+    private readonly handshakes: HandshakeQueue,
     private readonly http: HttpAdapterHost,
     private readonly events: Events,
     private readonly clock: Clock,
@@ -45,11 +45,11 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
       else this.begin(request, response, next).catch(() => request.socket.destroy());
     });
     server.engine.on('connection', (transport: Transport) =>
-      this.admission.enter(transport, this.findAddress(transport.request!)),
+      this.handshakes.enter(transport, this.findAddress(transport.request!)),
     );
     server.use((socket, next) => void this.admit(socket, next));
     server.on('connection', (socket: Socket) => {
-      this.admission.leave(toTransport(socket));
+      this.handshakes.leave(toTransport(socket));
       this.connections.open(socket, socket.data as Admitted);
       // It takes memory as long as the socket lives; `socket.handshake` has the headers.
       setImmediate(() => (toTransport(socket).request = undefined));
@@ -59,7 +59,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   /** Before the listener closes: `session.ended` could not be sent afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.admission.stop();
+    this.handshakes.stop();
     await this.connections.endAll();
   }
 
@@ -69,7 +69,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     const isUpgrade = !(response instanceof ServerResponse);
     if (isUpgrade) socket.on('error', ignore).pause(); // an unhandled reset would end the process
     try {
-      await this.admission.begin(this.findAddress(request));
+      await this.handshakes.begin(this.findAddress(request));
     } catch (error) {
       const refusal = this.toRefusal(error);
       if (!isUpgrade) return refuse(response, refusal);
@@ -84,7 +84,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
-      const admitted = await this.admission.admit(socket);
+      const admitted = await this.handshakes.admit(socket);
       this.connections.reserve(socket, admitted.session.userId);
       socket.data = admitted;
     } catch (error) {

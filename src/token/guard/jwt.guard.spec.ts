@@ -6,7 +6,7 @@ import type { Settings } from '../../platform/config/settings/settings.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import type { RateLimits } from '../../platform/http/rate-limit.js';
-import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
+import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import type { UserRights } from '../../user/user-rights.js';
 import { Public, Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
@@ -65,7 +65,7 @@ describe('authentication', () => {
       events,
       limits as RateLimits,
       { of: () => Promise.resolve(right) } as Partial<UserRights> as UserRights,
-      { refused: (refusal) => void refused.push(refusal) } as Pick<AuditTrail, 'refused'> as AuditTrail,
+      { refused: (refusal) => void refused.push(refusal) } as Pick<AuditRefusals, 'refused'> as AuditRefusals,
     );
   });
 

@@ -2,7 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
-import { AuditTrail } from '../../audit/audit.trail.js';
+import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { originOf } from '../../audit/audit-event.js';
 import { GRANTS, type ServiceRight } from '../../platform/config/secrets/service-key.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
@@ -41,7 +41,7 @@ export class JwtGuard implements CanActivate {
     private readonly events: Events,
     private readonly limits: RateLimits,
     private readonly rights: UserRights,
-    private readonly audit: AuditTrail,
+    private readonly audit: AuditRefusals,
   ) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {

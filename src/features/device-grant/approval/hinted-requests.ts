@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { ConcurrencyLimit } from '../../../platform/database/limits.js';
 import { UUID } from '../../../platform/http/parameters/uuid.js';
-import { RealtimeService } from '../../../realtime/push/realtime.service.js';
+import { PushService } from '../../../realtime/push/push.service.js';
 import { UserSearch } from '../../../user/user-search.js';
 import { CODE_TTL, DeviceRequestStore } from '../requests/device-request.store.js';
 
@@ -17,7 +17,7 @@ export class HintedRequests {
   constructor(
     private readonly users: UserSearch,
     private readonly requests: DeviceRequestStore,
-    private readonly realtime: RealtimeService,
+    private readonly pushes: PushService,
   ) {}
 
   /** Looks the hint of a request up, later. Never throws: the person can still type the code. */
@@ -45,6 +45,6 @@ export class HintedRequests {
       address: request.address,
       expires_at: request.codesExpireAt.toISOString(),
     };
-    await this.realtime.push(userId, 'device.requested', data, { ttl: CODE_TTL });
+    await this.pushes.push(userId, 'device.requested', data, { ttl: CODE_TTL });
   }
 }

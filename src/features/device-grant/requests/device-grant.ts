@@ -3,7 +3,7 @@ import { TokenGrant, type Verified } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
 import { SignInSteps } from '../../../auth/extensions/sign-in-steps.js';
 import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
-import { TokenIssuer } from '../../../auth/sign-in/token-issuer.js';
+import { SignInService } from '../../../auth/sign-in/sign-in.service.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
@@ -49,7 +49,7 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     private readonly users: UserStore,
     private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
-    private readonly tokens: TokenIssuer,
+    private readonly signIns: SignInService,
     private readonly signOuts: SignOutService,
   ) {}
 
@@ -104,7 +104,7 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
       const verified = await this.refusals.watch(known, () => this.verifiedOf(request));
       const admitted = await this.steps.check(verified, origin, device);
       await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
-      return await this.tokens.issue(admitted, device, { proof, origin });
+      return await this.signIns.issue(admitted, device, { proof, origin });
     } catch (error) {
       if (!(error instanceof OAuthError) || !REFUSALS.has(error.error)) throw error;
       const { description, reason } = error;

@@ -4,7 +4,7 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { ConcurrencyLimit } from '../../../platform/database/limits.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { Events } from '../../../platform/events.js';
-import { TokenService } from '../../../token/refresh/token.service.js';
+import { RefreshService } from '../../../token/refresh/refresh.service.js';
 import { UserStore } from '../../../user/user.store.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { DirectoryNames } from './directory-name.store.js';
@@ -33,7 +33,7 @@ export class UnnamedSessions implements OnModuleInit {
     private readonly names: DirectoryNames,
     private readonly signOuts: SignOutService,
     private readonly events: Events,
-    private readonly tokens: TokenService,
+    private readonly refreshes: RefreshService,
     @Inject(SETTINGS) settings: Settings,
   ) {
     const all = [...scimProviders(settings)];
@@ -42,7 +42,7 @@ export class UnnamedSessions implements OnModuleInit {
 
   onModuleInit(): void {
     if (this.concerned.size === 0) return;
-    this.tokens.addCheck(({ userId }) => this.known.has(userId) || this.isNamed(userId));
+    this.refreshes.addCheck(({ userId }) => this.known.has(userId) || this.isNamed(userId));
     this.events.on('session.used', ({ userId }) => {
       if (this.known.has(userId) || this.limit.waiting >= MOST_WAITING) return;
       this.isNamed(userId).catch((error: unknown) => {

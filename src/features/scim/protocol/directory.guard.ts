@@ -33,7 +33,7 @@ declare module 'express-serve-static-core' {
 }
 
 /** Injects the directory that sends the request. */
-export const Caller = createParamDecorator(
+export const CallingDirectory = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HttpRequest>().directory!,
 );
 

@@ -2,7 +2,7 @@ import { All, Controller, Get, Param, Req, UseFilters, UseGuards, UseInterceptor
 import type { Request } from 'express';
 import { allowedMethods } from '../../../platform/http/server/route-table.js';
 import { Public } from '../../../platform/http/access.js';
-import { Caller, DirectoryGuard, type Directory } from './directory.guard.js';
+import { CallingDirectory, DirectoryGuard, type Directory } from './directory.guard.js';
 import { listOf } from './list-query.js';
 import { ScimAnswer } from './scim-answer.js';
 import { resourceTypesOf, schemasOf, serviceProviderConfigOf } from './schemas.js';
@@ -16,29 +16,29 @@ import { noResource, ScimError, ScimErrorFilter } from './scim-error.js';
 @Controller('scim/v2/:provider')
 export class DiscoveryController {
   @Get('ServiceProviderConfig')
-  config(@Caller() { base }: Directory): object {
+  config(@CallingDirectory() { base }: Directory): object {
     return serviceProviderConfigOf(base);
   }
 
   @Get('ResourceTypes')
-  resourceTypes(@Caller() { base }: Directory): object {
+  resourceTypes(@CallingDirectory() { base }: Directory): object {
     const all = resourceTypesOf(base);
     return listOf(all, all.length, 1);
   }
 
   @Get('ResourceTypes/:id')
-  resourceType(@Caller() { base }: Directory, @Param('id') id: string): object {
+  resourceType(@CallingDirectory() { base }: Directory, @Param('id') id: string): object {
     return found(resourceTypesOf(base), id);
   }
 
   @Get('Schemas')
-  schemas(@Caller() { base }: Directory): object {
+  schemas(@CallingDirectory() { base }: Directory): object {
     const all = schemasOf(base);
     return listOf(all, all.length, 1);
   }
 
   @Get('Schemas/:id')
-  schema(@Caller() { base }: Directory, @Param('id') id: string): object {
+  schema(@CallingDirectory() { base }: Directory, @Param('id') id: string): object {
     return found(schemasOf(base), id);
   }
 

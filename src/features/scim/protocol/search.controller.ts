@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, UseFilters, UseGuards, UseInterceptors } fr
 import { Public } from '../../../platform/http/access.js';
 import { ScimGroups } from '../groups/scim-groups.service.js';
 import { ScimUsers } from '../users/scim-users.service.js';
-import { Caller, DirectoryGuard, type Directory } from './directory.guard.js';
+import { CallingDirectory, DirectoryGuard, type Directory } from './directory.guard.js';
 import { listOf, readPage, type Query } from './list-query.js';
 import { ScimAnswer } from './scim-answer.js';
 import { ScimBody } from './scim-body.js';
@@ -27,20 +27,20 @@ export class SearchController {
 
   @Post('Users/.search')
   @HttpCode(200)
-  searchUsers(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
+  searchUsers(@CallingDirectory() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     return this.users.list(directory, toQuery(body));
   }
 
   @Post('Groups/.search')
   @HttpCode(200)
-  searchGroups(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
+  searchGroups(@CallingDirectory() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     return this.groups.list(directory, toQuery(body));
   }
 
   /** Users, then groups; an attribute that one of them has not matches none of these. */
   @Post('.search')
   @HttpCode(200)
-  async search(@Caller() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
+  async search(@CallingDirectory() directory: Directory, @ScimBody('search') body: Query): Promise<object> {
     const query = toQuery(body);
     const { startIndex, count } = readPage(query);
     const users = await matching(() => this.users.list(directory, query));

@@ -14,7 +14,7 @@ import {
 } from '@nestjs/common';
 import { UuidPipe } from '../../../platform/http/parameters/uuid.js';
 import { Public } from '../../../platform/http/access.js';
-import { Caller, DirectoryGuard, type Directory } from '../protocol/directory.guard.js';
+import { CallingDirectory, DirectoryGuard, type Directory } from '../protocol/directory.guard.js';
 import type { Query as Parameters } from '../protocol/list-query.js';
 import { ScimAnswer } from '../protocol/scim-answer.js';
 import { ScimBody } from '../protocol/scim-body.js';
@@ -35,13 +35,13 @@ export class ScimUsersController {
   constructor(private readonly users: ScimUsers) {}
 
   @Get()
-  list(@Caller() directory: Directory, @Query() query: Parameters): Promise<object> {
+  list(@CallingDirectory() directory: Directory, @Query() query: Parameters): Promise<object> {
     return this.users.list(directory, query);
   }
 
   @Get(':id')
   find(
-    @Caller() directory: Directory,
+    @CallingDirectory() directory: Directory,
     @Param('id', idPipe) id: string,
     @Query() query: Parameters,
   ): Promise<object> {
@@ -51,7 +51,7 @@ export class ScimUsersController {
   @Post()
   @HttpCode(201)
   create(
-    @Caller() directory: Directory,
+    @CallingDirectory() directory: Directory,
     @ScimBody('user') body: Body,
     @Query() query: Parameters,
   ): Promise<object> {
@@ -60,7 +60,7 @@ export class ScimUsersController {
 
   @Put(':id')
   replace(
-    @Caller() directory: Directory,
+    @CallingDirectory() directory: Directory,
     @Param('id', idPipe) id: string,
     @ScimBody('user') body: Body,
     @Query() query: Parameters,
@@ -70,7 +70,7 @@ export class ScimUsersController {
 
   @Patch(':id')
   patch(
-    @Caller() directory: Directory,
+    @CallingDirectory() directory: Directory,
     @Param('id', idPipe) id: string,
     @ScimBody('user') body: Body,
     @Query() query: Parameters,
@@ -80,7 +80,7 @@ export class ScimUsersController {
 
   @Delete(':id')
   @HttpCode(204)
-  remove(@Caller() directory: Directory, @Param('id', idPipe) id: string): Promise<void> {
+  remove(@CallingDirectory() directory: Directory, @Param('id', idPipe) id: string): Promise<void> {
     return this.users.remove(directory, id);
   }
 }

@@ -58,8 +58,8 @@ interface Guest {
  * requests.
  */
 @Injectable()
-export class Admission {
-  private readonly logger = new Logger(Admission.name);
+export class HandshakeQueue {
+  private readonly logger = new Logger(HandshakeQueue.name);
   private readonly handshakes = new Set<Waiting>();
   private readonly handshakesByNetwork = new Map<string, number>();
   /** Open transports that are not admitted yet. */

@@ -7,7 +7,7 @@ import type { OpenFiles } from './open-files.js';
 import type { RateLimits } from '../../platform/http/rate-limit.js';
 import type { JwtGuard } from '../../token/guard/jwt.guard.js';
 import type { Transport } from '../socket/transport.js';
-import { Admission } from './admission.js';
+import { HandshakeQueue } from './handshake-queue.js';
 
 const slowDown = expect.objectContaining({ error: 'slow_down', headers: { 'Retry-After': '5' } });
 const VERIFIED_AT_ONCE = 128;
@@ -22,12 +22,12 @@ class FakeTransport extends EventEmitter {
   }
 }
 
-let admission: Admission;
+let handshakes: HandshakeQueue;
 let verify: () => Promise<unknown>;
 beforeAll(() => Logger.overrideLogger(false));
 beforeEach(() => {
   verify = async () => ({});
-  admission = new Admission(
+  handshakes = new HandshakeQueue(
     { admitHandshake: () => verify() } as unknown as JwtGuard,
     { count: async () => undefined } as unknown as RateLimits,
     { assertRoomForSocket: async () => undefined } as unknown as OpenFiles,
@@ -37,13 +37,13 @@ beforeEach(() => {
 
 function enter(address?: string): FakeTransport {
   const transport = new FakeTransport();
-  admission.enter(transport as unknown as Transport, address);
+  handshakes.enter(transport as unknown as Transport, address);
   return transport;
 }
-const leave = (transport: FakeTransport) => admission.leave(transport as unknown as Transport);
+const leave = (transport: FakeTransport) => handshakes.leave(transport as unknown as Transport);
 const admit = (transport: FakeTransport) =>
-  admission.admit({ conn: transport, handshake: { auth: {} } } as unknown as Parameters<
-    Admission['admit']
+  handshakes.admit({ conn: transport, handshake: { auth: {} } } as unknown as Parameters<
+    HandshakeQueue['admit']
   >[0]);
 async function passTicks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await nextTick();
@@ -60,7 +60,7 @@ describe('queued handshakes', () => {
   /** Begins handshakes, one of each address. @returns those that have continued, in their order */
   function begin(count: number, address = (i: number) => `192.0.${i >> 8}.${i & 255}`): number[] {
     const begun: number[] = [];
-    for (let i = 0; i < count; i++) void admission.begin(address(i)).then(() => begun.push(i), ignore);
+    for (let i = 0; i < count; i++) void handshakes.begin(address(i)).then(() => begun.push(i), ignore);
     return begun;
   }
 
@@ -69,7 +69,7 @@ describe('queued handshakes', () => {
     await passTicks(2);
     expect(begun).toEqual([0]);
     now += 3;
-    void admission.begin('198.51.100.1').catch(ignore);
+    void handshakes.begin('198.51.100.1').catch(ignore);
     await passTicks(1);
     expect(begun).toEqual([0, 1]);
     await passTicks(1);
@@ -97,12 +97,12 @@ describe('queued handshakes', () => {
 
   it('are at most 500 of an address, of an IPv6 /64, and 20,000 in all', async () => {
     begin(500, (i) => `2001:db8::${i}`);
-    await expect(admission.begin('2001:db8::1:2:3:4')).rejects.toEqual(slowDown);
+    await expect(handshakes.begin('2001:db8::1:2:3:4')).rejects.toEqual(slowDown);
     begin(20_000 - 500);
-    await expect(admission.begin('198.51.100.1')).rejects.toEqual(slowDown);
+    await expect(handshakes.begin('198.51.100.1')).rejects.toEqual(slowDown);
     await passTicks(100); // the first 500 continue
     const refused = jest.fn();
-    admission.begin('2001:db8::1').catch(refused);
+    handshakes.begin('2001:db8::1').catch(refused);
     await passTicks(1);
     expect(refused).not.toHaveBeenCalled();
   });
@@ -110,28 +110,28 @@ describe('queued handshakes', () => {
   it('are refused after ten seconds', async () => {
     verify = () => new Promise(ignore);
     for (let i = 0; i < VERIFIED_AT_ONCE; i++) void admit(enter(`10.0.0.${i}`));
-    const waiting = admission.begin('192.0.2.1');
+    const waiting = handshakes.begin('192.0.2.1');
     await passTicks(1);
     now += 10_001;
-    void admission.begin('192.0.2.2').catch(ignore);
+    void handshakes.begin('192.0.2.2').catch(ignore);
     await expect(waiting).rejects.toEqual(slowDown);
   });
 
   it('are refused when the service stops', async () => {
     begin(1);
-    const waiting = admission.begin('192.0.2.1');
+    const waiting = handshakes.begin('192.0.2.1');
     await Promise.resolve();
-    admission.stop();
+    handshakes.stop();
     const stopping = expect.objectContaining({ error: 'server_error', headers: { 'Retry-After': '1' } });
     await expect(waiting).rejects.toEqual(stopping);
-    await expect(admission.begin('192.0.2.1')).rejects.toEqual(stopping);
+    await expect(handshakes.begin('192.0.2.1')).rejects.toEqual(stopping);
   });
 });
 
 describe('transports without a token', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
-  const refused = (address?: string) => expect(admission.begin(address)).rejects.toEqual(slowDown);
+  const refused = (address?: string) => expect(handshakes.begin(address)).rejects.toEqual(slowDown);
 
   it('are closed after ten seconds, unless they were admitted', () => {
     const [admitted, gone, waiting] = [enter('192.0.2.1'), enter('192.0.2.1'), enter('192.0.2.1')];

@@ -43,8 +43,8 @@ interface Waiting extends RefusedRow, Pick<Refusal, 'claimed' | 'prove'> {}
  * No request waits for them.
  */
 @Injectable()
-export class AuditTrail implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(AuditTrail.name);
+export class AuditRefusals implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(AuditRefusals.name);
   private waiting: Waiting[] = [];
   private readonly counts = new Map<RefusalName, number>();
   private readonly leftOut = new Map<RefusalName, number>();

@@ -28,7 +28,7 @@ import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 import { SignInSteps, checkExpiry, type Verified } from '../extensions/sign-in-steps.js';
 import { endedMeanwhile } from './sign-in-errors.js';
 import { SignInRefusals } from './sign-in-refusals.js';
-import type { SignIn } from './sign-in.js';
+import type { SignIn } from './sign-in-columns.js';
 import { SignInStore } from './sign-in.store.js';
 
 /** Request, besides its parameters. */
@@ -43,7 +43,7 @@ const TRIES = 5;
 
 /** Last step of each sign-in: writes user, device and session, and issues the tokens. */
 @Injectable()
-export class TokenIssuer {
+export class SignInService {
   private readonly mayEndEarly: boolean;
 
   constructor(

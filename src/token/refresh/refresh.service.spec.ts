@@ -1,6 +1,6 @@
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
-import type { AuditTrail, Refusal } from '../../audit/audit.trail.js';
+import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import { systemOrigin } from '../../audit/audit-event.js';
 import type { AccessTokenStore, Refresh, Refused } from '../access-tokens/access-token.store.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
@@ -12,7 +12,7 @@ import type { ClaimsStore } from '../../user/claims.store.js';
 import type { Clock } from '../../platform/database/clock.js';
 import type { SessionEndReasons } from '../sessions/session-end-reasons.js';
 import type { LimitedRefreshStore } from './limited-refresh.store.js';
-import { TokenService } from './token.service.js';
+import { RefreshService } from './refresh.service.js';
 
 const session: SessionIds = {
   userId: '00000000-0000-4000-8000-00000000000a',
@@ -64,13 +64,13 @@ describe('a refresh (spec §4.4)', () => {
     const inspector = {} as TokenInspector;
     const events = new Events();
     events.on('session.used', (one) => void used.push(one));
-    const audit: Pick<AuditTrail, 'refused'> = { refused: (one) => void refused.push(one) };
-    const service = new TokenService(
+    const audit: Pick<AuditRefusals, 'refused'> = { refused: (one) => void refused.push(one) };
+    const service = new RefreshService(
       store as AccessTokenStore,
       claims as ClaimsStore,
       proofs as DpopProofs,
       inspector,
-      audit as AuditTrail,
+      audit as AuditRefusals,
       events,
       {} as SessionEndReasons,
       {} as LimitedRefreshStore,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
-import { AuditTrail } from '../../audit/audit.trail.js';
+import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
@@ -46,7 +46,7 @@ function parseIdleFor(value: unknown): number {
 }
 
 @Injectable()
-export class TokenService {
+export class RefreshService {
   private readonly mayEndEarly: boolean;
   private readonly checks: ((session: SessionIds) => Promise<boolean> | boolean)[] = [];
 
@@ -55,7 +55,7 @@ export class TokenService {
     private readonly claims: ClaimsStore,
     private readonly proofs: DpopProofs,
     private readonly inspector: TokenInspector,
-    private readonly audit: AuditTrail,
+    private readonly audit: AuditRefusals,
     private readonly events: Events,
     private readonly ends: SessionEndReasons,
     private readonly limited: LimitedRefreshStore,

@@ -20,7 +20,7 @@ interface PushOptions {
 
 /** Sends events to users, for `POST /push` and for code that runs inside the service. */
 @Injectable()
-export class RealtimeService {
+export class PushService {
   /** Events of a user wait for the lock of the channel, each with a connection: one at a time. */
   private readonly queue = new OneAtATime('too many events of one user');
 
