@@ -15,7 +15,7 @@ const MODELS = [
   'auth/sign-out/backchannel-logout.controller.ts',
   'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
-  'http/parameters/cursor.ts',
+  'platform/http/parameters/cursor.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
 ];

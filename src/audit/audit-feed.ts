@@ -12,7 +12,8 @@ import { KEEPS_TIME_MS } from './audit.sql.js';
 const PAGE_SIZE = 100;
 
 /**
- * Place in the trail (http/parameters/cursor.ts). It is valid on all instances, and after a restored backup.
+ * Place in the trail (platform/http/parameters/cursor.ts). It is valid on all instances, and after a restored
+ * backup.
  */
 export type Cursor = string;
 
@@ -24,8 +25,8 @@ export interface AuditPage {
 }
 
 /**
- * Reads the audit trail up to the horizon (database/commit-reader.ts): in the order of commits per user. A
- * refusal may be older than its transaction, by KEEPS_TIME_MS.
+ * Reads the audit trail up to the horizon (platform/database/commit-reader.ts): in the order of commits per
+ * user. A refusal may be older than its transaction, by KEEPS_TIME_MS.
  */
 @Injectable()
 export class AuditFeed {

@@ -61,7 +61,8 @@ export const BACKGROUND_WORK = {
 } as const satisfies Record<string, Work>;
 
 /**
- * Repeats the work of BACKGROUND_WORK and of the features: a run is skipped while the last one continues, and no error leaves it.
+ * Repeats the work of BACKGROUND_WORK and of the features: a run is skipped while the last one continues, and
+ * no error leaves it.
  */
 @Injectable()
 export class Background implements OnApplicationShutdown {

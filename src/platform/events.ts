@@ -152,7 +152,7 @@ export interface DomainEvents {
       readonly seconds: number;
     },
   ];
-  /** Concurrent calls were batched into one statement (database/batching.ts). On the hot path. */
+  /** Concurrent calls were batched into one statement (platform/database/batching.ts). On the hot path. */
   'statement.batched': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket was admitted, or refused with `error`. */
   'handshake.finished': [{ readonly error: ErrorCode | undefined }];

@@ -133,8 +133,8 @@ export class UserStore {
   }
 
   /**
-   * Removes the row of a locked user only; of a user whom somebody keeps out, the id stays, so that sign-ins are
-   * refused until `allowSignIns`.
+   * Removes the row of a locked user only; of a user whom somebody keeps out, the id stays, so that sign-ins
+   * are refused until `allowSignIns`.
    * @param until when no token with the present claims can be valid any more
    */
   async remove(manager: EntityManager, userId: string, until: Date): Promise<void> {
@@ -142,8 +142,8 @@ export class UserStore {
       const voided = { userId, voidedAt: () => 'clock_timestamp()', expiresAt: until };
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
-    const isKeptOut = await this.lifecycles.removed(manager, userId);
-    await manager.update(User, { userId, ...(!isKeptOut && { suspendedAt: Not(IsNull()) }) }, REMOVED);
+    const staysRefused = await this.lifecycles.removed(manager, userId);
+    await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
     await manager.delete(UserWord, { userId });
   }

@@ -17,7 +17,9 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-/** Cursor at which a new address begins: after each horizon until now (database/commit-reader.ts). */
+/**
+ * Cursor at which a new address begins: after each horizon until now (platform/database/commit-reader.ts).
+ */
 const NOW = `${placeOf(`now() - interval '${MARGIN} microseconds'`)} || '-${NO_USER}'`;
 
 export type LeasedWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;

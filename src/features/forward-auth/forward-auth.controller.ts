@@ -4,7 +4,10 @@ import { ForwardedToken } from '../../platform/http/access.js';
 import { ForwardAuthDto } from './forward-auth.dto.js';
 import { ForwardAuth } from './forward-auth.service.js';
 
-/** For reverse proxies. Each method and each path below are this one (http/middleware/unify-forwarded.ts). */
+/**
+ * For reverse proxies. Each method and each path below are this one
+ * (platform/http/middleware/unify-forwarded.ts).
+ */
 @ForwardedToken()
 @Controller('forward-auth')
 export class ForwardAuthController {

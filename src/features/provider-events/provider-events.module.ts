@@ -41,8 +41,8 @@ const SIGNALS = [
 ];
 
 /**
- * Logout tokens of OpenID providers (docs/provider-sign-out.md#back-channel-logout); Shared Signals and global token
- * revocation (docs/signals.md).
+ * Logout tokens of OpenID providers (docs/provider-sign-out.md#back-channel-logout); Shared Signals and
+ * global token revocation (docs/signals.md).
  */
 @Module({})
 export class ProviderEventsModule {

@@ -5,7 +5,8 @@ import type { Clock } from '../../platform/database/clock.js';
 import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
-const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/batching.ts)
+// a batch has 256 calls at most (platform/database/batching.ts)
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 

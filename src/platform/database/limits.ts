@@ -6,7 +6,7 @@ export const MOST_WAITING = 10_000;
 
 export class DatabaseBusy extends Error {
   override readonly name = 'DatabaseBusy';
-  /** SQLSTATE insufficient_resources, for errors/database-error.ts. */
+  /** SQLSTATE insufficient_resources, for platform/errors/database-error.ts. */
   readonly code = '53000';
 }
 

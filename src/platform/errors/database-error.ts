@@ -15,7 +15,8 @@ const CONNECTION_LOST = new Set<unknown>([
 
 /**
  * Whether the database is unavailable or overloaded, so that a later attempt may succeed. So is one that
- * refuses the account: a password is being changed then, except at the start (database/start/retry.ts).
+ * refuses the account: a password is being changed then, except at the start
+ * (platform/database/start/retry.ts).
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;

@@ -22,7 +22,7 @@ export class SocketServerAdapter extends IoAdapter {
       maxHttpBufferSize: LARGEST_FRAME,
       serveClient: false,
       perMessageDeflate: false,
-      destroyUpgrade: false, // upgrades of other paths are ignored (http/server/foreign-upgrades.ts)
+      destroyUpgrade: false, // upgrades of other paths are ignored (platform/http/server/foreign-upgrades.ts)
       wsEngine: LimitedWebSocketServer,
       httpCompression: false,
       cors: {

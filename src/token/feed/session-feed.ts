@@ -8,7 +8,9 @@ import { SessionFeedStore, toMs, toTime, type ChangeId, type FeedMoment } from '
 const OVERLAP_MS = 5000;
 /** More than the latest commit (LATEST_MS in the store), and two minutes. */
 const WIDE_MS = 20 * 60_000;
-/** One reading in two minutes is wide, for rows of no listed transaction (database/commit-reader.ts). */
+/**
+ * One reading in two minutes is wide, for rows of no listed transaction (platform/database/commit-reader.ts).
+ */
 const WIDE_EVERY = 240;
 /** Longer than a session is read again. */
 const REMEMBER_MS = WIDE_MS + 60_000;
@@ -16,8 +18,8 @@ const REMEMBER_MS = WIDE_MS + 60_000;
 /**
  * Emits `session.ended` for every session that is signed out on any instance, `claims.changed` for every user
  * with changed claims, and `claims.voided` if such a user is removed: at the first reading after the commit
- * (database/commit-reader.ts). The audit trail waits for the horizon; the feed reads beyond it and needs no
- * order, since each sign-out must be known within a second. Each session is read about ten times.
+ * (platform/database/commit-reader.ts). The audit trail waits for the horizon; the feed reads beyond it and
+ * needs no order, since each sign-out must be known within a second. Each session is read about ten times.
  */
 @Injectable()
 export class SessionFeed implements OnModuleInit {

@@ -28,7 +28,7 @@ export class NamesWithoutDirectory implements SignInStep {
 }
 
 /** Returns the providers whose directory is off, but has a name for each user. */
-export function keepingProviders({ providers }: Pick<Settings, 'providers'>): ReadonlySet<string> {
+function keepingProviders({ providers }: Pick<Settings, 'providers'>): ReadonlySet<string> {
   const all = [...providers].filter(([, { scim, directoryClaim }]) => !scim && directoryClaim !== undefined);
   return new Set(all.map(([name]) => name));
 }

@@ -2,7 +2,7 @@ import type { Client, ClientConfig } from 'pg';
 import { type EndSpan, beginStatement } from '../../spans.js';
 import { errorCode } from '../../errors/error-facts.js';
 
-const CANCELED = '57014'; // query_canceled, for errors/database-error.ts
+const CANCELED = '57014'; // query_canceled, for platform/errors/database-error.ts
 const DISK_FULL = '53100';
 
 /** The outcome of the statement is unknown: it timed out, or its commit did not wait for the standby. */

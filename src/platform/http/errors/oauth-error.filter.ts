@@ -7,8 +7,8 @@ import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-
 const OF_FILES = ['Content-Encoding', 'ETag'];
 
 /**
- * Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones.
- * Causes are only logged.
+ * Writes all errors (spec §7.1) of requests that reach Express; platform/http/server/refusal.ts writes
+ * earlier ones. Causes are only logged.
  */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
