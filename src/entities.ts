@@ -15,6 +15,10 @@ import { User } from './user/user.entity.js';
 import { UserWord } from './user/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
+const ofFeatures = await Promise.all(
+  FEATURES.map(async (feature) => Object.values((await feature.entities?.()) ?? {})),
+);
+
 /** All entities, for the data source and for the test that compares them with the schema. */
 export const ENTITIES = [
   User,
@@ -34,5 +38,5 @@ export const ENTITIES = [
   Presence,
   StoredAuditEvent,
   Webhook,
-  ...FEATURES.flatMap(({ entities = [] }) => entities),
+  ...ofFeatures.flat(),
 ];

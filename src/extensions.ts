@@ -2,6 +2,15 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
 
+/** Command of the command line: `latchkey <name> …`. */
+export interface Command {
+  readonly about: string;
+  /** Of a command that takes no arguments. */
+  readonly usage?: string;
+  /** @returns the exit code */
+  run(argv: readonly string[]): Promise<number>;
+}
+
 /**
  * Optional part of the service: a folder of `features/`, which nothing else imports, and a line in
  * `features.ts`. Its providers take part in what others do by three decorators: `SignInStep`, `TokenGrant`
@@ -13,10 +22,22 @@ export interface Feature {
   isOn(settings: Settings): boolean;
   /** Imports the feature's module. */
   module(settings: Settings): Promise<DynamicModule>;
-  /** Known also while the feature is off: instances with other settings may share the database. */
-  readonly entities?: readonly Type[];
+  /**
+   * Imports the entities, which are known also while the feature is off: instances with other settings may
+   * share the database.
+   */
+  entities?(): Promise<Readonly<Record<string, Type>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
+  /** By name. */
+  readonly commands?: Readonly<Record<string, Command>>;
+  /**
+   * Reads files that settings name, before anything is started.
+   * @throws InvalidSettings
+   */
+  check?(settings: Settings): Promise<void>;
+  /** Lines that end a start in development. */
+  welcome?(settings: Settings): Promise<readonly string[]>;
 }
 
 export { SignInStep } from './auth/extensions/sign-in-steps.js';

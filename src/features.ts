@@ -10,7 +10,7 @@ import { recheck } from './features/recheck/recheck.feature.js';
 import { sampleProvider } from './features/sample-provider/sample-provider.feature.js';
 import { scim } from './features/scim/scim.feature.js';
 
-/** All features. Nothing else imports one but commands. */
+/** All features. No other file imports one. */
 export const FEATURES: readonly Feature[] = [
   administration,
   admission,

@@ -2,13 +2,7 @@
 // Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal
 // without a handler.
 import { createRequire } from 'node:module';
-
-interface Command {
-  readonly about: string;
-  /** Of a command that takes no arguments. */
-  readonly usage?: string;
-  run(argv: readonly string[]): Promise<number>;
-}
+import type { Command } from './extensions.js';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
@@ -45,20 +39,6 @@ register at each provider. Nothing is started or changed. Exit code 0: valid. 1:
 `,
     run: async () => (await import('./commands/check/check-config.command.js')).runCheckConfig(),
   },
-  signals: {
-    about: 'connects the security events of a provider (Shared Signals)',
-    run: async (argv) => (await import('./commands/signals/signals.command.js')).runSignals(argv),
-  },
-  'hash-password': {
-    about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
-    usage: `Usage: latchkey hash-password
-
-Prints the password_hash of a password, for the file that PROVIDERS_MOCK_ACCOUNTS names. It asks for the password, or reads one
-line of standard input. Never an argument: other users of the machine can see those, and the shell's history keeps them.
-`,
-    run: async () =>
-      (await import('./features/sample-provider/passwords/hash-password.js')).runHashPassword(),
-  },
   distribute: {
     about: 'distributes the tables over a Citus cluster',
     usage: `Usage: latchkey distribute
@@ -70,9 +50,9 @@ DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service fir
   },
 };
 
-const USAGE = `Usage: latchkey <command>
+const usageOf = (commands: Readonly<Record<string, Command>>): string => `Usage: latchkey <command>
 
-${Object.entries(COMMANDS)
+${Object.entries(commands)
   .map(([name, { about }]) => `  ${name.padEnd(14)}  ${about}`)
   .join('\n')}
 
@@ -80,13 +60,20 @@ latchkey <command> --help describes a command; latchkey --version prints the ver
 Settings are environment variables, or lines of a file .env in the working directory.
 `;
 
+/** Returns also the commands of features. */
+async function allCommands(): Promise<Readonly<Record<string, Command>>> {
+  const { FEATURES } = await import('./features.js');
+  return Object.assign({ ...COMMANDS }, ...FEATURES.map(({ commands }) => commands));
+}
+
 /**
  * Runs `latchkey <command> …`.
  * @returns the exit code; 2 for an unknown command, or arguments that it does not take
  */
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
-  if (Object.hasOwn(COMMANDS, name)) {
-    const command = COMMANDS[name]!;
+  const commands = Object.hasOwn(COMMANDS, name) ? COMMANDS : await allCommands();
+  if (Object.hasOwn(commands, name)) {
+    const command = commands[name]!;
     if (command.usage === undefined || argv.length === 0) return command.run(argv);
     return help(command.usage, argv[0]!);
   }
@@ -96,7 +83,7 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
     return 0;
   }
   const error = name === '' ? 'the command is missing' : `there is no command ${JSON.stringify(name)}`;
-  return help(USAGE, name, `latchkey: ${error}\n\n`);
+  return help(usageOf(commands), name, `latchkey: ${error}\n\n`);
 }
 
 /**

@@ -13,12 +13,12 @@ const DOCUMENTS = [
 
 /**
  * Returns the text that ends a start in development.
- * @param accounts of the sample provider
+ * @param notes lines of features
  * @param facts what the service uses
  */
 export function welcome(
   settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
-  accounts: readonly { readonly login: string; readonly password: string }[],
+  notes: readonly string[],
   isColoured: boolean,
   facts: string,
 ): string {
@@ -30,7 +30,6 @@ export function welcome(
     ...DOCUMENTS.filter(([path]) => existsSync(join(PACKAGE_ROOT, path))),
   ];
   const width = Math.max(...places.map(([place]) => place.length));
-  const logins = accounts.map(({ login, password }) => `${login} / ${password}`);
   return [
     '',
     isColoured ? styleText('bold', title) : title,
@@ -38,7 +37,7 @@ export function welcome(
     '',
     ...places.map(([place, about]) => `  ${place.padEnd(width)}  ${about}`),
     '',
-    ...(logins.length > 0 ? [`  Demo accounts: ${logins.join(', ')}`] : []),
+    ...notes.map((note) => `  ${note}`),
     ...(generatedServiceKey === undefined ? [] : [`  Service key, for your own API: ${generatedServiceKey}`]),
     '  Ctrl-C stops it.',
     '',

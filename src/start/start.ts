@@ -14,8 +14,7 @@ import { watchProcess } from '../operations/metrics/process-metrics.js';
 import { welcome } from '../operations/welcome.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { postsCode, redirectUrisToRegister } from '../provider/redirect-uris.js';
-import { checkAccountsFile } from '../features/sample-provider/accounts/accounts-file.js';
-import { demoAccounts } from '../features/sample-provider/accounts/accounts.js';
+import { FEATURES } from '../features.js';
 import type { Application } from './application.js';
 
 const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal
@@ -38,8 +37,8 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
 
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
-  checkAccountsFile(settings);
   // before anything is started
+  for (const feature of FEATURES) await feature.check?.(settings);
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]);
   if (stopping.signal.aborted) return;
   const endTraces = settings.traces
@@ -50,7 +49,7 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
     if (!stopping.signal.aborted) throw error;
   });
   if (!service) return;
-  announce(settings, log, service);
+  await announce(settings, log, service);
   // in the background: the other providers can be used
   void service.providers.check((line) => log.warn(line));
 
@@ -100,17 +99,17 @@ export async function startService(
 }
 
 /** Names the address of the service and what it uses; at a terminal, also how to try it. */
-function announce(settings: Settings, log: Logger, service: Application): void {
+async function announce(settings: Settings, log: Logger, service: Application): Promise<void> {
   const providers = service.providers.list();
   const facts = readyFacts(settings, providers);
   for (const line of providerLines(settings, providers)) log.info(line);
   if (providers.length === 0)
     log.warn('No user can sign in: no provider is enabled. Set the keys of one (providers.<name>.url, …).');
-  const { sampleProvider } = settings;
-  const accounts = sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
   const isForPeople = !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
-  if (isForPeople) process.stdout.write(welcome(settings, accounts, hasColors(), facts));
-  else log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
+  if (!isForPeople) return log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
+  const present = FEATURES.filter((feature) => feature.isOn(settings));
+  const notes = await Promise.all(present.map((feature) => feature.welcome?.(settings) ?? []));
+  process.stdout.write(welcome(settings, notes.flat(), hasColors(), facts));
 }
 
 const PROTOCOLS: Readonly<Record<string, string>> = {

@@ -70,12 +70,19 @@ describe('who may import whom', () => {
     expect(violations).toEqual([]);
   });
 
+  it('a feature is imported by features.ts alone, so that it can be deleted', () => {
+    const importers = files.filter((file) =>
+      importsOf(file).some((path) => path.startsWith('features/') && moduleOf(path) !== moduleOf(file)),
+    );
+    expect(importers).toEqual(['features.ts']);
+  });
+
   it('packages are imported where they are started', () => {
     const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
     expect(importers.toSorted()).toEqual([
       'commands/check/check-provider.ts #check-provider',
       'commands/keys/run.ts #embedded-postgres',
-      'commands/signals/arrivals.ts #embedded-postgres',
+      'features/provider-events/command/arrivals.ts #embedded-postgres',
       'main.ts #check-provider',
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { runSignals } from '../../src/commands/signals/signals.command.js';
+import { runSignals } from '../../src/features/provider-events/command/signals.command.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startTestService } from '../support/service.js';

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
-import { CheckReport } from './check-report.js';
+import { CheckReport } from '../../platform/check-report.js';
 
 /** `latchkey check-config`. @returns the exit code: 0 valid, 1 not */
 export async function runCheckConfig(): Promise<number> {

@@ -19,12 +19,12 @@ import { checkAdapters } from '../../provider/custom/custom-adapters.js';
 import { loadProviders } from '../../provider/provider.registry.js';
 import { redirectUrisToRegister } from '../../provider/redirect-uris.js';
 import { connectRedis } from '../../platform/redis/redis.module.js';
-import { checkAccountsFile } from '../../features/sample-provider/accounts/accounts-file.js';
+import { FEATURES } from '../../features.js';
 import { KeyCipher } from '../../token/keys/key-cipher.js';
 import { isUsable } from '../../token/keys/key-life.js';
 import { listKeys } from '../../token/keys/key.store.js';
 import { withoutAdministrators } from './check-administrators.js';
-import type { CheckReport } from './check-report.js';
+import type { CheckReport } from '../../platform/check-report.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
 const DATABASE_MS = 3000;
@@ -36,7 +36,7 @@ const REDIS_MS = 3000;
  */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
-  checkAccountsFile(settings);
+  for (const feature of FEATURES) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   const lack = withoutAdministrators(settings);
   if (lack !== undefined) report.add('warning', 'administration', lack);

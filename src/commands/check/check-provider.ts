@@ -26,7 +26,7 @@ import { loadProviders } from '../../provider/provider.registry.js';
 import type { Provider } from '../../provider/provider.js';
 import { redirectUrisToRegister } from '../../provider/redirect-uris.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
-import { CheckReport, type Finding } from './check-report.js';
+import { CheckReport, type Finding } from '../../platform/check-report.js';
 
 /** Checks a configured provider (docs/check.md#check-provider-name). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {

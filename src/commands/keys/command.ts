@@ -2,12 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
 import { errorCode, errorReason } from '../../platform/errors/error-facts.js';
-
-export type Command =
-  | { readonly name: 'list'; readonly json: boolean }
-  | { readonly name: 'rotate' }
-  | { readonly name: 'revoke'; readonly kid: string }
-  | { readonly name: 'reencrypt' };
+import type { Command } from './run.js';
 
 const USAGE = `Usage: latchkey keys <command>
 

@@ -14,7 +14,12 @@ import { ENTITIES } from '../../entities.js';
 import { Events } from '../../platform/events.js';
 import type { KeyLife } from '../../token/keys/key-life.js';
 import { KeyStore, listKeys } from '../../token/keys/key.store.js';
-import type { Command } from './command.js';
+
+export type Command =
+  | { readonly name: 'list'; readonly json: boolean }
+  | { readonly name: 'rotate' }
+  | { readonly name: 'revoke'; readonly kid: string }
+  | { readonly name: 'reencrypt' };
 
 /** Runs a command. @returns the text to print, without a secret */
 export async function run(command: Command, settings: Settings): Promise<string> {

@@ -1,13 +1,14 @@
 import type { Feature } from '../../extensions.js';
-import { SessionFacts } from './approval/session-facts.entity.js';
-import { DeviceConfirmation } from './page/device-confirmation.entity.js';
-import { DeviceRequest } from './requests/device-request.entity.js';
 
 export const deviceGrant: Feature = {
   name: 'device-grant',
   isOn: (settings) => settings.deviceGrant !== 'off',
   module: async () => ({ module: (await import('./device-grant.module.js')).DeviceGrantModule }),
-  entities: [DeviceRequest, DeviceConfirmation, SessionFacts],
+  entities: async () => ({
+    ...(await import('./requests/device-request.entity.js')),
+    ...(await import('./page/device-confirmation.entity.js')),
+    ...(await import('./approval/session-facts.entity.js')),
+  }),
   work: {
     'read-device-decisions': {
       everyMs: 500,

@@ -1,7 +1,5 @@
 import type { Feature } from '../../extensions.js';
 import { openIdProviders } from '../../platform/config/providers/presets.js';
-import { SignalAccount } from './effect/signal-account.entity.js';
-import { SignalSubject } from './effect/signal-subject.entity.js';
 
 /** Logout tokens, security events and revocations, which providers send after a sign-in. */
 export const providerEvents: Feature = {
@@ -9,5 +7,14 @@ export const providerEvents: Feature = {
   isOn: (settings) => openIdProviders(settings).length > 0,
   module: async (settings) =>
     (await import('./provider-events.module.js')).ProviderEventsModule.forRoot(settings),
-  entities: [SignalSubject, SignalAccount],
+  entities: async () => ({
+    ...(await import('./effect/signal-subject.entity.js')),
+    ...(await import('./effect/signal-account.entity.js')),
+  }),
+  commands: {
+    signals: {
+      about: 'connects the security events of a provider (Shared Signals)',
+      run: async (argv) => (await import('./command/signals.command.js')).runSignals(argv),
+    },
+  },
 };

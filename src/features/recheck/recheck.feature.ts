@@ -1,11 +1,10 @@
 import type { Feature } from '../../extensions.js';
-import { ProviderCheck } from './provider-check.entity.js';
 
 export const recheck: Feature = {
   name: 'recheck',
   isOn: ({ providers }) => [...providers.values()].some((provider) => provider.recheck),
   module: async () => ({ module: (await import('./recheck.module.js')).RecheckModule }),
-  entities: [ProviderCheck],
+  entities: () => import('./provider-check.entity.js'),
   work: {
     'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
     'end-cut-sessions': {

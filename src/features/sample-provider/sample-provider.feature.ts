@@ -1,9 +1,28 @@
 import type { Feature } from '../../extensions.js';
-import { SampleCode } from './sample-code.entity.js';
+
+const HASH_PASSWORD = `Usage: latchkey hash-password
+
+Prints the password_hash of a password, for the file that PROVIDERS_MOCK_ACCOUNTS names. It asks for the password, or reads one
+line of standard input. Never an argument: other users of the machine can see those, and the shell's history keeps them.
+`;
 
 export const sampleProvider: Feature = {
   name: 'sample-provider',
   isOn: (settings) => settings.sampleProvider !== undefined,
   module: async () => ({ module: (await import('./sample-provider.module.js')).SampleProviderModule }),
-  entities: [SampleCode],
+  entities: () => import('./sample-code.entity.js'),
+  commands: {
+    'hash-password': {
+      about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
+      usage: HASH_PASSWORD,
+      run: async () => (await import('./passwords/hash-password.js')).runHashPassword(),
+    },
+  },
+  check: async (settings) => (await import('./accounts/accounts-file.js')).checkAccountsFile(settings),
+  async welcome(settings) {
+    if (settings.sampleProvider?.accountsFile) return [];
+    const { demoAccounts } = await import('./accounts/accounts.js');
+    const logins = demoAccounts.map(({ login, password }) => `${login} / ${password}`);
+    return [`Demo accounts: ${logins.join(', ')}`];
+  },
 };

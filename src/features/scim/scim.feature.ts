@@ -1,13 +1,5 @@
 import type { Feature } from '../../extensions.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
-import { DirectoryActivity } from './activity/directory-activity.entity.js';
-import { DirectoryName } from './effect/directory-name.entity.js';
-import { DirectorySource } from './effect/directory-source.entity.js';
-import { DirectoryTask } from './effect/directory-task.entity.js';
-import { DirectoryGroup } from './groups/directory-group.entity.js';
-import { DirectoryMember } from './groups/directory-member.entity.js';
-import { DirectoryFormerName } from './users/directory-former-name.entity.js';
-import { DirectoryUser } from './users/directory-user.entity.js';
 
 /** Also keeps who users are in directories that are off (docs/directory.md#who-is-who). */
 export const scim: Feature = {
@@ -17,16 +9,16 @@ export const scim: Feature = {
     if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
     return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
   },
-  entities: [
-    DirectoryUser,
-    DirectoryFormerName,
-    DirectoryGroup,
-    DirectoryMember,
-    DirectoryName,
-    DirectorySource,
-    DirectoryTask,
-    DirectoryActivity,
-  ],
+  entities: async () => ({
+    ...(await import('./users/directory-user.entity.js')),
+    ...(await import('./users/directory-former-name.entity.js')),
+    ...(await import('./groups/directory-group.entity.js')),
+    ...(await import('./groups/directory-member.entity.js')),
+    ...(await import('./effect/directory-name.entity.js')),
+    ...(await import('./effect/directory-source.entity.js')),
+    ...(await import('./effect/directory-task.entity.js')),
+    ...(await import('./activity/directory-activity.entity.js')),
+  }),
   work: {
     'apply-directory-tasks': {
       everyMs: 1000,

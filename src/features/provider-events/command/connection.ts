@@ -1,5 +1,5 @@
-import type { CheckReport } from '../check/check-report.js';
-import { findCall } from '../../provider/transport/provider-answer.js';
+import type { CheckReport } from '../../../platform/check-report.js';
+import { findCall } from '../../../provider/transport/provider-answer.js';
 import { SEVERAL_OF_MINE, SEVERAL_OTHERS } from './advice.js';
 import { StepFailed, type Steps } from './steps.js';
 import { isCurrent, readStreams, toConfiguration, type Stream, type Wanted } from './stream.js';

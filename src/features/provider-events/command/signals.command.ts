@@ -1,13 +1,13 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { CheckReport } from '../check/check-report.js';
-import { withPreset } from '../../platform/config/providers/presets.js';
-import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
-import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
-import { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
-import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
+import { CheckReport } from '../../../platform/check-report.js';
+import { withPreset } from '../../../platform/config/providers/presets.js';
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
+import { siblingVariable } from '../../../platform/config/providers/provider-variables.js';
+import { InvalidSettings } from '../../../platform/config/settings/invalid-settings.js';
+import { loadCommandSettings } from '../../../platform/config/settings/load-settings.js';
+import type { Settings } from '../../../platform/config/settings/settings.js';
 
 const WAIT_SECONDS = 30;
 

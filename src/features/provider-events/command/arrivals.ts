@@ -1,10 +1,10 @@
 import { runningEmbeddedPostgres } from '#embedded-postgres';
 import { DataSource } from 'typeorm';
-import { AuditSearch } from '../../audit/search/audit-search.js';
-import { AuditWalks } from '../../audit/search/audit-walks.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
-import { usualTarget } from '../../platform/database/pool/connection-target.js';
-import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
+import { AuditSearch } from '../../../audit/search/audit-search.js';
+import { AuditWalks } from '../../../audit/search/audit-walks.js';
+import type { Settings } from '../../../platform/config/settings/settings.js';
+import { usualTarget } from '../../../platform/database/pool/connection-target.js';
+import { dataSourceOptions } from '../../../platform/database/pool/data-source.js';
 
 /** Verification events that the running service has accepted. */
 export interface Arrivals {

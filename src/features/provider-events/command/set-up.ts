@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CheckReport } from '../check/check-report.js';
-import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
-import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
-import { errorReason } from '../../platform/errors/error-facts.js';
-import { ProviderHttp } from '../../provider/transport/provider-http.js';
-import {
-  discoverTransmitter,
-  PUSH,
-  type Transmitter,
-} from '../../features/provider-events/transmitter/transmitter.js';
+import type { CheckReport } from '../../../platform/check-report.js';
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
+import { siblingVariable } from '../../../platform/config/providers/provider-variables.js';
+import type { Settings } from '../../../platform/config/settings/settings.js';
+import { errorReason } from '../../../platform/errors/error-facts.js';
+import { ProviderHttp } from '../../../provider/transport/provider-http.js';
+import { discoverTransmitter, PUSH, type Transmitter } from '../transmitter/transmitter.js';
 import * as advice from './advice.js';
 import { openArrivals, type Arrivals } from './arrivals.js';
 import { connectStream } from './connection.js';

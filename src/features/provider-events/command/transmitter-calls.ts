@@ -1,9 +1,9 @@
 import { clientCredentialsGrant } from 'openid-client';
-import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
-import { configure, discover, withoutSecrets } from '../../provider/adapters/oidc-client.js';
-import { accessTokenIn } from '../../provider/adapters/used-members.js';
-import { badAnswer } from '../../provider/transport/provider-answer.js';
-import type { ProviderHttp, ProviderRequest } from '../../provider/transport/provider-http.js';
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
+import { configure, discover, withoutSecrets } from '../../../provider/adapters/oidc-client.js';
+import { accessTokenIn } from '../../../provider/adapters/used-members.js';
+import { badAnswer } from '../../../provider/transport/provider-answer.js';
+import type { ProviderHttp, ProviderRequest } from '../../../provider/transport/provider-http.js';
 
 /** CAEP Interoperability Profile 1.0 §2.7.3. */
 const SCOPE = 'ssf.read ssf.manage';

@@ -1,6 +1,6 @@
-import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
-import { maskedText, ownWords } from '../../provider/errors/log-line.js';
-import { findCall } from '../../provider/transport/provider-answer.js';
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
+import { maskedText, ownWords } from '../../../provider/errors/log-line.js';
+import { findCall } from '../../../provider/transport/provider-answer.js';
 import { ADVICE_ON_CODES, ADVICE_ON_STEPS, type Step } from './advice.js';
 
 const MAX_TEXT = 300;
