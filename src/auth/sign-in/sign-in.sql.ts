@@ -19,9 +19,9 @@ const MOST_DEVICES = 2000;
  * Writes sign-ins of different users, each one as a whole or not at all. Parameters: `lock_timeout` or NULL,
  * `Settings.channelHistory`, `Settings.auditRetentionDays`, and the sign-ins (toArrays).
  *
- * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes: users, devices,
- * counters, access tokens, each by key. PostgreSQL runs a member before its readers, and a member that writes
- * even if it has none.
+ * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes
+ * (docs/development.md#locks): users, devices, counters, access tokens, each by key. PostgreSQL runs a member
+ * before its readers, and a member that writes even if it has none (manual, 7.8.4).
  */
 export const SIGN_IN: Statement = {
   name: 'sign-in',
