@@ -1,4 +1,5 @@
 import type { DynamicModule, Type } from '@nestjs/common';
+import type { RequestHandler } from 'express';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
 
@@ -29,6 +30,8 @@ export interface Feature {
   entities?(): Promise<Readonly<Record<string, Type>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
+  /** Reads the addresses of requests before the router, the log and the limits see them. */
+  middleware?(): Promise<RequestHandler>;
   /** By name. */
   readonly commands?: Readonly<Record<string, Command>>;
   /**

@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
 import { AppModule } from '../app.module.js';
+import { FEATURES } from '../features.js';
 import type { Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { dataSourceOptions } from '../platform/database/pool/data-source.js';
@@ -37,13 +38,21 @@ export async function startApplication(
   retries: RetryOptions,
   embedded: EmbeddedPostgres | undefined,
 ): Promise<Application> {
+  const features = FEATURES.filter((feature) => feature.isOn(settings));
+  const middleware = await Promise.all(features.flatMap((feature) => feature.middleware?.() ?? []));
   const module = await AppModule.forRoot(settings); // once: TypeORM's module warns of a second one
   const direct = directTarget(settings);
   const app = await retry(async (msLeft) => {
     const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, retries.signal);
     if (newer.length > 0)
       log.warn(`A newer version has migrated the database. This version continues: ${newer.join(', ')}`);
-    const created = await createApp(module, settings, { pino: log, nest: new NestLog(log) }, Clock);
+    const created = await createApp(
+      module,
+      settings,
+      { pino: log, nest: new NestLog(log) },
+      Clock,
+      middleware,
+    );
     try {
       if (created.get(Sql).distributed) await distributeNewTables(direct);
       created.useWebSocketAdapter(new SocketServerAdapter(created, settings));

@@ -6,7 +6,7 @@ import { ForwardAuth } from './forward-auth.service.js';
 
 /**
  * For reverse proxies. Each method and each path below are this one
- * (platform/http/middleware/unify-forwarded.ts).
+ * (unify-forwarded.ts).
  */
 @ForwardedToken()
 @Controller('forward-auth')

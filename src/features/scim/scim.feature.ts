@@ -9,6 +9,7 @@ export const scim: Feature = {
     if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
     return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
   },
+  middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
   entities: async () => ({
     ...(await import('./users/directory-user.entity.js')),
     ...(await import('./users/directory-former-name.entity.js')),

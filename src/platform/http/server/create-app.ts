@@ -2,7 +2,7 @@ import { parse } from 'node:querystring';
 import type { DynamicModule, LoggerService, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings/settings.js';
 import { Events } from '../../events.js';
@@ -13,18 +13,20 @@ import { RateLimits } from '../rate-limit.js';
 import { LOGO_PATH, makeBrand, serveLogo } from '../page/brand.js';
 import { answerOptions, corsFor } from '../middleware/cors.js';
 import { inOrder, LatchkeyExpressAdapter } from './express.adapter.js';
-import { unifyDirectory } from '../middleware/unify-directory.js';
-import { unifyForwarded } from '../middleware/unify-forwarded.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
-/** @param Clock provider of the clock that all instances share */
+/**
+ * @param Clock provider of the clock that all instances share
+ * @param first middleware before all other, which sees what it changes
+ */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,
   log: { pino: Logger; nest: LoggerService },
   Clock: Type<{ now(): number }>,
+  first: readonly RequestHandler[],
 ): Promise<NestExpressApplication> {
   const adapter = new LatchkeyExpressAdapter(createExpress(settings));
   const options = { logger: log.nest, abortOnError: false, bodyParser: false };
@@ -36,8 +38,7 @@ export async function createApp(
   const bodies = deferBodies(app.get(RateLimits));
   app.use(
     inOrder(
-      unifyForwarded,
-      unifyDirectory,
+      ...first,
       requestLog(log.pino, events),
       securityHeaders,
       corsFor(settings),
