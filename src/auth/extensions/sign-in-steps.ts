@@ -98,6 +98,12 @@ export class SignInSteps implements OnModuleInit {
 
   onModuleInit(): void {
     const steps = decorated<Stages, SignInStep>(this.discovery, SignInStep);
+    for (const { said, instance } of steps) {
+      const isChecked = 'check' in instance || 'recheck' in instance;
+      const isComplete = isChecked === 'check' in said && 'after' in instance === 'after' in said;
+      if (isComplete) continue;
+      throw new Error(`${instance.constructor.name}: each method of a SignInStep needs its stage`);
+    }
     const of = (key: keyof Stages, stage: string): SignInStep[] =>
       steps.filter(({ said }) => said[key] === stage).map(({ instance }) => instance);
     this.checks = CHECKS.flatMap((stage) => of('check', stage));
