@@ -21,6 +21,7 @@ const SLOW = [
   'test/attacks/ping-flood.spec.ts',
   'test/attacks/polling-handshakes.spec.ts',
   'test/attacks/redis-messages.spec.ts',
+  'test/attacks/shared-address.spec.ts',
   'test/attacks/upgrades.spec.ts',
   'test/attacks/webhook-queue.spec.ts',
   'test/audit/stream.spec.ts',
