@@ -3,7 +3,7 @@ import request from 'supertest';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, beginSignIn, claimsOf, isBusy, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -93,9 +93,16 @@ describe('a limit of sessions', () => {
       const answers = await Promise.all(
         states.map(({ url, state }) => request(url).post('/oauth2/token').send({ code: user, state })),
       );
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      const live = await Promise.all(answers.map(({ body }) => isLive(body as Tokens)));
-      expect(live.filter(Boolean)).toHaveLength(1);
+      // Each waits for the lock of the user: on a busy machine the last ones are told to come again.
+      const busy = answers.filter(isBusy);
+      expect(answers.map(({ status }) => status)).toEqual(
+        answers.map((answer) => (isBusy(answer) ? 500 : 200)),
+      );
+      const again = busy.length > 0 ? [await signIn(one.url, user)] : [];
+      const all = [...answers.map(({ body }) => body as Tokens), ...again].filter(
+        (tokens) => tokens.access_token,
+      );
+      expect((await Promise.all(all.map(isLive))).filter(Boolean)).toHaveLength(1);
     }
   });
 

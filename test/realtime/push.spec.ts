@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Response } from 'supertest';
 import { Events } from '../../src/platform/events.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { isBusy } from '../support/sign-in.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
@@ -89,8 +91,17 @@ describe('POST /push', () => {
     const push = (more: object = {}, serviceKey?: string, idempotencyKey = key) =>
       channel.push({ ...body, ...more }, { 'Idempotency-Key': idempotencyKey }, serviceKey);
 
+    /** Asks again if the database of a busy machine is too slow, as a client would: the key is for that. */
+    const pushUntilDone = async (): Promise<Response> => {
+      for (let left = 5; ; left--) {
+        const answer = await push();
+        if (!isBusy(answer) || left === 1) return answer;
+      }
+    };
+
     it('is done once: the same body gets the first answer again, another one is refused', async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => push().expect(202)));
+      const answers = await Promise.all(Array.from({ length: 10 }, () => pushUntilDone()));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
       for (const { body: answer } of answers) expect(answer).toEqual(answers[0]!.body);
       expect(answers[0]!.body).toMatchObject({ offset: 1 });
       expect((await push({ data: 2 }).expect(400)).body).toMatchObject({ error: 'invalid_request' });

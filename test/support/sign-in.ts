@@ -60,7 +60,7 @@ export async function signIn(url: string, user: string = randomUUID(), body: obj
 }
 
 /** Whether the service says that its database is too slow at this moment, and when to ask again. */
-function isBusy({ status, headers }: Response): boolean {
+export function isBusy({ status, headers }: Response): boolean {
   return status === 500 && headers['retry-after'] !== undefined;
 }
 
