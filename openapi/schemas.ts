@@ -79,7 +79,7 @@ function refOf({ $ref, allOf }: Json): Json {
   return { $ref: $ref ?? (allOf as Json[])[0]!['$ref'] };
 }
 
-/** What the rules of a DTO say (platform/http/parameter.ts), as JSON Schema, by the names of its members. */
+/** What the rules of a DTO say (platform/http/parameters/parameter.ts), as JSON Schema, by the names of its members. */
 function rulesOf(dto: Type): Map<string, Json> {
   const rules = new Map<string, Json>();
   for (const { name, propertyName, constraints } of getMetadataStorage().getTargetValidationMetadatas(

@@ -38,7 +38,7 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
   // before anything is started
-  for (const feature of FEATURES) await feature.check?.(settings);
+  for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]);
   if (stopping.signal.aborted) return;
   const endTraces = settings.traces
@@ -108,7 +108,7 @@ async function announce(settings: Settings, log: Logger, service: Application): 
   const isForPeople = !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
   if (!isForPeople) return log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
   const present = FEATURES.filter((feature) => feature.isOn(settings));
-  const notes = await Promise.all(present.map((feature) => feature.welcome?.(settings) ?? []));
+  const notes = await Promise.all(present.flatMap((feature) => feature.welcome?.(settings) ?? []));
   process.stdout.write(welcome(settings, notes.flat(), hasColors(), facts));
 }
 

@@ -14,7 +14,10 @@ export type ClaimedUser = Pick<User, 'userId' | 'provider' | 'directoryActive'>;
 export interface UserLifecycle {
   /** Sessions of the user have ended. */
   sessionsEnded?(manager: EntityManager, userId: string): Promise<void>;
-  /** The user is being removed. @returns true: sign-ins must stay refused */
+  /**
+   * The user is being removed, or was removed and may sign in again.
+   * @returns true: sign-ins of a removed user must stay refused
+   */
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;

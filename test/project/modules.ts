@@ -45,7 +45,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   'platform/spans': { contents: 'spans of traces, which cost nothing while traces are off', imports: [] },
   'platform/background': {
-    contents: 'all repeated work: name, interval, what happens if it fails',
+    contents: 'repeated work: name, interval, what happens if it fails',
     imports: [],
   },
   'platform/events': {
@@ -112,7 +112,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   user: { contents: '`GET /me`; users, their claims and roles', imports: GROUND },
   provider: {
-    contents: 'the adapter interface and the adapters; redirect URIs; logout tokens',
+    contents: 'the adapter interface and the adapters; redirect URIs',
     imports: GROUND,
   },
   token: {
@@ -134,8 +134,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: CORE,
   },
   auth: {
-    contents:
-      '`/oauth2/*`, `/sign-out`, back-channel logout; states; the sign-in; any OAuth client (`clients/`)',
+    contents: '`/oauth2/*`, `/sign-out`; states; the sign-in; any OAuth client (`clients/`)',
     imports: [...GROUND, 'provider', 'user', 'device', 'token'],
   },
   realtime: {
@@ -156,7 +155,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: CORE,
   },
   'features/provider-events': {
-    contents: 'security events and revocations that providers push: which sessions and accounts they end',
+    contents:
+      'logout tokens, security events and revocations of providers: which sessions and accounts they end',
     imports: CORE,
   },
   'features/admission': {

@@ -11,7 +11,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
 
-const IN_FLIGHT = 2; // statements (database/batching.ts)
+const IN_FLIGHT = 2; // statements (platform/database/batching.ts)
 const BEHIND = 5;
 const AHEAD_MS = 100_000;
 
@@ -54,7 +54,7 @@ describe('refreshes that wait for their statement', () => {
       return { status: 200, token, kid: readKid(token.split('.')[0]!), iat: claimsOf(token).iat };
     };
     const now = performance.now();
-    jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (database/batching.ts)
+    jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (platform/database/batching.ts)
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE'); // who reads is not held up
     const sent: PromiseLike<request.Response>[] = [];

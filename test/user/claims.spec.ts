@@ -281,7 +281,7 @@ describe('claims', () => {
     try {
       const issue = jest.spyOn(AccessTokens.prototype, 'issue');
       const now = performance.now();
-      jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (database/batching.ts)
+      jest.spyOn(performance, 'now').mockReturnValue(now); // a refresh fails after 1.6 s (platform/database/batching.ts)
       await lock.query('BEGIN');
       await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE');
       const pending = refreshed(tokens);

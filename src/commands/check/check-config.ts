@@ -36,7 +36,7 @@ const REDIS_MS = 3000;
  */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
-  for (const feature of FEATURES) await feature.check?.(settings);
+  for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   const lack = withoutAdministrators(settings);
   if (lack !== undefined) report.add('warning', 'administration', lack);
