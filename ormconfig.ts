@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { loadSettings } from './src/platform/config/settings/load-settings.js';
+import { loadSettings } from './src/settings.js';
 import { dataSourceOptions } from './src/platform/database/pool/data-source.js';
 import { directTarget } from './src/platform/database/pool/connection-target.js';
 import { ENTITIES } from './src/entities.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 import { AppModule } from '../src/app.module.js';
-import { parseSettings } from '../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../src/settings.js';
 import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
 import { readSources } from './sources.js';

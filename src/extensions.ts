@@ -2,6 +2,13 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import type { RequestHandler } from 'express';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
+import type { SettingsPart } from './platform/config/settings/settings-part.js';
+
+/**
+ * Loads the settings for a command, which generates no key.
+ * @throws InvalidSettings
+ */
+export type LoadSettings = (generatedSecrets: 'existing' | 'none') => Promise<Settings>;
 
 /** Command of the command line: `latchkey <name> …`. */
 export interface Command {
@@ -9,7 +16,7 @@ export interface Command {
   /** Of a command that takes no arguments. */
   readonly usage?: string;
   /** @returns the exit code */
-  run(argv: readonly string[]): Promise<number>;
+  run(argv: readonly string[], load: LoadSettings): Promise<number>;
 }
 
 /**
@@ -17,7 +24,7 @@ export interface Command {
  * `features.ts`. Its providers take part in what others do by three decorators: `SignInStep`, `TokenGrant`
  * and `UserLifecycle`.
  */
-export interface Feature {
+export interface Feature extends SettingsPart {
   readonly name: string;
   /** Off: no import, no timer, no statement. */
   isOn(settings: Settings): boolean;
@@ -39,6 +46,13 @@ export interface Feature {
    * @throws InvalidSettings
    */
   check?(settings: Settings): Promise<void>;
+  /** Whether users have claims of the feature while it is on. */
+  readonly givesClaims?: true;
+  /**
+   * What `check-config` warns of.
+   * @param givesClaims whether users have claims of a feature
+   */
+  advise?(settings: Settings, givesClaims: boolean): string | undefined;
   /** Lines that end a start in development. */
   welcome?(settings: Settings): Promise<readonly string[]>;
 }

@@ -4,11 +4,11 @@ import { admission } from './features/admission/admission.feature.js';
 import { demo } from './features/demo/demo.feature.js';
 import { deviceGrant } from './features/device-grant/device-grant.feature.js';
 import { forwardAuth } from './features/forward-auth/forward-auth.feature.js';
-import { policy } from './features/policy/policy.feature.js';
 import { providerEvents } from './features/provider-events/provider-events.feature.js';
 import { recheck } from './features/recheck/recheck.feature.js';
 import { sampleProvider } from './features/sample-provider/sample-provider.feature.js';
 import { scim } from './features/scim/scim.feature.js';
+import { sessionLimit } from './features/session-limit/session-limit.feature.js';
 
 /** All features. No other file imports one. */
 export const FEATURES: readonly Feature[] = [
@@ -17,9 +17,9 @@ export const FEATURES: readonly Feature[] = [
   demo,
   deviceGrant,
   forwardAuth,
-  policy,
   providerEvents,
   recheck,
   sampleProvider,
   scim,
+  sessionLimit,
 ];

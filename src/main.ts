@@ -2,7 +2,7 @@
 // Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal
 // without a handler.
 import { createRequire } from 'node:module';
-import type { Command } from './extensions.js';
+import type { Command, LoadSettings } from './extensions.js';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
@@ -60,6 +60,10 @@ latchkey <command> --help describes a command; latchkey --version prints the ver
 Settings are environment variables, or lines of a file .env in the working directory.
 `;
 
+/** For commands of features. */
+const load: LoadSettings = async (generatedSecrets) =>
+  (await import('./settings.js')).loadCommandSettings(generatedSecrets);
+
 /** Returns also the commands of features. */
 async function allCommands(): Promise<Readonly<Record<string, Command>>> {
   const { FEATURES } = await import('./features.js');
@@ -74,7 +78,7 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   const commands = Object.hasOwn(COMMANDS, name) ? COMMANDS : await allCommands();
   if (Object.hasOwn(commands, name)) {
     const command = commands[name]!;
-    if (command.usage === undefined || argv.length === 0) return command.run(argv);
+    if (command.usage === undefined || argv.length === 0) return command.run(argv, load);
     return help(command.usage, argv[0]!);
   }
   if (name === '--version' || name === '-v') {

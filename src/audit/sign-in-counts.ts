@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { errorCode } from '../platform/errors/error-facts.js';
@@ -58,9 +57,9 @@ export class SignInCounts {
   constructor(
     private readonly sql: Sql,
     private readonly clock: Clock,
-    @Inject(SETTINGS) { providers, sampleProvider }: Pick<Settings, 'providers' | 'sampleProvider'>,
+    @Inject(SETTINGS) { providers }: Pick<Settings, 'providers'>,
   ) {
-    this.providers = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()];
+    this.providers = [...providers.keys()];
     this.counting = new CachedReading(() => this.count(), FRESH_MS);
   }
 

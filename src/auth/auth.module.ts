@@ -10,6 +10,7 @@ import { DeviceStore } from '../device/device.store.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
+import { AllowCheck } from './sign-in/allow-check.js';
 import { AuthController } from './auth.controller.js';
 import { CallbackErrorController } from './callback-error.controller.js';
 import { AuthService } from './auth.service.js';
@@ -55,6 +56,7 @@ const signInStore = {
     SignOutController,
   ],
   providers: [
+    AllowCheck,
     AuthService,
     AuthorizationCodes,
     ClientSignIns,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseSettings } from '../platform/config/settings/parse-settings.js';
+import { SettingTables } from '../platform/config/settings/settings-part.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import { Events } from '../platform/events.js';
 import type { ProviderAdapter } from './provider-adapter.js';
@@ -14,6 +15,18 @@ const keys = (name: string, more: Record<string, string>): Record<string, string
       value,
     ]),
   );
+
+const tables = new SettingTables([
+  {
+    builtInProvider: {
+      name: 'own',
+      keys: {},
+      options: {},
+      read: () => ({}),
+      complete: (read) => ({ ...read, url: 'https://id.example/own', clientId: 'x', clientSecret: 'y' }),
+    },
+  },
+]);
 
 /** The providers that are configured and enabled (spec §4.6). */
 describe('the registry of providers', () => {
@@ -31,8 +44,12 @@ describe('the registry of providers', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const load = (env: Record<string, string>, events = new Events()): Promise<ProviderRegistry> =>
-    ProviderRegistry.load(parseSettings({ SECRET_KEY: 'ab'.repeat(32), ...env }), adapters, events);
-  const OFF = { PROVIDERS_MOCK_ENABLED: 'false' };
+    ProviderRegistry.load(
+      parseSettings({ SECRET_KEY: 'ab'.repeat(32), ...env }, { tables }),
+      adapters,
+      events,
+    );
+  const OFF = { PROVIDERS_OWN_ENABLED: 'false' };
   const pageOf = async (registry: ProviderRegistry, name: string): Promise<string> =>
     (await registry.get(name).authorizationUrl({ state: 's', redirectUri: 'https://a.example' })).url.href;
 
@@ -42,7 +59,7 @@ describe('the registry of providers', () => {
       ...keys('hub', { adapter: 'github' }),
     });
     expect(registry.list().map(({ name, adapter }) => [name, adapter])).toEqual([
-      ['mock', 'contract'],
+      ['own', 'contract'],
       ['corp', 'contract'],
       ['hub', 'oauth2'],
     ]);
@@ -101,11 +118,8 @@ describe('the registry of providers', () => {
       );
       const lines: string[] = [];
       const quiet = new Map([['contract', { ...builtIn('contract'), check: () => undefined }]]);
-      const settings = parseSettings({
-        SECRET_KEY: 'ab'.repeat(32),
-        ...(Object.assign({}, ...all) as Record<string, string>),
-        ...env,
-      });
+      const set = Object.assign({ SECRET_KEY: 'ab'.repeat(32) }, ...all) as Record<string, string>;
+      const settings = parseSettings({ ...set, ...env }, { tables });
       const registry = await ProviderRegistry.load(settings, quiet, new Events());
       await registry.check((line) => void lines.push(line));
       return lines;
@@ -131,14 +145,13 @@ describe('the registry of providers', () => {
 
     it.each<[string, Record<string, Record<string, string>>, Record<string, string>]>([
       ['each has its own', { a: own(A), b: own(B) }, { REDIRECT_URIS: A }],
-      ['each has its own beside the demo', { a: own(A), b: own(B) }, { DEMO_ENABLED: 'true' }],
       ['both send iss', { a: sends, b: sends }, { REDIRECT_URIS: A }],
-      ['there is one, beside the sample provider', { a: {} }, {}],
+      ['there is one, beside the built-in one', { a: {} }, {}],
     ])('is none if %s', async (_what, providers, env) => {
       expect(await warnings(providers, env)).toEqual([]);
     });
 
-    it('names only the providers at risk, in the spelling of their settings, and the sample provider in production', async () => {
+    it('names only the providers at risk, in the spelling of their settings, and the built-in one in production', async () => {
       const env = {
         NODE_ENV: 'production',
         DATA_DIR: folder,
@@ -146,8 +159,7 @@ describe('the registry of providers', () => {
         TRUST_PROXY: '1',
         PUBLIC_URL: 'https://id.example',
         REDIRECT_URIS: A,
-        PROVIDERS_MOCK_ENABLED: 'true',
-        PROVIDERS_MOCK_ACCOUNTS: './accounts.json',
+        PROVIDERS_OWN_ENABLED: 'true',
         PROVIDERS_C_URL: 'https://c.example',
         PROVIDERS_C_CLIENT_ID: 'app',
         PROVIDERS_C_CLIENT_SECRET: 'a client secret of c',
@@ -156,7 +168,7 @@ describe('the registry of providers', () => {
       const [line, ...more] = await warnings({ a: { ...own(B), ...secret } }, env);
       expect(more).toEqual([]);
       expect(line).toMatch(
-        /^Providers mock, c share.*: PROVIDERS_MOCK_REDIRECT_URIS, PROVIDERS_C_REDIRECT_URIS$/,
+        /^Providers own, c share.*: PROVIDERS_OWN_REDIRECT_URIS, PROVIDERS_C_REDIRECT_URIS$/,
       );
     });
   });

@@ -1,4 +1,3 @@
-import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
 import { withPreset } from '../platform/config/providers/presets.js';
 import { ADAPTERS } from '../platform/config/providers/provider-keys.js';
 import { siblingVariable } from '../platform/config/providers/provider-variables.js';
@@ -13,7 +12,6 @@ import { loadAdapter } from './custom/custom-adapters.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
-import { sampleProvider } from './sample-provider.js';
 import { ProviderHttp } from './transport/provider-http.js';
 
 /** Configured and enabled providers (spec §4.6). */
@@ -35,8 +33,7 @@ export class ProviderRegistry {
     clock?: Pick<Clock, 'now'>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
-    const sample = sampleProvider(settings);
-    for (const settingsOfOne of [...(sample ? [sample] : []), ...settings.providers.values()]) {
+    for (const settingsOfOne of settings.providers.values()) {
       const provider = withPreset(settingsOfOne);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
       loaded.set(provider.name, new Provider(provider, adapter, undefined, events, clock));
@@ -58,10 +55,8 @@ export class ProviderRegistry {
    * issued a code.
    */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
-    const { production, sampleProvider: isServed } = this.appSettings;
-    const all = [...this.providers.values()].filter(
-      ({ settings }) => production || !isServed || settings.name !== SAMPLE_PROVIDER,
-    );
+    const { production } = this.appSettings;
+    const all = [...this.providers.values()].filter(({ settings }) => production || !settings.isBuiltIn);
     const pairs = all
       .flatMap((one, i) => all.slice(i + 1).map((other) => [one, other] as const))
       .filter(([one, other]) => shareRedirectUri(this.appSettings, one.settings, other.settings));

@@ -62,7 +62,6 @@ describe('entries of an allow-list', () => {
 
 describe('with a list', () => {
   const settings = parseSettings({
-    DEMO_ENABLED: 'false',
     REDIRECT_URIS: 'https://app.example/cb, com.example.app:/callback',
   });
   const allows = (uri: string): boolean => allowsRedirectUri(settings, noList, uri);
@@ -82,7 +81,7 @@ describe('with a list', () => {
 describe('loopback entries (RFC 8252 §7.3)', () => {
   const REDIRECT_URIS =
     'http://127.0.0.1/cb,http://[::1]:80/cb,http://localhost:3000/cb?a=b,http://localhost';
-  const settings = parseSettings({ DEMO_ENABLED: 'false', REDIRECT_URIS });
+  const settings = parseSettings({ REDIRECT_URIS });
   const allows = (uri: string): boolean => allowsRedirectUri(settings, noList, uri);
 
   it.each([
@@ -110,7 +109,7 @@ describe('loopback entries (RFC 8252 §7.3)', () => {
 
 it('a loopback address inside of an entry has its own port and no other', () => {
   const listed = { redirectUris: ['https://app.example/?next=http://localhost:1/cb'] };
-  const settings = parseSettings({ DEMO_ENABLED: 'false' });
+  const settings = parseSettings({});
   expect(allowsRedirectUri(settings, listed, listed.redirectUris[0]!)).toBe(true);
   expect(allowsRedirectUri(settings, listed, 'https://app.example/?next=http://localhost:2/cb')).toBe(false);
 });
@@ -122,7 +121,7 @@ it('each provider has its own callback in the sign-in for stock clients', () => 
 });
 
 describe('without a list', () => {
-  const settings = parseSettings({ DEMO_ENABLED: 'false' });
+  const settings = parseSettings({});
 
   it.each(['https://any.example/x?y=z', 'http://any.example', 'http://localhost:8080/cb'])(
     'allows %s',
@@ -133,42 +132,12 @@ describe('without a list', () => {
   );
 });
 
-describe('the callback of the demo', () => {
-  const env = { REDIRECT_URIS: 'https://app.example/cb', PUBLIC_URL: 'https://id.example' };
-  const callback = 'https://id.example/callback';
+describe("a callback of the service's own pages", () => {
+  const callback = 'https://id.example/page/callback';
+  const off = parseSettings({ REDIRECT_URIS: 'https://app.example/cb', PUBLIC_URL: 'https://id.example' });
+  const on = { ...off, ownRedirectUris: [{ uri: callback, isRegistered: true }] };
 
-  it('is allowed while the demo is on, in addition to any list', () => {
-    const on = parseSettings({ ...env, DEMO_ENABLED: 'true' });
-    const off = parseSettings({ ...env, DEMO_ENABLED: 'false' });
-    expect(allowsRedirectUri(on, noList, callback)).toBe(true);
-    expect(allowsRedirectUri(on, { redirectUris: ['https://own.example/cb'] }, callback)).toBe(true);
-    expect(allowsRedirectUri(on, noList, `${callback}x`)).toBe(false);
-    expect(allowsRedirectUri(off, noList, callback)).toBe(false);
-  });
-
-  it('is allowed at both spellings of this machine, since the demo opens the other one as a second device', () => {
-    const on = parseSettings({ REDIRECT_URIS: 'https://app.example/cb', PORT: '4000' });
-    for (const host of ['localhost', '127.0.0.1'])
-      expect(allowsRedirectUri(on, noList, `http://${host}:4000/callback`)).toBe(true);
-    for (const other of [
-      '127.0.0.1:4001',
-      '127.0.0.1.example:4000',
-      '127.0.0.12:4000',
-      'user@127.0.0.1:4000',
-    ])
-      expect(allowsRedirectUri(on, noList, `http://${other}/callback`)).toBe(false);
-    const far = parseSettings({ ...env, DEMO_ENABLED: 'true' });
-    expect(allowsRedirectUri(far, noList, 'https://127.0.0.1/callback')).toBe(false);
-  });
-});
-
-describe('the callback of the administration page', () => {
-  const env = { REDIRECT_URIS: 'https://app.example/cb', PUBLIC_URL: 'https://id.example' };
-  const callback = 'https://id.example/admin/callback';
-  const on = parseSettings({ ...env, DEMO_ENABLED: 'false' });
-  const off = parseSettings({ ...env, ADMIN_ENABLED: 'false' });
-
-  it('is allowed while the page is on, in addition to any list', () => {
+  it('is allowed in addition to any list', () => {
     expect(allowsRedirectUri(on, noList, callback)).toBe(true);
     expect(allowsRedirectUri(on, { redirectUris: ['https://own.example/cb'] }, callback)).toBe(true);
     expect(allowsRedirectUri(on, noList, `${callback}x`)).toBe(false);
@@ -176,18 +145,36 @@ describe('the callback of the administration page', () => {
     expect(allowsRedirectUri(off, noList, callback)).toBe(false);
   });
 
-  it('is registered at a provider while the page is on, unless the provider posts the code to the service', () => {
+  it('is allowed at both spellings of this machine, of which the other is a second device', () => {
+    const settings = parseSettings({ REDIRECT_URIS: 'https://app.example/cb', PORT: '4000' });
+    const own = { uri: 'http://localhost:4000/callback', isRegistered: false };
+    const here = { ...settings, ownRedirectUris: [own] };
+    for (const host of ['localhost', '127.0.0.1'])
+      expect(allowsRedirectUri(here, noList, `http://${host}:4000/callback`)).toBe(true);
+    for (const other of [
+      '127.0.0.1:4001',
+      '127.0.0.1.example:4000',
+      '127.0.0.12:4000',
+      'user@127.0.0.1:4000',
+    ])
+      expect(allowsRedirectUri(here, noList, `http://${other}/callback`)).toBe(false);
+    expect(allowsRedirectUri(on, noList, 'https://127.0.0.1/page/callback')).toBe(false);
+  });
+
+  it('is registered at a provider if it says so, unless the provider posts the code to the service', () => {
     const [corp, apple] = [{}, { response_mode: 'form_post' }].map((options) => ({ name: 'corp', options }));
     const own = 'https://id.example/providers/corp/callback';
     expect(redirectUrisToRegister(on, corp!)).toEqual(['https://app.example/cb', callback, own]);
-    expect(redirectUrisToRegister(off, corp!)).toEqual(['https://app.example/cb', own]);
+    const silent = { ...on, ownRedirectUris: [{ uri: callback, isRegistered: false }] };
+    for (const one of [off, silent])
+      expect(redirectUrisToRegister(one, corp!)).toEqual(['https://app.example/cb', own]);
     expect(redirectUrisToRegister(on, apple!)).toEqual([own]);
   });
 
   it('is registered without the redirect URIs of command lines, which providers do not see', () => {
     const list = 'https://app.example/cb,http://127.0.0.1/cb,http://[::1]/cb,http://localhost:5173/cb';
     const settings = parseSettings({ PUBLIC_URL: 'https://id.example', REDIRECT_URIS: list });
-    const uris = redirectUrisToRegister({ ...settings, adminEnabled: false }, { name: 'corp', options: {} });
+    const uris = redirectUrisToRegister(settings, { name: 'corp', options: {} });
     const own = 'https://id.example/providers/corp/callback';
     expect(uris).toEqual(['https://app.example/cb', 'http://localhost:5173/cb', own]);
   });
@@ -198,7 +185,7 @@ it('takes the first entry of the list that applies, when the client names none',
   const own = { redirectUris: ['https://own.example/cb'] };
   expect(defaultRedirectUri(listed, own)).toBe('https://own.example/cb');
   expect(defaultRedirectUri(listed, noList)).toBe('https://a.example/cb');
-  const withDemo = parseSettings({ REDIRECT_URIS: 'https://a.example/cb', DEMO_ENABLED: 'true' });
-  expect(defaultRedirectUri(withDemo, noList)).toBe('https://a.example/cb');
+  const withPage = { ...listed, ownRedirectUris: [{ uri: 'https://c.example/cb', isRegistered: false }] };
+  expect(defaultRedirectUri(withPage, noList)).toBe('https://a.example/cb');
   expect(defaultRedirectUri(parseSettings({ PORT: '4000' }), noList)).toBe('http://localhost:4000/callback');
 });

@@ -1,7 +1,7 @@
 import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
 import { isHttpUri, parseUrl } from '../platform/config/urls/urls.js';
 
-type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'adminEnabled' | 'deviceGrant' | 'redirectUris'>;
+type Rules = Pick<Settings, 'publicUrl' | 'ownRedirectUris' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
 type Named = Pick<ProviderSettings, 'name' | 'options'>;
 type Address = Pick<Settings, 'publicUrl'>;
@@ -14,10 +14,7 @@ const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(
  * loopback entry allows any port (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
-  const isOwn = (address: string): boolean => asLocalhost(uri) === asLocalhost(address);
-  if (settings.demoEnabled && isOwn(callback(settings))) return true;
-  if (settings.adminEnabled && isOwn(adminCallback(settings))) return true;
-  if (settings.deviceGrant !== 'off' && uri === deviceCallback(settings)) return true;
+  if (settings.ownRedirectUris.some((own) => asLocalhost(uri) === asLocalhost(own.uri))) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   if (list.includes(uri)) return true;
@@ -30,12 +27,9 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
-/**
- * Whether one redirect URI is allowed for both providers. The callbacks of the demo and of the administration
- * page do not count.
- */
+/** Whether one redirect URI is allowed for both providers. Those of the service's own pages do not count. */
 export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
-  const rules = { ...settings, demoEnabled: false, adminEnabled: false };
+  const rules = { ...settings, ownRedirectUris: [] };
   const [first, second] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);
   if (first === undefined || second === undefined) return true; // any URL is allowed
   return (
@@ -49,29 +43,17 @@ export function providerCallback({ publicUrl }: Address, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
 }
 
-/** Where the sign-in on the page for devices without a browser ends. */
-export function deviceCallback({ publicUrl }: Address): string {
-  return `${publicUrl}/device/callback`;
-}
-
-export function adminCallback({ publicUrl }: Address): string {
-  return `${publicUrl}/admin/callback`;
-}
-
 /**
  * Redirect URIs to register at a provider: those that it receives. One that sends the code by POST needs that
  * of stock clients only. `http://127.0.0.1/…` without a port is for command lines (RFC 8252 §7.3), which are
  * such clients.
  */
-export function redirectUrisToRegister(
-  settings: Omit<Rules, 'demoEnabled'>,
-  provider: Own & Named,
-): string[] {
+export function redirectUrisToRegister(settings: Rules, provider: Own & Named): string[] {
   const list = [
     ...(provider.redirectUris ??
       settings.redirectUris?.filter((uri) => !isOfCommandLines(settings, uri)) ??
       []),
-    ...(settings.adminEnabled ? [adminCallback(settings)] : []),
+    ...settings.ownRedirectUris.filter(({ isRegistered }) => isRegistered).map(({ uri }) => uri),
   ];
   return [...new Set([...(postsCode(provider) ? [] : list), providerCallback(settings, provider.name)])];
 }
@@ -85,7 +67,7 @@ export function postsCode({ options }: Pick<ProviderSettings, 'options'>): boole
   return options['response_mode'] === 'form_post';
 }
 
-/** The demo offers its page at the other spelling of loopback as a second device. */
+/** A page may be open at both spellings of loopback: the service's own listens at both. */
 function asLocalhost(uri: string): string {
   return uri.replace(/^(https?:\/\/)127\.0\.0\.1(?=[:/])/, '$1localhost');
 }

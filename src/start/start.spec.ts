@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import type { Settings } from '../platform/config/settings/settings.js';
-import { parseSettings } from '../platform/config/settings/parse-settings.js';
+import { parseSettings } from '../settings.js';
 import { providerLines, readyFacts } from './start.js';
 
 const settingsOf = (env: Record<string, string> = {}): Settings =>

@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres } from '#embedded-postgres';
-import { SAMPLE_PROVIDER } from '../platform/config/providers/enabled-providers.js';
-import { loadSettings } from '../platform/config/settings/load-settings.js';
 import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
 import { connectionConfig } from '../platform/database/pool/connection-target.js';
 import type { RetryOptions } from '../platform/database/start/retry.js';
@@ -15,6 +13,7 @@ import { welcome } from '../operations/welcome.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { postsCode, redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { FEATURES } from '../features.js';
+import { loadSettings } from '../settings.js';
 import type { Application } from './application.js';
 
 const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before the signal
@@ -129,7 +128,7 @@ export function readyFacts(settings: Settings, providers: readonly ProviderSetti
 
 /** Describes each provider but the built-in one, with the redirect URIs to register there. */
 export function providerLines(settings: Settings, providers: readonly ProviderSettings[]): string[] {
-  const others = providers.filter(({ name }) => !settings.sampleProvider || name !== SAMPLE_PROVIDER);
+  const others = providers.filter(({ isBuiltIn }) => !isBuiltIn);
   return others.map((provider) => {
     const { name, adapter, url, options, redirectUris = settings.redirectUris } = provider;
     const at = url ?? options['authorize_url']?.split('?')[0];

@@ -6,9 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { withoutAdministrators } from '../../src/commands/check/check-administrators.js';
 import { runCheckConfig } from '../../src/commands/check/check-config.command.js';
-import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
 import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
@@ -152,47 +150,6 @@ describe('check-config', () => {
       expect.stringMatching(/relation "\w+" already exists; .* restore it into an empty database/),
       1,
     ]);
-  });
-
-  const PAGE = { NODE_ENV: 'production', ADMIN_ENABLED: 'true' };
-  const KEY = 'k'.repeat(32);
-  it.each([
-    [{}, true],
-    [{ ADMIN_ENABLED: 'false' }, false],
-    [{ NODE_ENV: 'development' }, false], // a start generates a key
-    [{ SERVICE_KEYS: `read:${KEY},desk=support:${KEY}2` }, true],
-    [{ SERVICE_KEYS: `users:${KEY}` }, false],
-    [{ SERVICE_KEYS: KEY }, false],
-    [{ PROVIDERS_CORP_CLAIMS: 'roles=roles' }, true],
-    [{ PROVIDERS_CORP_CLAIMS: 'roles=roles', ADMIN_PROVIDERS: 'other' }, true],
-    [{ PROVIDERS_CORP_CLAIMS: 'groups=roles', ADMIN_PROVIDERS: 'corp' }, true],
-    [{ PROVIDERS_CORP_CLAIMS: 'roles=roles', ADMIN_PROVIDERS: 'corp' }, false],
-    [{ PROVIDERS_CORP_SCIM_TOKEN: 't'.repeat(32), ADMIN_PROVIDERS: 'corp' }, false],
-    [{ PROVIDERS_CORP_ADAPTER: './adapter.js', ADMIN_PROVIDERS: 'corp' }, false],
-    [
-      {
-        ADMISSION_URL: 'https://app.example/admit',
-        ADMISSION_SECRET: `whsec_${KEY}`,
-        ADMIN_PROVIDERS: 'corp',
-      },
-      false,
-    ],
-  ])('warns if nobody can get a role of the administration page: %j', (env, warns) => {
-    const corp = {
-      PROVIDERS_CORP_ADAPTER: 'oidc',
-      PROVIDERS_CORP_URL: 'https://login.corp.example',
-      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
-      PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
-      SECRET_KEY: 'ab'.repeat(32),
-      REDIRECT_URIS: 'https://app.example/callback',
-      PUBLIC_URL: 'https://id.example',
-      TRUST_PROXY: '1',
-      DATA_DIR,
-    };
-    const settings = loadSettings({ ...corp, ...PAGE, ...env }, cwd, 'checked');
-    const warning = withoutAdministrators(settings);
-    if (warns) expect(warning).toContain('nobody can get a role');
-    else expect(warning).toBeUndefined();
   });
 
   it('finds signing keys of another SECRET_KEY', async () => {

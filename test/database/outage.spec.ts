@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import request from 'supertest';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService } from '../../src/start/start.js';
 import { createDatabase } from '../support/database.js';

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import type { Deployment } from 'kubernetes-types/apps/v1.js';
 import type { ConfigMap } from 'kubernetes-types/core/v1.js';
 import type { Ingress } from 'kubernetes-types/networking/v1.js';
-import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
+import { loadSettings } from '../../src/settings.js';
 import { MadeSecrets, manifestsOf, textOf } from '../support/deployment-files.js';
 import { isInstalled, needs } from '../support/installed.js';
 import { typeErrors } from '../support/manifest-types.js';

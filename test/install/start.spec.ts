@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 import { freePort } from '../support/free-port.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService } from '../../src/start/start.js';

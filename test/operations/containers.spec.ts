@@ -7,8 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
-import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
-import { settingsTable } from '../../src/platform/config/settings/settings-table.js';
+import { loadSettings, SETTING_TABLES } from '../../src/settings.js';
 import { composeFile, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 
 /** Formats that only this schema uses. */
@@ -53,7 +52,7 @@ describe('the Dockerfile', () => {
     expect(final).toContain('USER 1000:1000');
     expect(final).toContain('STOPSIGNAL SIGTERM');
     expect(final).toContain('CMD ["node", "dist/src/main.js", "serve"]');
-    expect(final).toContain(`EXPOSE ${settingsTable.port.default}`);
+    expect(final).toContain(`EXPOSE ${SETTING_TABLES.settings.port.default}`);
     expect(final.join('\n')).toContain(`org.opencontainers.image.version="${version}"`);
   });
 

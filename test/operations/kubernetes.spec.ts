@@ -2,8 +2,7 @@ import type { ConfigMap, Service } from 'kubernetes-types/core/v1.js';
 import type { Deployment } from 'kubernetes-types/apps/v1.js';
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
-import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
-import { settingsTable } from '../../src/platform/config/settings/settings-table.js';
+import { loadSettings, SETTING_TABLES } from '../../src/settings.js';
 import { parse } from 'yaml';
 import { manifestsOf, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 import { typeErrors } from '../support/manifest-types.js';
@@ -144,7 +143,7 @@ describe('the manifests for Kubernetes', () => {
     afterAll(() => made.remove());
 
     it('exist', () => {
-      const known = new Set(Object.values(settingsTable).map(({ name }): string => name));
+      const known = new Set(Object.values(SETTING_TABLES.settings).map(({ name }): string => name));
       for (const name of [...Object.keys(config), ...Object.keys(own)])
         if (!/^PROVIDERS_MAIN_(URL|CLIENT_ID|CLIENT_SECRET_FILE)$/.test(name))
           expect(known).toContain(name.replace(/_FILE$/, ''));

@@ -145,10 +145,6 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: '`/users`, and the endpoints of the administration page',
     imports: CORE,
   },
-  'features/policy': {
-    contents: 'who may sign in (`allow`), and with how many sessions (`MAX_SESSIONS`)',
-    imports: CORE,
-  },
   'features/scim': {
     contents:
       'directories of providers: users and groups by SCIM, and what they mean for sessions and claims',
@@ -175,20 +171,24 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'the built-in provider `mock`, for development and tests',
     imports: CORE,
   },
+  'features/session-limit': {
+    contents: 'with how many sessions a user may be signed in (`MAX_SESSIONS`)',
+    imports: CORE,
+  },
   'features/demo': {
     contents: 'the page in `demo/`',
     imports: CORE,
   },
   'commands/keys': {
     contents: 'the command `keys`, which builds its own connection',
-    imports: [...GROUND, 'token', 'entities.js'],
+    imports: [...GROUND, 'token', 'entities.js', 'settings.js'],
   },
   'commands/distribute': {
     contents: 'the command `distribute`, for Citus',
-    imports: [...GROUND, 'entities.js'],
+    imports: [...GROUND, 'entities.js', 'settings.js'],
   },
   'commands/check': {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',
-    imports: [...GROUND, 'provider', 'platform/redis', 'token', 'entities.js', 'features.js'],
+    imports: [...GROUND, 'provider', 'platform/redis', 'token', 'entities.js', 'features.js', 'settings.js'],
   },
 };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../docs/.vitepress/places.js';
 import { PRESETS, withPreset } from '../../src/platform/config/providers/presets.js';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 
 const INDEX = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8');
 
@@ -29,6 +29,7 @@ it.each([...PRESETS.keys()])('%s has a page of at most 24 lines, whose .env enab
   expect(INDEX).toContain(`](providers/${preset}.md)`);
   const [, env] = /^```dotenv\n([^]*?)^```$/m.exec(page) ?? [];
   const { providers, warnings } = parseSettings({
+    PROVIDERS_MOCK_ENABLED: 'false',
     PUBLIC_URL: 'https://id.example',
     REDIRECT_URIS: 'https://app.example/callback',
     ...withKey(parse(env!)),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 import { createDatabase, query } from '../support/database.js';
 import { DataSource } from 'typeorm';
 import { CheckStore } from '../../src/features/recheck/check.store.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { runSignals } from '../../src/features/provider-events/command/signals.command.js';
+import { loadCommandSettings } from '../../src/settings.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startTestService } from '../support/service.js';
@@ -55,7 +56,7 @@ describe('the command signals', () => {
     jest.spyOn(Logger, 'overrideLogger').mockReturnValue(undefined); // other spec files share it
     const DATA_DIR = `${tmpdir()}/no-data-here`;
     jest.replaceProperty(process, 'env', { PUBLIC_URL, DATA_DIR, ...environment(settings), ...env });
-    const code = await runSignals(args.length > 0 ? args : ['corp']);
+    const code = await runSignals(args.length > 0 ? args : ['corp'], async (of) => loadCommandSettings(of));
     jest.restoreAllMocks();
     for (const secret of [SECRET, encodeURIComponent(SECRET), TOKEN]) {
       expect(output.stdout + output.stderr).not.toContain(secret);

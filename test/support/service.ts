@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
-import { parseSettings } from '../../src/platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../src/settings.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import type { Application as Service } from '../../src/start/application.js';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
-import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
+import { loadCommandSettings } from '../../settings.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { CheckReport } from '../../platform/check-report.js';
 

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { textOf } from '../../platform/config/providers/allow-rule.js';
-import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import { directTarget, usualTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
@@ -23,7 +22,6 @@ import { FEATURES } from '../../features.js';
 import { KeyCipher } from '../../token/keys/key-cipher.js';
 import { isUsable } from '../../token/keys/key-life.js';
 import { listKeys } from '../../token/keys/key.store.js';
-import { withoutAdministrators } from './check-administrators.js';
 import type { CheckReport } from '../../platform/check-report.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
@@ -36,10 +34,14 @@ const REDIS_MS = 3000;
  */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
-  for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
+  const features = FEATURES.filter((feature) => feature.isOn(settings));
+  for (const feature of features) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
-  const lack = withoutAdministrators(settings);
-  if (lack !== undefined) report.add('warning', 'administration', lack);
+  const givesClaims = features.some((feature) => feature.givesClaims);
+  for (const feature of features) {
+    const advice = feature.advise?.(settings, givesClaims);
+    if (advice !== undefined) report.add('warning', feature.name, advice);
+  }
   await checkAddress(settings, report);
   const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
   for (const [part, check] of Object.entries(parts)) {
@@ -139,7 +141,7 @@ async function checkProviders(settings: Settings, report: CheckReport): Promise<
       const admits = rule === null ? 'everyone may sign in (no allow)' : `allow=${rule}`;
       report.add('ok', 'provider', `${provider.name} (adapter ${provider.adapter}): ${admits}`);
       // its client is this service
-      if (settings.sampleProvider && provider.name === SAMPLE_PROVIDER) continue;
+      if (provider.isBuiltIn) continue;
       for (const uri of redirectUrisToRegister(settings, provider))
         report.add('register', `  ${provider.name}`, uri);
     }

@@ -10,12 +10,9 @@ import {
   type Person,
   type SignInOptions,
 } from '#check-provider';
-import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
 import { PRESETS } from '../../platform/config/providers/presets.js';
 import { ADAPTERS } from '../../platform/config/providers/provider-keys.js';
 import { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
-import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
-import { parseSettings } from '../../platform/config/settings/parse-settings.js';
 import type { ProviderSettings, Settings } from '../../platform/config/settings/settings.js';
 import { checkAdapters } from '../../provider/custom/custom-adapters.js';
 import { allowFacts, checkAllow } from '../../provider/identity/allow.js';
@@ -25,29 +22,28 @@ import type { Claims } from '../../provider/identity/claims.js';
 import { loadProviders } from '../../provider/provider.registry.js';
 import type { Provider } from '../../provider/provider.js';
 import { redirectUrisToRegister } from '../../provider/redirect-uris.js';
+import { loadCommandSettings, parseSettings, SETTING_TABLES } from '../../settings.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { CheckReport, type Finding } from '../../platform/check-report.js';
 
 /** Checks a configured provider (docs/check.md#check-provider-name). @returns the exit code */
 export async function checkNamed(options: NamedOptions): Promise<number> {
   const { name } = options;
-  const isSample = name === SAMPLE_PROVIDER;
+  const isBuiltIn = SETTING_TABLES.builtIn(name) !== undefined;
   return check(options, name, async () => {
     // its secret follows from SECRET_KEY
-    const { sampleProvider, providers, ...settings } = loadCommandSettings(isSample ? 'existing' : 'none');
+    const { providers, ...settings } = loadCommandSettings(isBuiltIn ? 'existing' : 'none');
     const configured = providers.get(name);
-    if (!configured && !(isSample && sampleProvider)) {
-      const names = [...(sampleProvider ? [SAMPLE_PROVIDER] : []), ...providers.keys()].join(', ');
+    if (!configured) {
+      const names = [...providers.keys()].join(', ');
       throw new CannotRun(`no provider ${name} is configured and enabled; there are: ${names || 'none'}`);
     }
-    if (options.redirectUri === undefined && PRESETS.get(configured?.adapter ?? '')?.isHttpsOnly) {
+    if (options.redirectUri === undefined && PRESETS.get(configured.adapter)?.isHttpsOnly) {
       throw new CannotRun(
-        `${configured?.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
+        `${configured.adapter} accepts https redirect URIs only: name a registered one with --redirect-uri, and paste the address at which the browser ends`,
       );
     }
-    return configured
-      ? { ...settings, providers: new Map([[name, configured]]) }
-      : { ...settings, providers: new Map(), ...(sampleProvider && { sampleProvider }) };
+    return { ...settings, providers: new Map([[name, configured]]) };
   });
 }
 
@@ -113,7 +109,7 @@ async function checkProvider(settings: Settings, name: string, options: SignInOp
     if (report.count('FAIL') > before) return;
     if (adapter === 'oidc') report.add('ok', 'discovery', 'the document can be used');
     run.redirectUris = redirectUrisToRegister(settings, provider.settings);
-    if (!settings.sampleProvider) for (const uri of run.redirectUris) report.add('register', name, uri);
+    if (!provider.settings.isBuiltIn) for (const uri of run.redirectUris) report.add('register', name, uri);
     const person = await personFor(options, 1, print);
     try {
       await signIn(provider, person, run);
@@ -168,7 +164,7 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
 }
 
 function reportAllow(settings: ProviderSettings, identity: Identity, report: CheckReport): void {
-  if (settings.scim) {
+  if (settings.directoryClaims) {
     report.add('warning', 'directory', 'it was not asked: a test sign-in on the administration page asks it');
   }
   if (!settings.allow) return;

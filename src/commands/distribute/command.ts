@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
+import { loadCommandSettings } from '../../settings.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 
 const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { loadCommandSettings } from '../../platform/config/settings/load-settings.js';
+import { loadCommandSettings } from '../../settings.js';
 import { errorCode, errorReason } from '../../platform/errors/error-facts.js';
 import type { Command } from './run.js';
 

@@ -1,8 +1,50 @@
 import type { Feature } from '../../extensions.js';
+import * as parsers from '../../platform/config/settings/parsers.js';
+import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
+import { adminCallback } from './admin-callback.js';
+import { withoutAdministrators } from './administrators.js';
+
+const settings = settingRows({
+  adminEnabled: {
+    section: 'Administration page',
+    parser: parsers.boolean,
+    default: 'true',
+    productionDefault: 'false',
+    doc: 'The administration page at `/admin`, with its callback `/admin/callback` as an allowed redirect URI. Without it no role grants a right.',
+  },
+  adminRole: {
+    parser: parsers.text,
+    default: 'latchkey-admin',
+    doc: 'Role that grants the right `users`: everything on the administration page.',
+  },
+  supportRole: {
+    parser: parsers.text,
+    default: 'latchkey-support',
+    doc: 'Role that grants the right `support`: to read users and the audit trail, and to end sessions.',
+  },
+  adminProviders: {
+    parser: parsers.list('names of providers, in lower case', (name) =>
+      /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name),
+    ),
+    defaultShown: 'all; in production none',
+    doc: 'Comma-separated providers whose `roles` may grant these rights. Roles set by `PUT /users/:user_id/claims` always may.',
+  },
+});
+
+declare module '../../platform/config/settings/settings.js' {
+  interface Settings extends SettingValues<typeof settings> {}
+}
 
 export const administration: Feature = {
   name: 'administration',
+  settings,
+  warnings({ adminProviders = [], providers: enabled }, all) {
+    const strangers = adminProviders.filter((name) => !all.has(name) && !enabled.has(name));
+    if (strangers.length === 0) return [];
+    return [`ADMIN_PROVIDERS names a provider without settings: ${strangers.join(', ')}.`];
+  },
+  advise: withoutAdministrators,
+  redirectUris: (all) => (all.adminEnabled ? [{ uri: adminCallback(all), isRegistered: true }] : []),
   isOn: () => true, // `/users`, also without the page
-  module: async (settings) =>
-    (await import('./administration.module.js')).AdministrationModule.forRoot(settings),
+  module: async (all) => (await import('./administration.module.js')).AdministrationModule.forRoot(all),
 };

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { RequestOrigin, type Origin } from '../../audit/audit-event.js';
 import { textOf } from '../../platform/config/providers/allow-rule.js';
-import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { listed } from '../../provider/listed-provider.js';
@@ -34,9 +33,9 @@ export class AdminProvidersController {
         adapter: provider.adapter,
         url: provider.url ?? null,
         allow: textOf(provider.allow),
-        has_directory: provider.scim !== undefined,
+        has_directory: provider.directoryClaims !== undefined,
         redirect_uris: [...redirectUrisToRegister(settings, provider)],
-        is_sample: settings.sampleProvider !== undefined && provider.name === SAMPLE_PROVIDER,
+        is_sample: provider.isBuiltIn === true,
       }),
     );
     return { providers };

@@ -12,7 +12,8 @@ import type { Identity } from '../../provider/identity/identity.js';
 import type { Claims } from '../../provider/identity/claims.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { adminCallback, redirectUriAt } from '../../provider/redirect-uris.js';
+import { redirectUriAt } from '../../provider/redirect-uris.js';
+import { adminCallback } from './admin-callback.js';
 import type { AllowVerdict, TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 
 type Callback = Required<Pick<TestSignInDto, 'code' | 'state'>> & { readonly iss?: string | undefined };

@@ -1,7 +1,32 @@
 import type { Feature } from '../../extensions.js';
+import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
+import { calledUrl, signingSecrets } from '../../platform/config/settings/signed-calls.js';
+
+export const settings = settingRows({
+  admissionUrl: {
+    section: 'Who may sign in',
+    parser: calledUrl,
+    secret: true,
+    needs: 'ADMISSION_SECRET',
+    isCalled: true,
+    doc: '`https:` address (`http:` on loopback) of a service of yours that admits or refuses each sign-in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
+  },
+  admissionSecret: {
+    parser: signingSecrets,
+    secret: true,
+    needs: 'ADMISSION_URL',
+    doc: 'Signs these questions; same form as `WEBHOOK_SECRET`.',
+  },
+});
+
+declare module '../../platform/config/settings/settings.js' {
+  interface Settings extends SettingValues<typeof settings> {}
+}
 
 export const admission: Feature = {
   name: 'admission',
+  settings,
+  givesClaims: true,
   isOn: ({ admissionUrl }) => admissionUrl !== undefined,
   module: async () => ({ module: (await import('./admission.module.js')).AdmissionModule }),
 };

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../../platform/config/secrets/current-secret.js';
-import { settingsTable } from '../../platform/config/settings/settings-table.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { signedHeaders } from '../../platform/http/signed-calls/signed-headers.js';
 import { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
+import { settings } from './admission.feature.js';
 import { readDecision, type Decision } from './decision.js';
 
 /** Of a whole call: the user waits for it. */
@@ -33,7 +33,7 @@ export class AdmissionService implements OnApplicationShutdown {
   ) {
     this.url = admissionUrl!; // else there is no such module
     this.http = new SignedHttp(TIMEOUT_MS, webhookPrivate);
-    const { name, parser } = settingsTable.admissionSecret;
+    const { name, parser } = settings.admissionSecret;
     const warn = (line: string): void => this.logger.warn(line);
     this.secrets = currentSecret(secretFiles.get(name), parser, admissionSecret, warn);
   }

@@ -47,9 +47,9 @@ class DemoController {
   /** The page signs in at the sample provider, unless its query names another. */
   @Get()
   page(@Req() { query }: Request, @Res() response: Response): void {
-    const { sampleProvider, providers } = this.settings;
+    const { providers } = this.settings;
     const [first] = providers.keys();
-    const hasDefault = sampleProvider !== undefined || providers.has('mock');
+    const hasDefault = providers.has('mock'); // the default of GET /oauth2/authorize
     if (!hasDefault && first !== undefined && query['provider'] === undefined)
       return response.redirect(`./?provider=${encodeURIComponent(first)}`);
     response.setHeader('Content-Security-Policy', PAGE_POLICY);

@@ -1,8 +1,27 @@
 import type { Feature } from '../../extensions.js';
+import { oneOf } from '../../platform/config/settings/parsers.js';
+import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
+import { deviceCallback } from './page/device-callback.js';
+
+const settings = settingRows({
+  deviceGrant: {
+    section: 'Devices without a browser',
+    parser: oneOf('off', 'on', 'push'),
+    default: 'off',
+    doc: '`on`: devices without a browser may sign in (docs/device-sign-in.md). `push`: a request with a `login_hint` also reaches open devices of the user.',
+  },
+});
+
+declare module '../../platform/config/settings/settings.js' {
+  interface Settings extends SettingValues<typeof settings> {}
+}
 
 export const deviceGrant: Feature = {
   name: 'device-grant',
-  isOn: (settings) => settings.deviceGrant !== 'off',
+  settings,
+  redirectUris: (all) =>
+    all.deviceGrant === 'off' ? [] : [{ uri: deviceCallback(all), isRegistered: false }],
+  isOn: (all) => all.deviceGrant !== 'off',
   module: async () => ({ module: (await import('./device-grant.module.js')).DeviceGrantModule }),
   entities: async () => ({
     ...(await import('./requests/device-request.entity.js')),

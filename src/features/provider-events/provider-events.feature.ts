@@ -1,9 +1,12 @@
 import type { Feature } from '../../extensions.js';
 import { openIdProviders } from '../../platform/config/providers/presets.js';
+import { providerKeys, readSignals } from './provider-events.settings.js';
 
 /** Logout tokens, security events and revocations, which providers send after a sign-in. */
 export const providerEvents: Feature = {
   name: 'provider-events',
+  providerKeys,
+  ofProvider: readSignals,
   isOn: (settings) => openIdProviders(settings).length > 0,
   module: async (settings) =>
     (await import('./provider-events.module.js')).ProviderEventsModule.forRoot(settings),
@@ -14,7 +17,7 @@ export const providerEvents: Feature = {
   commands: {
     signals: {
       about: 'connects the security events of a provider (Shared Signals)',
-      run: async (argv) => (await import('./command/signals.command.js')).runSignals(argv),
+      run: async (argv, load) => (await import('./command/signals.command.js')).runSignals(argv, load),
     },
   },
 };

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { RecheckSettings } from '../../platform/config/providers/provider-settings.js';
+import type { RecheckSettings } from './recheck.feature.js';
 import type { Provider } from '../../provider/provider.js';
 import { SLICE, type CheckStore } from './check.store.js';
 import type { ProviderCheck } from './provider-check.entity.js';

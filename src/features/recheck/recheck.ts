@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { systemOrigin } from '../../audit/audit-event.js';
 import { SignInSteps } from '../../auth/extensions/sign-in-steps.js';
-import type { RecheckSettings } from '../../platform/config/providers/provider-settings.js';
+import type { RecheckSettings } from './recheck.feature.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { ConcurrencyLimit } from '../../platform/database/limits.js';

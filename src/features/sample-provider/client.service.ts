@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type ProviderSettings, type Settings } from '../../platform/config/settings/settings.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { allowsRedirectUri, providerCallback } from '../../provider/redirect-uris.js';
-import { sampleProvider } from '../../provider/sample-provider.js';
+import { builtIn } from './built-in.js';
 import type { AuthorizationPageDto } from './authorize.dto.js';
 
 /** The sample provider's only client: this service. */
@@ -12,7 +12,7 @@ export class ClientService {
   private readonly registered: ProviderSettings;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {
-    this.registered = sampleProvider(settings)!; // the module is loaded only with it
+    this.registered = settings.providers.get(builtIn.name)!; // the module is loaded only with it
   }
 
   /** @throws OAuthError if the browser must not be redirected (RFC 6749 §4.1.2.1) */

@@ -1,4 +1,5 @@
 import type { Feature } from '../../extensions.js';
+import { builtIn } from './built-in.js';
 
 const HASH_PASSWORD = `Usage: latchkey hash-password
 
@@ -8,7 +9,8 @@ line of standard input. Never an argument: other users of the machine can see th
 
 export const sampleProvider: Feature = {
   name: 'sample-provider',
-  isOn: (settings) => settings.sampleProvider !== undefined,
+  builtInProvider: builtIn,
+  isOn: ({ providers }) => providers.get(builtIn.name)?.isBuiltIn === true,
   module: async () => ({ module: (await import('./sample-provider.module.js')).SampleProviderModule }),
   entities: () => import('./sample-code.entity.js'),
   commands: {
@@ -19,8 +21,8 @@ export const sampleProvider: Feature = {
     },
   },
   check: async (settings) => (await import('./accounts/accounts-file.js')).checkAccountsFile(settings),
-  async welcome(settings) {
-    if (settings.sampleProvider?.accountsFile) return [];
+  async welcome({ providers }) {
+    if (providers.get(builtIn.name)?.accountsFile) return [];
     const { demoAccounts } = await import('./accounts/accounts.js');
     const logins = demoAccounts.map(({ login, password }) => `${login} / ${password}`);
     return [`Demo accounts: ${logins.join(', ')}`];

@@ -4,6 +4,7 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { readAccountsFile } from './accounts/accounts-file.js';
 import { Accounts, demoAccounts } from './accounts/accounts.js';
 import { AuthorizeController } from './authorize.controller.js';
+import { builtIn } from './built-in.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
@@ -25,8 +26,8 @@ import { SampleCode } from './sample-code.entity.js';
 })
 export class SampleProviderModule {}
 
-function loadAccounts({ sampleProvider, production }: Settings): Accounts {
-  const file = sampleProvider?.accountsFile;
+function loadAccounts({ providers, production }: Settings): Accounts {
+  const file = providers.get(builtIn.name)?.accountsFile;
   if (file !== undefined) return new Accounts(readAccountsFile(file));
   if (production) throw new Error('there are no demo accounts in production'); // a setting requires the file
   return new Accounts(demoAccounts, demoAccounts);

@@ -1,9 +1,13 @@
 import type { Feature } from '../../extensions.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
+import { providerKeys, readDirectory, refuseSharedTokens } from './scim.settings.js';
 
 /** Also keeps who users are in directories that are off (docs/directory.md#who-is-who). */
 export const scim: Feature = {
   name: 'scim',
+  providerKeys,
+  ofProvider: readDirectory,
+  checkProviders: refuseSharedTokens,
   isOn: (settings) => hasDirectory(settings) || keepsNames(settings),
   module: async (settings) => {
     if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
@@ -33,8 +37,8 @@ export const scim: Feature = {
   },
 };
 
-function hasDirectory({ providers, sampleProvider }: Settings): boolean {
-  return [...providers.values(), sampleProvider?.provider].some((one) => one?.scim);
+function hasDirectory({ providers }: Settings): boolean {
+  return [...providers.values()].some((provider) => provider.scim !== undefined);
 }
 
 function keepsNames({ providers }: Settings): boolean {

@@ -1,4 +1,3 @@
-import { SAMPLE_PROVIDER } from '../../platform/config/providers/enabled-providers.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import { ERROR_STATUS } from '../../platform/errors/oauth-error.js';
 import type { Events } from '../../platform/events.js';
@@ -31,7 +30,6 @@ const REASONS = new Set<string>([
 /** Registers metrics of sign-ins, refreshes, sign-outs, rate limits and calls of providers. */
 export function signInMetrics(meter: Meter, events: Events, settings: Settings): void {
   const providers = new Set(settings.providers.keys());
-  if (settings.sampleProvider) providers.add(SAMPLE_PROVIDER);
   const known = (name = NO_PROVIDER): string => (providers.has(name) ? name : NO_PROVIDER);
 
   const signIns = meter.counter('latchkey_sign_ins_total', 'Sign-ins, by provider.', 'provider');

@@ -17,11 +17,6 @@ export function nameOf({ url = '', issuer = url }: Settings): string {
   return withoutSlash(issuer);
 }
 
-/** Returns the issuers that may name users of a provider, without a final slash. */
-export function namesOf(provider: Settings & Pick<ProviderSettings, 'signals'>): readonly string[] {
-  return [nameOf(provider), withoutSlash(provider.signals?.issuer ?? nameOf(provider))];
-}
-
 /**
  * Separates name and address (docs/providers.md#a-public-name-and-an-inner-address). Browsers are sent to the
  * public name, the service asks the inner address. An address of another host stays as announced.

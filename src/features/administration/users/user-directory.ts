@@ -35,7 +35,7 @@ export class UserDirectory {
     private readonly sessions: SessionStore,
     private readonly sessionLists: SessionService,
     private readonly presence: PresenceStore,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'providers' | 'sampleProvider'>,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'providers'>,
   ) {}
 
   /** @param filter its prefix may be a whole `user_id` */
@@ -95,8 +95,7 @@ export class UserDirectory {
     directoryActive,
     directoryChangedAt,
   }: UserPage['users'][number]): DirectoryState | null {
-    const { providers, sampleProvider } = this.settings;
-    const isOn = (providers.get(provider) ?? sampleProvider?.provider)?.scim !== undefined;
+    const isOn = this.settings.providers.get(provider)?.directoryClaims !== undefined;
     if (!isOn || directoryActive === null || directoryChangedAt === null) return null;
     return { active: directoryActive, changed_at: directoryChangedAt };
   }

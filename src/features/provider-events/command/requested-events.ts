@@ -1,4 +1,4 @@
-import type { EndingEvent } from '../../../platform/config/providers/provider-keys.js';
+import type { EndingEvent } from '../provider-events.settings.js';
 
 const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';

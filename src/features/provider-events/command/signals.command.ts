@@ -6,7 +6,7 @@ import { withPreset } from '../../../platform/config/providers/presets.js';
 import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
 import { siblingVariable } from '../../../platform/config/providers/provider-variables.js';
 import { InvalidSettings } from '../../../platform/config/settings/invalid-settings.js';
-import { loadCommandSettings } from '../../../platform/config/settings/load-settings.js';
+import type { LoadSettings } from '../../../extensions.js';
 import type { Settings } from '../../../platform/config/settings/settings.js';
 
 const WAIT_SECONDS = 30;
@@ -28,7 +28,7 @@ interface Arguments {
 }
 
 /** Runs `latchkey signals <name>` (docs/signals.md#the-command). @returns the exit code */
-export async function runSignals(argv: readonly string[]): Promise<number> {
+export async function runSignals(argv: readonly string[], load: LoadSettings): Promise<number> {
   const options = parseArguments(argv);
   if (!options || options === 'help') {
     (options ? process.stdout : process.stderr).write(USAGE);
@@ -37,7 +37,7 @@ export async function runSignals(argv: readonly string[]): Promise<number> {
   Logger.overrideLogger(false); // the report has the findings
   const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
   try {
-    const settings = loadCommandSettings('none');
+    const settings = await load('none');
     const provider = providerOf(settings, options.name);
     if (typeof provider === 'string') report.add('FAIL', 'settings', provider);
     else {

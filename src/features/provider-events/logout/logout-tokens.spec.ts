@@ -4,7 +4,7 @@ import { SignJWT, type JWTPayload } from 'jose';
 import { logoutMutants, makeLogoutToken } from '../../../../test/support/forged-tokens.js';
 import { OpenIdStub } from '../../../../test/support/openid-stub.js';
 import { makeSigningKey } from '../../../../test/support/signing-key.js';
-import { parseSettings } from '../../../platform/config/settings/parse-settings.js';
+import { parseSettings } from '../../../settings.js';
 import type { Clock } from '../../../platform/database/clock.js';
 import type { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { Events } from '../../../platform/events.js';

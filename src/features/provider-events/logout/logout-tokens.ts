@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { namesOf } from '../../../provider/adapters/addresses.js';
+import { namesOf } from '../transmitter/transmitter.js';
 import { discover, fetchKeys } from '../../../provider/adapters/oidc-client.js';
 import { ASYMMETRIC } from '../../../provider/adapters/unsupported.js';
 import { ProviderHttp } from '../../../provider/transport/provider-http.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
-import { namesOf } from '../../../provider/adapters/addresses.js';
+import { namesOf } from '../transmitter/transmitter.js';
 import { BadToken, RemoteKeys, type Signer } from '../logout/remote-keys.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { ProviderHttp } from '../../../provider/transport/provider-http.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
-import { namesOf } from '../../../provider/adapters/addresses.js';
+import { namesOf } from '../transmitter/transmitter.js';
 import { isName } from '../../../provider/identity/identity.js';
 import { LogoutTokens } from '../logout/logout-tokens.js';
 import { BadToken, issuerIn } from '../logout/remote-keys.js';

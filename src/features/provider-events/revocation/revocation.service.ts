@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { ChannelHistory } from '../../../channel/channel.history.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { namesOf } from '../../../provider/adapters/addresses.js';
+import { namesOf } from '../transmitter/transmitter.js';
 import { forgetToken, hashOfName, rememberToken } from '../../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { lockUser } from '../../../user/lock-user.js';

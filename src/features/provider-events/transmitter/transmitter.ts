@@ -30,6 +30,11 @@ export interface Transmitter {
   readonly criticalSubjectMembers: readonly string[];
 }
 
+/** Returns the issuers that may name users of a provider, without a final slash. */
+export function namesOf(provider: ProviderSettings): readonly string[] {
+  return [nameOf(provider), transmitterIssuer(provider)];
+}
+
 /** Returns the issuer that the metadata must name, without a final slash. */
 function transmitterIssuer(provider: ProviderSettings): string {
   return provider.signals?.issuer?.replace(/\/$/, '') ?? nameOf(provider);

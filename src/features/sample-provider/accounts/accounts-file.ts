@@ -41,8 +41,8 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
 const REQUIRED = ['provider_user_id', 'login', 'password_hash'];
 
 /** Reads the accounts file before anything is started. @throws as `readAccountsFile` */
-export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
-  if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
+export function checkAccountsFile({ providers }: Pick<Settings, 'providers'>): void {
+  for (const { accountsFile } of providers.values()) if (accountsFile) readAccountsFile(accountsFile);
 }
 
 /**

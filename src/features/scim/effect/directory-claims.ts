@@ -1,8 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { claimMap } from '../../../platform/config/providers/claim-map.js';
-import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
-import { SAMPLE_PROVIDER } from '../../../platform/config/providers/enabled-providers.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import type { Claims } from '../../../identity/claims.js';
 import { selectClaims } from '../../../provider/identity/select-claims.js';
@@ -88,9 +86,7 @@ export class DirectoryRights {
 
   /** The settings `map_groups` and `map_roles`. */
   private mapsOf(provider: string) {
-    const { providers, sampleProvider } = this.settings;
-    const found: Pick<ProviderSettings, 'options'> | undefined =
-      providers.get(provider) ?? (provider === SAMPLE_PROVIDER ? sampleProvider?.provider : undefined);
+    const found = this.settings.providers.get(provider);
     const entries = ['groups', 'roles'].flatMap((name) => {
       const text = found?.options[`map_${name}`];
       return text === undefined ? [] : [[name, claimMap.parse(text)] as const];

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
-import type { ScimSettings } from '../../../platform/config/providers/provider-settings.js';
+import type { ScimSettings } from '../scim.settings.js';
 import { Events } from '../../../platform/events.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { DirectoryFormerName } from '../users/directory-former-name.entity.js';

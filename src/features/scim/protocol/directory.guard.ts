@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import type { Request as HttpRequest, Response as HttpResponse } from 'express';
 import { originOf, type Origin } from '../../../audit/audit-event.js';
-import type { ScimSettings } from '../../../platform/config/providers/provider-settings.js';
+import type { ScimSettings } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { DirectoryActivities } from '../activity/directory-activity.js';

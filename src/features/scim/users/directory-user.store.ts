@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
-import type { ScimSettings } from '../../../platform/config/providers/provider-settings.js';
+import type { ScimSettings } from '../scim.settings.js';
 import { addressKey } from '../../../platform/config/urls/email-address.js';
 import { CachedReading } from '../../../platform/database/limits.js';
 import { applyFilter, type Column } from '../protocol/where.js';

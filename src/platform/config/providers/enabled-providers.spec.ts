@@ -33,8 +33,6 @@ const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export
   type: 'pkcs8',
   format: 'pem',
 }) as string;
-const TENANT = '00000000-0000-4000-8000-000000000000';
-const TOKEN = 'x'.repeat(32);
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
 const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
@@ -205,66 +203,6 @@ describe('errors', () => {
     ['userinfo_url', 'https://idp.example/me', 'oidc', { ...idp, 'providers.idp.adapter': 'oidc' }],
   ];
   it.each<[string, Environment, string]>([
-    [
-      'recheck too often',
-      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_RECHECK: '59' },
-      'PROVIDERS_IDP_RECHECK is invalid. Use a whole number from 60 to 2592000 (seconds)',
-    ],
-    [
-      'a grace of recheck that is too short',
-      {
-        ...idp,
-        PROVIDERS_IDP_ADAPTER: 'oidc',
-        PROVIDERS_IDP_RECHECK: '60',
-        PROVIDERS_IDP_RECHECK_GRACE: '0',
-      },
-      'PROVIDERS_IDP_RECHECK_GRACE is invalid. Use a whole number from 60 to 31536000 (seconds)',
-    ],
-    [
-      'a rate of recheck that is too high',
-      {
-        ...idp,
-        PROVIDERS_IDP_ADAPTER: 'oidc',
-        PROVIDERS_IDP_RECHECK: '60',
-        PROVIDERS_IDP_RECHECK_RATE: '1001',
-      },
-      'PROVIDERS_IDP_RECHECK_RATE is invalid. Use a whole number from 1 to 1000 (calls a second)',
-    ],
-    [
-      'a rate without recheck',
-      { ...idp, PROVIDERS_IDP_ADAPTER: 'keycloak', PROVIDERS_IDP_RECHECK_RATE: '5' },
-      'PROVIDERS_IDP_RECHECK_RATE needs recheck. Use PROVIDERS_IDP_RECHECK as well, or remove it',
-    ],
-    [
-      'recheck of another adapter',
-      { ...oauth2, 'providers.idp.recheck': '60' },
-      'providers.idp.recheck is not a setting of the adapter "oauth2". Use providers.idp.adapter with oidc or a product that speaks it, or remove it',
-    ],
-    [
-      "recheck of an integrator's adapter",
-      { ...idp, PROVIDERS_IDP_ADAPTER: './mine.js', PROVIDERS_IDP_RECHECK: '60' },
-      'PROVIDERS_IDP_RECHECK is not a setting of the adapter "./mine.js". Use PROVIDERS_IDP_ADAPTER with oidc',
-    ],
-    [
-      'signals of another adapter',
-      { ...oauth2, 'providers.idp.signals': 'on' },
-      'providers.idp.signals is not a setting of the adapter "oauth2". Use providers.idp.adapter with oidc or a product that speaks it, or remove it',
-    ],
-    [
-      'signals_end without signals',
-      { ...idp, PROVIDERS_IDP_ADAPTER: 'keycloak', PROVIDERS_IDP_SIGNALS_END: 'session-revoked' },
-      'PROVIDERS_IDP_SIGNALS_END needs signals. Use PROVIDERS_IDP_SIGNALS as well, or remove it',
-    ],
-    [
-      'an event that ends no session',
-      {
-        ...idp,
-        PROVIDERS_IDP_ADAPTER: 'oidc',
-        PROVIDERS_IDP_SIGNALS: 'on',
-        PROVIDERS_IDP_SIGNALS_END: 'session-revoked,account-enabled',
-      },
-      'PROVIDERS_IDP_SIGNALS_END is invalid. Use a comma-separated list of session-revoked,',
-    ],
     [
       'no url',
       { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ENABLED: 'true' },
@@ -442,89 +380,6 @@ it('takes what applications are told of it, and hands that to no adapter', () =>
     mode: 'popup',
     label,
     variables: dotted('idp'),
-  });
-  const mock = parseSettings({ PROVIDERS_MOCK_LABEL: label });
-  expect(mock.sampleProvider).toMatchObject({ provider: { label, options: {} } });
-  expect(mock.warnings.join()).not.toContain('mock');
-});
-
-describe('the claim that names a user in the directory', () => {
-  const MICROSOFT = { PROVIDERS_IDP_ADAPTER: 'microsoft', PROVIDERS_IDP_TENANTS: TENANT };
-  it.each<[string, Environment, string | undefined]>([
-    ['is the user id', { PROVIDERS_IDP_SCIM_TOKEN: TOKEN }, undefined],
-    ['is oid of microsoft, also without a directory', MICROSOFT, 'oid'],
-    ['is oid of microsoft', { ...MICROSOFT, PROVIDERS_IDP_SCIM_TOKEN: TOKEN }, 'oid'],
-    ['is that of the setting, also without a directory', { PROVIDERS_IDP_SCIM_CLAIM: 'number' }, 'number'],
-    [
-      'is the user id of microsoft, if it is set so',
-      { ...MICROSOFT, PROVIDERS_IDP_SCIM_CLAIM: 'provider_user_id' },
-      undefined,
-    ],
-  ])('%s', (_, env, claim) => {
-    const { PROVIDERS_IDP_URL: _url, ...credentials } = idp;
-    const found = parseSettings({ ...(env.PROVIDERS_IDP_ADAPTER ? credentials : idp), ...env }).providers.get(
-      'idp',
-    );
-    expect(found).toMatchObject({ directoryClaim: claim });
-    if (found!.scim) expect(found!.scim.claim).toBe(claim ?? 'provider_user_id');
-  });
-});
-
-describe('the built-in mock', () => {
-  it('has what was set; the rest follows (provider/sample-provider.ts)', () => {
-    expect(parseSettings({}).sampleProvider).toEqual({
-      provider: {
-        variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
-        options: { claims: 'roles=claims.roles' },
-      },
-    });
-  });
-
-  it('takes accounts and a redirect list', () => {
-    const env = {
-      PROVIDERS_MOCK_ACCOUNTS: 'accounts.json',
-      'providers.mock.redirect_uris': 'https://app.example/cb',
-    };
-    const { sampleProvider } = parseSettings(env, { cwd: '/srv' });
-    expect(sampleProvider).toMatchObject({
-      accountsFile: { path: '/srv/accounts.json' },
-      provider: { redirectUris: ['https://app.example/cb'], options: {} },
-    });
-  });
-
-  it('is off in production until enabled, with accounts', () => {
-    const production = {
-      ...secretKey,
-      NODE_ENV: 'production',
-      DATA_DIR: '/srv/data',
-      REDIRECT_URIS: 'https://app.example/cb',
-      TRUST_PROXY: 'false',
-      PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
-    };
-    expect(parseSettings(production).sampleProvider).toBeUndefined();
-    const on = parseSettings({ ...production, PROVIDERS_MOCK_ENABLED: 'true' });
-    expect(on.sampleProvider?.accountsFile?.path).toBe('/srv/accounts.json');
-  });
-
-  it('is a provider like any other once it has a url', () => {
-    const { providers, sampleProvider } = parseSettings({
-      'providers.mock.url': 'https://idp.example',
-      'providers.mock.client_id': 'web',
-      'providers.mock.client_secret': 's3cret',
-    });
-    expect(sampleProvider).toBeUndefined();
-    expect(providers.get('mock')).toEqual({
-      ...parsed,
-      name: 'mock',
-      url: 'https://idp.example',
-      variables: dotted('mock'),
-    });
-  });
-
-  it('has credentials of its own, which a warning says', () => {
-    const { sampleProvider, warnings } = parseSettings({ PROVIDERS_MOCK_CLIENT_ID: 'web' });
-    expect(sampleProvider).not.toHaveProperty('provider.clientId');
-    expect(warnings.join()).toContain('Provider mock has no url');
   });
 });
 

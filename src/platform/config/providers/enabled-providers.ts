@@ -2,85 +2,60 @@ import { resolve } from 'node:path';
 import { parser } from '../settings/parsers.js';
 import { domainKey } from '../urls/email-address.js';
 import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
-import { suggestionFor, NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
-import { read, type SettingRow } from '../settings/setting-row.js';
-import type { RecheckSettings } from './provider-settings.js';
-import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
-import type { ScimSettings, SignalsSettings } from './provider-settings.js';
+import { suggestionFor, type SettingErrors } from '../settings/invalid-settings.js';
+import type { ProviderSettings } from '../settings/settings.js';
+import type { BuiltInProvider, SettingTables } from '../settings/settings-part.js';
 import { mappedClaim } from './claim-map.js';
 import { claimPaths } from './claim-paths.js';
 import { readClientKey } from './client-key.js';
-import { isOpenId } from './presets.js';
-import {
-  adapterKeys,
-  ADAPTERS,
-  providerKeys,
-  RECHECK_GRACE,
-  RECHECK_RATE,
-  requiredKeys,
-} from './provider-keys.js';
+import { isOpenId, protocolOf } from './presets.js';
+import { adapterKeys, ADAPTERS, providerKeys, requiredKeys, type ProviderRow } from './provider-keys.js';
+import { ProviderSource } from './provider-source.js';
 import type { ProviderVariables } from './provider-variables.js';
 
-/** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other. */
-export const SAMPLE_PROVIDER = 'mock';
-
-/** Of the demo accounts. */
-const SAMPLE_CLAIMS = 'roles=claims.roles';
-
 const ROWS = { ...providerKeys, ...adapterKeys };
-const OWN_KEYS = new Set(Object.keys(providerKeys));
 
 /** Kubernetes sets such variables for a service called `providers-<name>`. */
 const OF_KUBERNETES = /^(?:service_(?:host|port)|port)(?:_|$)/;
 
 export const HTTPS = 'https:// in production, unless the host is loopback';
 
-type Rows = typeof ROWS;
-type AdapterKey = keyof typeof adapterKeys;
-type Value<Row> = Row extends SettingRow<infer T> ? T : never;
+/** Completes a built-in provider, once all other settings are known. */
+type Complete = (settings: Parameters<BuiltInProvider['complete']>[1]) => ProviderSettings;
 
-interface Surroundings {
-  readonly production: boolean;
-  /** Relative paths begin here. */
-  readonly cwd: string;
-  readonly secretFiles: Settings['secretFiles'];
-}
-
-interface Source {
-  readonly name: string;
-  readonly variables: ProviderVariables;
-  readonly errors: SettingErrors;
+/** The enabled providers: first those that the service serves itself. */
+export interface EnabledProviders {
+  readonly builtIn: ReadonlyMap<string, Complete>;
+  readonly others: ReadonlyMap<string, ProviderSettings>;
 }
 
 export function enabledProviders(
   all: ReadonlyMap<string, ProviderVariables>,
-  surroundings: Surroundings,
+  tables: SettingTables,
+  surroundings: ProviderSource['surroundings'],
   errors: SettingErrors,
-): Pick<Settings, 'providers' | 'sampleProvider'> {
-  const providers = new Map<string, ProviderSettings>();
-  const enabled: Source[] = [];
-  for (const [name, variables] of all) {
-    const source = { name, variables, errors };
-    if (isBuiltIn(source) || !isEnabled(source)) continue;
+): EnabledProviders {
+  const builtIn = new Map<string, Complete>();
+  const others = new Map<string, ProviderSettings>();
+  const sourceOf = (name: string): ProviderSource =>
+    new ProviderSource(name, all.get(name) ?? new Map(), surroundings, errors);
+  const enabled: ProviderSource[] = [];
+  const ownNames = tables.parts.flatMap((part) => part.builtInProvider?.name ?? []);
+  for (const name of new Set([...all.keys(), ...ownNames])) {
+    const source = sourceOf(name);
+    const own = source.has('url') ? undefined : tables.builtIn(name);
+    const byDefault = own ? !surroundings.production : source.has(defaultsToOn(source.variables));
+    if (!(source.read(ROWS, 'enabled') ?? byDefault)) continue;
     enabled.push(source);
-    const provider = parseProvider(source, surroundings);
-    if (provider) providers.set(name, provider);
+    if (own) {
+      builtIn.set(name, parseBuiltIn(source, own, tables));
+    } else {
+      const provider = parseProvider(source, tables);
+      if (provider) others.set(name, provider);
+    }
   }
-  const mock: Source = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
-  // In production, the built-in provider must be enabled by name.
-  const isOn = mock.variables.has('enabled') ? isEnabled(mock) : !surroundings.production;
-  const hasSample = isBuiltIn(mock) && isOn;
-  refuseSharedScimTokens(hasSample ? [...enabled, mock] : enabled);
-  if (!hasSample) return { providers };
-  return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
-}
-
-function isBuiltIn({ name, variables }: Source): boolean {
-  return name === SAMPLE_PROVIDER && !variables.has('url');
-}
-
-function isEnabled(source: Source): boolean {
-  return readKey(source, 'enabled') ?? source.variables.has(defaultsToOn(source.variables));
+  for (const part of tables.parts) part.checkProviders?.(enabled);
+  return { builtIn, others };
 }
 
 /** Returns the key that enables a provider: its `url`, or its `client_id` if the adapter needs no `url`. */
@@ -89,233 +64,148 @@ export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' 
   return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
 }
 
-/** In production, the built-in provider needs accounts. */
-function parseSampleProvider(source: Source, { production, cwd }: Surroundings): SampleProviderSettings {
-  const { accounts, ...set } = options(source);
-  const others = { claims: SAMPLE_CLAIMS, ...set };
-  checkAdapterKeys(source, 'contract');
-  checkRecheck(source, 'contract');
-  checkSignals(source, 'contract');
-  checkMaps(source, others.claims);
-  checkAllow(source, others.claims);
-  const variable = variableOf(source, 'accounts');
-  if (production && accounts === undefined) {
-    const use = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
-    addUnset(source, 'accounts', use);
-  }
-  return {
-    ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
-    provider: { ...ofEveryProvider(source), options: others },
-  };
+function parseBuiltIn(source: ProviderSource, own: BuiltInProvider, tables: SettingTables): Complete {
+  const set = options(source, { ...tables.ownKeys, ...own.keys });
+  const all = { ...own.options, ...set };
+  checkAdapterKeys(source, 'contract', tables, own.keys);
+  checkOwnKeys(source, 'contract', tables);
+  const shared = ofEveryProvider(source, tables);
+  checkMaps(source, shared, all['claims']);
+  checkAllow(source, shared, all['claims']);
+  const read = { name: source.name, adapter: 'contract', isBuiltIn: true, ...shared } as const;
+  const found = { ...read, ...own.read(source), options: all };
+  return (settings) => own.complete(found, settings);
 }
 
 /** @returns undefined if a value is missing or invalid */
-function parseProvider(source: Source, surroundings: Surroundings): ProviderSettings | undefined {
+function parseProvider(source: ProviderSource, tables: SettingTables): ProviderSettings | undefined {
+  const { name, surroundings } = source;
   const { production, cwd, secretFiles } = surroundings;
-  const { name, variables } = source;
-  const adapter = readKey(source, 'adapter') ?? providerKeys.adapter.default;
-  const url = readKey(source, 'url');
-  const clientId = readKey(source, 'client_id');
-  const clientKey = readKey(source, 'client_key');
+  const adapter = source.read(ROWS, 'adapter') ?? providerKeys.adapter.default;
+  const url = source.read(ROWS, 'url');
+  const clientId = source.read(ROWS, 'client_id');
+  const clientKey = source.read(ROWS, 'client_key');
   const method = methodOf(source, adapter);
   const usesSecret = method === 'client_secret';
-  const clientSecret = usesSecret ? readKey(source, 'client_secret') : '';
-  if (ADAPTERS.has(adapter)) checkAdapterKeys(source, adapter);
-  checkRecheck(source, adapter);
-  checkSignals(source, adapter);
-  checkMaps(source, variables.get('claims')?.text, ADAPTERS.has(adapter));
-  checkAllow(source, variables.get('claims')?.text);
+  const clientSecret = usesSecret ? source.read(ROWS, 'client_secret') : '';
+  const isOurs = ADAPTERS.has(adapter);
+  if (isOurs) checkAdapterKeys(source, adapter, tables, tables.builtIn(name)?.keys);
+  checkOwnKeys(source, adapter, tables);
+  const shared = ofEveryProvider(source, tables);
+  checkMaps(source, shared, source.text('claims'), isOurs);
+  checkAllow(source, shared, source.text('claims'));
   const credentials = { client_secret: ['client_secret'], private_key_jwt: ['client_key'], none: [] }[method];
   for (const key of new Set([...requiredKeys(adapter), 'client_id', ...credentials])) {
-    if (!variables.has(key)) addUnset(source, key, `a value, because ${name} is enabled`);
+    if (!source.has(key)) source.refuseUnset(key, `a value, because ${name} is enabled`);
   }
   if (adapter === 'microsoft') requireTenants(source, url);
   if (adapter === 'apple') requireKeyId(source, clientKey);
-  const shared = ofEveryProvider(source);
-  if (production) refuseWeak(source, adapter, usesSecret ? clientSecret : undefined);
+  if (production) refuseWeak(source, adapter, tables, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  const file = secretFiles.get(variableOf(source, 'client_secret'));
+  const file = secretFiles.get(source.variableOf('client_secret'));
   const accepted = production ? strongSecret : providerKeys.client_secret.parser;
   return {
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
-    ...(!variables.has('adapter') && { isDefaultAdapter: true }),
+    ...(!source.has('adapter') && { isDefaultAdapter: true }),
     url,
     clientId,
     clientSecret,
     ...(file && usesSecret && { clientSecretFile: { ...file, parser: accepted } }),
     clientKey,
-    clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
+    clientKeyFile: secretFiles.get(source.variableOf('client_key')),
     ...shared,
-    recheck: recheckOf(source),
-    signals: signalsOf(source, adapter, url),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),
-      ...options(source),
+      ...options(source, tables.ownKeys),
     },
   };
 }
 
 /** How the client authenticates: a key without another setting replaces the secret. */
-function methodOf({ variables }: Source, adapter: string): 'client_secret' | 'private_key_jwt' | 'none' {
+function methodOf(source: ProviderSource, adapter: string): 'client_secret' | 'private_key_jwt' | 'none' {
   if (adapter === 'contract') return 'client_secret';
-  const set = variables.get('token_endpoint_auth_method')?.text;
+  const set = source.text('token_endpoint_auth_method');
   if (set === 'none' || set === 'private_key_jwt') return set;
   if (adapter === 'apple') return 'private_key_jwt';
-  return set === undefined && variables.has('client_key') ? 'private_key_jwt' : 'client_secret';
+  return set === undefined && source.has('client_key') ? 'private_key_jwt' : 'client_secret';
 }
 
 /** An issuer of many tenants signs for users of any company (docs/providers.md#not-supported). */
-function requireTenants(source: Source, url: string | undefined): void {
+function requireTenants(source: ProviderSource, url: string | undefined): void {
   const isShared = url === undefined || /\/(?:common|organizations)(?:\/|$)/i.test(url);
-  if (!isShared || source.variables.has('tenants')) return;
-  addUnset(source, 'tenants', 'the ids of the tenants with users that may sign in, separated by commas');
+  if (!isShared || source.has('tenants')) return;
+  source.refuseUnset('tenants', 'the ids of the tenants with users that may sign in, separated by commas');
 }
 
-function requireKeyId(source: Source, clientKey: string | undefined): void {
-  if (clientKey === undefined || source.variables.has('client_key_id')) return;
+function requireKeyId(source: ProviderSource, clientKey: string | undefined): void {
+  if (clientKey === undefined || source.has('client_key_id')) return;
   if (readClientKey(clientKey)?.header['kid'] !== undefined) return;
-  addUnset(source, 'client_key_id', 'the id of the key at Apple, because client_key does not contain it');
+  source.refuseUnset('client_key_id', 'the id of the key at Apple, because client_key does not contain it');
 }
 
-function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'], 'options'> {
-  return {
-    redirectUris: readKey(source, 'redirect_uris'),
-    issuer: readKey(source, 'issuer'),
-    authTime: readKey(source, 'auth_time'),
-    mode: readKey(source, 'mode'),
-    label: readKey(source, 'label'),
-    allow: readKey(source, 'allow'),
-    emailDomains: readKey(source, 'email_domains')?.map(domainKey),
-    emailTrusted: readKey(source, 'email_trusted'),
-    scim: scimOf(source),
-    directoryClaim: directoryClaimOf(source),
-    variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
-  };
+/** Members that also a built-in provider has, with those of the features. */
+type Shared = Pick<ProviderSettings, 'variables' | 'directoryClaims'> & Partial<ProviderSettings>;
+
+function ofEveryProvider(source: ProviderSource, tables: SettingTables): Shared {
+  return Object.assign(
+    {
+      redirectUris: source.read(ROWS, 'redirect_uris'),
+      issuer: source.read(ROWS, 'issuer'),
+      authTime: source.read(ROWS, 'auth_time'),
+      mode: source.read(ROWS, 'mode'),
+      label: source.read(ROWS, 'label'),
+      allow: source.read(ROWS, 'allow'),
+      emailDomains: source.read(ROWS, 'email_domains')?.map(domainKey),
+      emailTrusted: source.read(ROWS, 'email_trusted'),
+      variables: { adapter: source.variableOf('adapter'), issuer: source.variableOf('issuer') },
+    },
+    ...tables.parts.map((part) => part.ofProvider?.(source)),
+  ) as Shared;
 }
 
-/** Name of the user id at the provider, which is always kept. */
-const USER_ID = 'provider_user_id';
-
-/** @returns undefined without a token */
-function scimOf(source: Source): ScimSettings | undefined {
-  const tokens = readKey(source, 'scim_token');
-  const attribute = readKey(source, 'scim_attribute') ?? 'externalId';
-  const claim = directoryClaimOf(source) ?? USER_ID;
-  return tokens && { tokens, attribute, claim };
-}
-
-/** Microsoft has another `sub` for each application (docs/directory/entra.md). */
-function directoryClaimOf(source: Source): string | undefined {
-  const usual = source.variables.get('adapter')?.text === 'microsoft' ? 'oid' : undefined;
-  const claim = readKey(source, 'scim_claim') ?? usual;
-  return claim === USER_ID ? undefined : claim;
-}
-
-/** A token must name one provider. */
-function refuseSharedScimTokens(sources: readonly Source[]): void {
-  const owners = new Map<string, string>();
-  for (const source of sources) {
-    for (const token of source.variables
-      .get('scim_token')
-      ?.text.split(',')
-      .map((one) => one.trim()) ?? []) {
-      const owner = owners.get(token) ?? source.name;
-      owners.set(token, owner);
-      if (owner === source.name) continue;
-      const use = 'a token of its own for each provider';
-      source.errors.add(variableOf(source, 'scim_token'), `is also the token of ${owner}`, use, NOT_SHOWN);
+/** Refuses keys of other protocols, and keys without the one that they need. */
+function checkOwnKeys(source: ProviderSource, adapter: string, { ownKeys }: SettingTables): void {
+  for (const [key, { adapters, needs }] of Object.entries(ownKeys)) {
+    if (!source.has(key)) continue;
+    if (adapters && !adapters.some((one) => one === protocolOf(adapter))) {
+      const use = `${source.variableOf('adapter')} with an adapter that has it, or remove it`;
+      source.refuse(key, `is not a setting of the adapter ${adapter}`, use);
+    } else if (needs !== undefined && !source.has(needs)) {
+      source.refuse(key, `needs ${needs}`, `${source.variableOf(needs)} as well, or remove it`);
     }
   }
-}
-
-function recheckOf(source: Source): RecheckSettings | undefined {
-  const interval = readKey(source, 'recheck');
-  const grace = readKey(source, 'recheck_grace') ?? RECHECK_GRACE;
-  const rate = readKey(source, 'recheck_rate') ?? RECHECK_RATE;
-  return interval === undefined ? undefined : { interval, grace, rate };
-}
-
-/** Only the adapter `oidc` asks again, and the other keys need `recheck`. */
-function checkRecheck(source: Source, adapter: string): void {
-  const { variables, errors } = source;
-  for (const key of ['recheck', 'recheck_grace', 'recheck_rate']) {
-    if (!variables.has(key)) continue;
-    const variable = variableOf(source, key);
-    if (!isOpenId(adapter)) {
-      const use = `${variableOf(source, 'adapter')} with oidc or a product that speaks it, or remove it`;
-      errors.add(variable, `is not a setting of the adapter ${quote(adapter)}`, use);
-    } else if (!variables.has('recheck')) {
-      errors.add(variable, 'needs recheck', `${variableOf(source, 'recheck')} as well, or remove it`);
-    }
-  }
-}
-
-function signalsOf(source: Source, adapter: string, url?: string): SignalsSettings | undefined {
-  // Okta's organisation signs signals, its server `/oauth2/default` ID tokens (docs/directory/okta.md).
-  const organisation = adapter === 'okta' ? /^(https?:\/\/[^/]+)\/oauth2\//i.exec(url ?? '')?.[1] : undefined;
-  const settings = {
-    issuer: readKey(source, 'signals_issuer') ?? organisation,
-    audience: readKey(source, 'signals_audience'),
-    endedBy: readKey(source, 'signals_end'),
-  };
-  return readKey(source, 'signals') ? settings : undefined;
-}
-
-/** Signals name users as an OpenID provider does, and the other keys need `signals`. */
-function checkSignals(source: Source, adapter: string): void {
-  const { variables, errors } = source;
-  for (const key of ['signals_issuer', 'signals_audience', 'signals_end']) {
-    if (!variables.has(key) || variables.has('signals')) continue;
-    const variable = variableOf(source, 'signals');
-    errors.add(variableOf(source, key), 'needs signals', `${variable} as well, or remove it`);
-  }
-  if (!variables.has('signals') || isOpenId(adapter)) return;
-  const use = `${variableOf(source, 'adapter')} with oidc or a product that speaks it, or remove it`;
-  errors.add(variableOf(source, 'signals'), `is not a setting of the adapter ${quote(adapter)}`, use);
 }
 
 /** Returns every key that the service does not read itself, unchanged. */
-function options({ variables }: Source): Readonly<Record<string, string>> {
-  const others = [...variables].filter(([key]) => !OWN_KEYS.has(key));
+function options({ variables }: ProviderSource, ownKeys: object): Readonly<Record<string, string>> {
+  const others = [...variables].filter(([key]) => !Object.hasOwn(ownKeys, key));
   return Object.fromEntries(others.map(([key, { text }]) => [key, text]));
 }
 
-function readKey<Key extends keyof Rows>(source: Source, key: Key): Value<Rows[Key]> | undefined {
-  const row: SettingRow<unknown> = ROWS[key];
-  const value = read(row, variableOf(source, key), source.variables.get(key)?.text, source.errors);
-  return value as Value<Rows[Key]> | undefined;
-}
-
 /**
- * Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys.
+ * Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error.
+ * @param further keys of this provider alone
  */
-function variableOf({ name, variables }: Source, key: string): string {
-  const own = variables.get(key);
-  if (own) return own.variable;
-  const dotted = [...variables.values()].some(({ variable }) => variable.startsWith('providers.'));
-  return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
-}
-
-function addUnset(source: Source, key: string, use: string): void {
-  source.errors.add(variableOf(source, key), 'is not set', use);
-}
-
-/** Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error. */
-function checkAdapterKeys(source: Source, adapter: string): void {
+function checkAdapterKeys(
+  source: ProviderSource,
+  adapter: string,
+  tables: SettingTables,
+  further: object = {},
+): void {
   const keys = keysOf(adapter);
-  for (const key of keys) readKey(source, key);
-  const names = [...OWN_KEYS, ...keys];
-  for (const [key, { variable }] of source.variables) {
+  for (const key of keys) source.read(ROWS, key);
+  const names = [...Object.keys(tables.ownKeys), ...keys];
+  for (const key of source.variables.keys()) {
     if (names.includes(key) || mappedClaim(key) !== undefined || OF_KUBERNETES.test(key)) continue;
-    if (source.name === SAMPLE_PROVIDER && key === 'accounts') continue;
+    if (Object.hasOwn(further, key)) continue;
     const isOfOthers = Object.hasOwn(ROWS, key);
     const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
     const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
     const use = isOfOthers
-      ? `${variableOf(source, 'adapter')} with an adapter that has it`
+      ? `${source.variableOf('adapter')} with an adapter that has it`
       : 'a key of docs/settings.md';
-    source.errors.add(variable, problem, `${use}, or remove it`);
+    source.refuse(key, problem, `${use}, or remove it`);
   }
 }
 
@@ -323,57 +213,46 @@ function checkAdapterKeys(source: Source, adapter: string): void {
  * Checks the keys `map_<claim>` (docs/settings.md#providers).
  * @param isOurs false: others are for an integrator's adapter
  */
-function checkMaps(source: Source, claims: string | undefined, isOurs = true): void {
-  const names = storedClaims(source, claims);
-  for (const [key, { variable, text }] of source.variables) {
+function checkMaps(source: ProviderSource, shared: Shared, claims: string | undefined, isOurs = true): void {
+  const names = storedClaims(shared, claims);
+  for (const key of source.variables.keys()) {
     const claim = mappedClaim(key);
     if (claim === undefined || (!isOurs && !names.includes(claim))) continue;
-    read(ROWS['map_<claim>'], variable, text, source.errors);
+    source.check(ROWS['map_<claim>'], key);
     if (names.includes(claim)) continue;
     const meant = suggestionFor(claim, names, 4);
     const problem = `is about a claim that is not kept${meant ? ` (did you mean map_${meant}?)` : ''}`;
-    source.errors.add(
-      variable,
-      problem,
-      `${variableOf(source, 'claims')} with ${claim}=<path>, or remove it`,
-    );
+    source.refuse(key, problem, `${source.variableOf('claims')} with ${claim}=<path>, or remove it`);
   }
 }
 
 /** Returns the names of the claims that users have from the provider, and from its directory. */
-function storedClaims({ variables }: Source, claims: string | undefined): string[] {
-  const names = claimPaths(claims).map(([name]) => name);
-  return variables.has('scim_token') ? [...new Set([...names, 'groups', 'roles'])] : names;
+function storedClaims({ directoryClaims = [] }: Shared, claims: string | undefined): string[] {
+  return [...new Set([...claimPaths(claims).map(([name]) => name), ...directoryClaims])];
 }
 
 /** Checks that users keep the claims that `allow` is about. */
-function checkAllow(source: Source, claims: string | undefined): void {
-  const names = storedClaims(source, claims);
-  for (const condition of readKey(source, 'allow')?.flatMap(({ conditions }) => conditions) ?? []) {
-    if (condition.kind === 'directory' && !source.variables.has('scim_token')) {
-      const use = `${variableOf(source, 'scim_token')}, or another condition`;
-      source.errors.add(
-        variableOf(source, 'allow'),
-        'is about a directory that is off',
-        use,
-        quote('directory'),
-      );
+function checkAllow(source: ProviderSource, shared: Shared, claims: string | undefined): void {
+  const names = storedClaims(shared, claims);
+  for (const condition of shared.allow?.flatMap(({ conditions }) => conditions) ?? []) {
+    if (condition.kind === 'directory' && !shared.directoryClaims) {
+      const use = 'the settings of a directory (docs/directory.md), or another condition';
+      source.refuse('allow', 'is about a directory that is off', use, 'directory');
     }
     if (condition.kind !== 'claim' || names.includes(condition.name)) continue;
     const { name } = condition;
     const meant = suggestionFor(name, names, 4);
     const problem = `is about a claim that is not kept${meant ? ` (did you mean ${meant}?)` : ''}`;
-    const use = `${variableOf(source, 'claims')} with ${name}=<path>, or another condition`;
-    source.errors.add(variableOf(source, 'allow'), problem, use, quote(`claim:${name}`));
+    const use = `${source.variableOf('claims')} with ${name}=<path>, or another condition`;
+    source.refuse('allow', problem, use, `claim:${name}`);
   }
 }
 
-function keysOf(adapter: string): readonly AdapterKey[] {
-  if (adapter === 'contract') return ['pkce', 'nonce', 'claims'];
-  const ofOthers = isOpenId(adapter)
-    ? ['authorize_url', 'token_url', 'userinfo_url']
-    : ['nonce', 'par', 'response_mode', 'keep_id_token', 'tenants', 'team_id'];
-  return (Object.keys(adapterKeys) as AdapterKey[]).filter((key) => !ofOthers.includes(key));
+function keysOf(adapter: string): readonly (keyof typeof adapterKeys)[] {
+  return (Object.keys(adapterKeys) as (keyof typeof adapterKeys)[]).filter((key) => {
+    const { adapters = ['oidc', 'oauth2'] }: ProviderRow<unknown> = adapterKeys[key];
+    return adapters.some((one) => one === protocolOf(adapter));
+  });
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;
@@ -383,16 +262,20 @@ const strongSecret = parser('at least 16 characters in production', (secret) =>
 );
 
 // What production refuses in the settings of a provider.
-function refuseWeak(source: Source, adapter: string, clientSecret: string | undefined): void {
-  const { variables, errors } = source;
-  const named = isOpenId(adapter) ? ['issuer'] : []; // browsers are sent there
-  for (const key of ['url', ...named, 'signals_issuer', 'authorize_url', 'token_url', 'userinfo_url']) {
-    const text = variables.get(key)?.text ?? '';
+function refuseWeak(
+  source: ProviderSource,
+  adapter: string,
+  { providerKeys: rows }: SettingTables,
+  clientSecret: string | undefined,
+): void {
+  for (const [key, { needsHttps }] of Object.entries(rows)) {
+    if (!needsHttps || (key === 'issuer' && !isOpenId(adapter))) continue; // else only compared
+    const text = source.text(key) ?? '';
     if (/^http:/i.test(text) && parseUrl(text) && !isLoopbackUrl(text)) {
-      errors.add(variableOf(source, key), 'is not secure', HTTPS, quote(text));
+      source.refuse(key, 'is not secure', HTTPS, text);
     }
   }
   if (clientSecret !== undefined && !isStrong(clientSecret)) {
-    errors.add(variableOf(source, 'client_secret'), 'is too short', strongSecret.accepts, NOT_SHOWN);
+    source.refuse('client_secret', 'is too short', strongSecret.accepts, { secret: true });
   }
 }

@@ -202,8 +202,13 @@ export function isPublic(
   );
 }
 
+/** Returns the name of the adapter behind a preset. */
+export function protocolOf(adapter: string): string {
+  return PRESETS.get(adapter)?.adapter ?? adapter;
+}
+
 export function isOpenId(adapter: string): boolean {
-  return (PRESETS.get(adapter)?.adapter ?? adapter) === 'oidc';
+  return protocolOf(adapter) === 'oidc';
 }
 
 /** Names of the providers that can send logout tokens. */

@@ -7,6 +7,16 @@ import { PRESETS } from './presets.js';
 import type { SettingRow } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
 
+/** A key of providers. */
+export interface ProviderRow<T> extends SettingRow<T> {
+  /** Protocols that have it; by default all, of adapterKeys `oidc` and `oauth2`. */
+  readonly adapters?: readonly ('contract' | 'oidc' | 'oauth2')[];
+  /** Key without which this one is refused. */
+  readonly needs?: string;
+  /** An address that is `https:` in production, unless the host is loopback. */
+  readonly needsHttps?: true;
+}
+
 /** The keys that an adapter needs beside the credentials; `presets.ts` has the keys of presets. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
@@ -21,10 +31,6 @@ export function requiredKeys(adapter: string): readonly string[] {
 }
 
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;
-
-/** Defaults of `recheck_grace` and `recheck_rate`. */
-export const RECHECK_GRACE = 86_400;
-export const RECHECK_RATE = 20;
 
 const PRODUCTS = [...PRESETS.keys()].map((name) => `\`${name}\``).join(', ');
 
@@ -56,41 +62,14 @@ const authorizeParams = parsers.parser(
   },
 );
 
-const scimTokens = parsers.parser(
-  'one or two texts of at least 32 characters without spaces, separated by a comma',
-  (text) => {
-    const tokens = text.split(',').map((token) => token.trim());
-    return tokens.length <= 2 && tokens.every((token) => /^[\w.~+/=-]{32,512}$/.test(token))
-      ? tokens
-      : undefined;
-  },
-);
-
-/** Events that end sessions (docs/signals.md#effects). */
-const ENDING = [
-  'session-revoked',
-  'credential-change',
-  'assurance-level-change',
-  'device-compliance-change',
-  'account-disabled',
-  'account-purged',
-  'account-credential-change-required',
-  'credential-compromise',
-  'sessions-revoked',
-] as const;
-
-export type EndingEvent = (typeof ENDING)[number];
-
-const isEnding = (name: string): name is EndingEvent => ENDING.some((one) => one === name);
-
-const endingEvents = parsers.list(ENDING.join(', '), isEnding);
-
 /** Checks only the form: the file or package is loaded later. */
 const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
 );
 
-/** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6). */
+/**
+ * The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6), except those of features.
+ */
 export const providerKeys = {
   enabled: {
     parser: parsers.boolean,
@@ -98,6 +77,7 @@ export const providerKeys = {
     doc: 'Whether users may sign in with the provider.',
   },
   url: {
+    needsHttps: true,
     parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer (unless `issuer` names it), without query, fragment and user info.',
   },
@@ -123,6 +103,7 @@ export const providerKeys = {
     doc: 'Redirect URIs of this provider, instead of `REDIRECT_URIS`.',
   },
   issuer: {
+    needsHttps: true,
     parser: endpointUrl,
     defaultShown: 'known, except for `contract`, `oauth2` and `facebook`',
     doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused. `oidc`: issuer in tokens and discovery document, if `url` is an inner address (docs/providers.md#a-public-name-and-an-inner-address).',
@@ -156,61 +137,7 @@ export const providerKeys = {
     defaultShown: '`on` for `contract`, else `off`',
     doc: 'Whether e-mail addresses count for `allow` that the provider does not call verified.',
   },
-  scim_token: {
-    parser: scimTokens,
-    secret: true,
-    doc: 'Enables SCIM (docs/directory.md): token of the directory, at least 32 characters; two, separated by a comma, while it is replaced.',
-  },
-  scim_attribute: {
-    parser: parsers.oneOf('externalId', 'userName'),
-    default: 'externalId',
-    doc: 'Attribute of a directory user that is compared with `scim_claim`: `externalId` byte for byte, `userName` without case.',
-  },
-  scim_claim: {
-    parser: parsers.text,
-    defaultShown: 'the user id; `oid` for `microsoft`',
-    doc: 'Claim of a sign-in that names the user in the directory: `provider_user_id`, a path in the ID token or userinfo (`oidc`, `oauth2`), or a claim of `claims`.',
-  },
-  signals: {
-    parser: parsers.onOff,
-    default: 'off',
-    doc: '`oidc`: Shared Signals and global token revocation (docs/signals.md).',
-  },
-  signals_issuer: {
-    parser: endpointUrl,
-    defaultShown: "the provider's issuer; `okta`: the organisation",
-    doc: 'With `signals`: issuer of security events, global revocations and logout tokens, if it is another one.',
-  },
-  signals_audience: {
-    parser: parsers.text,
-    defaultShown: 'only `PUBLIC_URL`',
-    doc: 'With `signals`: a further audience (`aud`) of accepted security events.',
-  },
-  signals_end: {
-    parser: endingEvents,
-    defaultShown: 'all',
-    doc: `With \`signals\`: comma-separated events that end sessions: ${ENDING.map((one) => `\`${one}\``).join(', ')}.`,
-  },
-  recheck: {
-    parser: parsers.integer(60, 2_592_000, 'seconds'),
-    defaultShown: 'never',
-    doc: '`oidc`: seconds after which the provider is asked again while a session is in use (docs/guides/recheck.md).',
-  },
-  recheck_grace: {
-    parser: parsers.integer(60, 31_536_000, 'seconds'),
-    defaultShown: `${RECHECK_GRACE}`,
-    doc: 'With `recheck`: seconds for which sessions go on while the provider does not answer.',
-  },
-  recheck_rate: {
-    parser: parsers.integer(1, 1000, 'calls a second'),
-    defaultShown: `${RECHECK_RATE}`,
-    doc: 'With `recheck`: calls a second of all instances, approximately.',
-  },
-} as const satisfies Record<string, SettingRow<unknown>>;
-
-export const PROVIDER_SECRETS = Object.entries<SettingRow<unknown>>(providerKeys).flatMap(
-  ([key, { secret }]) => (secret ? key : []),
-);
+} as const satisfies Record<string, ProviderRow<unknown>>;
 
 /** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options. */
 export const adapterKeys = {
@@ -240,6 +167,7 @@ export const adapterKeys = {
     doc: '`oidc`, `oauth2`: claim of the avatar URL, as above.',
   },
   claims: {
+    adapters: ['contract', 'oidc', 'oauth2'],
     parser: claimsSetting,
     defaultShown: 'none; `roles=claims.roles` for `mock`',
     doc: 'Claims of the provider that users keep, as comma-separated `<name>=<path>`: `roles=realm_access.roles,groups=groups`. A final `[]` splits a text at commas, semicolons or spaces. For an adapter of your own, paths are the names of claims that it returns.',
@@ -257,11 +185,20 @@ export const adapterKeys = {
     doc: '`oidc`, `oauth2`: comma-separated parameters that a client may set, besides `login_hint`, `prompt`, `max_age`, `acr_values`, `ui_locales`, `claims_locales`, `domain_hint` and `hd`.',
   },
   authorize_url: {
+    adapters: ['oauth2'],
+    needsHttps: true,
     parser: endpointUrl,
     doc: '`oauth2`: the authorization page.',
   },
-  token_url: { parser: endpointUrl, doc: '`oauth2`: the token endpoint.' },
+  token_url: {
+    adapters: ['oauth2'],
+    needsHttps: true,
+    parser: endpointUrl,
+    doc: '`oauth2`: the token endpoint.',
+  },
   userinfo_url: {
+    adapters: ['oauth2'],
+    needsHttps: true,
     parser: endpointUrl,
     doc: '`oauth2`: endpoint that returns the user of an access token.',
   },
@@ -282,38 +219,45 @@ export const adapterKeys = {
     doc: '`oidc`, `oauth2`: audience of the assertion of `client_key`: `issuer` or `token_endpoint`.',
   },
   team_id: {
+    adapters: ['oidc'],
     parser: parsers.parser('a team id of 10 letters and digits', (text) =>
       /^[A-Z0-9]{10}$/.test(text) ? text : undefined,
     ),
     doc: '`apple`: team id of the developer account.',
   },
   tenants: {
+    adapters: ['oidc'],
     parser: parsers.list('tenant ids (GUIDs)', (id) => TENANT.test(id)),
     doc: '`microsoft`: comma-separated ids of the tenants that may sign in, required for an issuer of many tenants. With one, `url` is not needed.',
   },
   par: {
+    adapters: ['oidc'],
     parser: parsers.oneOf('auto', 'on', 'off'),
     defaultShown: '`auto`',
     doc: '`oidc`: pushed authorization requests (RFC 9126). `auto`: if the discovery document requires them.',
   },
   response_mode: {
+    adapters: ['oidc'],
     parser: parsers.oneOf('query', 'form_post'),
     defaultShown: '`query`; `form_post` for `apple`',
     doc: '`oidc`: `form_post` if the provider sends the code by POST. The redirect URI is then `<PUBLIC_URL>/providers/<name>/callback`.',
   },
   pkce: {
+    adapters: ['contract', 'oidc', 'oauth2'],
     parser: parsers.onOff,
     defaultShown: '`off` for `contract`, `on` for `oidc` and `oauth2`',
     doc: 'Whether a challenge between service and provider binds a code to its sign-in (RFC 7636). `off` only for a provider that refuses `code_challenge` or `code_verifier`.',
   },
   keep_id_token: {
+    adapters: ['oidc'],
     parser: parsers.onOff,
     defaultShown: '`on` if the discovery document has `end_session_endpoint`',
     doc: '`oidc`: whether the ID token is kept, encrypted, until the session ends: with it the provider signs users out without a question.',
   },
   nonce: {
+    adapters: ['contract', 'oidc'],
     parser: parsers.onOff,
     defaultShown: '`on` for `oidc`',
     doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only if the provider omits it.',
   },
-} as const satisfies Record<string, SettingRow<unknown>>;
+} as const satisfies Record<string, ProviderRow<unknown>>;

@@ -3,7 +3,10 @@ import type { AllowRule } from './allow-rule.js';
 
 // Part of the types of `latchkey/adapter`: this file imports nothing that needs the types of Node.js.
 
-/** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
+/**
+ * One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. Features add their members to this
+ * interface.
+ */
 export interface ProviderSettings {
   readonly name: string;
   /** As it was set; an adapter sees the name of the preset's adapter (presets.ts). */
@@ -43,50 +46,20 @@ export interface ProviderSettings {
    * `contract`.
    */
   readonly emailTrusted?: boolean | undefined;
-  /** How the provider is asked again during a session; unset: never. Adapter `oidc` only. */
-  readonly recheck?: RecheckSettings | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;
-  /** SCIM of its directory (docs/directory.md); unset: off. */
-  readonly scim?: ScimSettings | undefined;
-  /**
-   * Claim of a sign-in that names the user in the directory, kept also while SCIM is off
-   * (docs/directory.md#who-is-who); unset: none is kept.
-   */
-  readonly directoryClaim?: string | undefined;
-  /** Shared Signals and global token revocation (docs/signals.md); unset: off. Adapter `oidc` only. */
-  readonly signals?: SignalsSettings | undefined;
+  /** Whether the service serves it itself. */
+  readonly isBuiltIn?: true;
+  /** Whether the provider is asked for a refresh token, which a feature uses. Adapter `oidc` only. */
+  readonly offline?: boolean;
+  /** Paths of claims that a feature needs as the provider sent them (Identity.kept). */
+  readonly keeps?: readonly string[];
+  /** Names of the claims that users also have from the provider's directory; unset: no directory is known. */
+  readonly directoryClaims?: readonly string[] | undefined;
   /** Variables for messages, as they were spelled. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** All other keys, for the adapter. */
   readonly options: Readonly<Record<string, string>>;
-}
-
-/** How a provider's directory is known, and which of its users is which user. */
-export interface ScimSettings {
-  /** Each of them is accepted. */
-  readonly tokens: readonly string[];
-  readonly attribute: 'externalId' | 'userName';
-  /** `provider_user_id`, a path in the claims of the provider, or a kept claim. */
-  readonly claim: string;
-}
-
-export interface SignalsSettings {
-  /** Also of logout tokens and global revocations; unset: the provider's. */
-  readonly issuer?: string | undefined;
-  /** A further accepted `aud`. */
-  readonly audience?: string | undefined;
-  /** Names of the events that end sessions (`session-revoked`); unset: all that can. */
-  readonly endedBy?: readonly string[] | undefined;
-}
-
-export interface RecheckSettings {
-  /** Seconds between two questions about a user. */
-  readonly interval: number;
-  /** Seconds for which sessions go on without an answer of the provider. */
-  readonly grace: number;
-  /** Calls a second of all instances. */
-  readonly rate: number;
 }
 
 /** How an application shows the provider's page. */

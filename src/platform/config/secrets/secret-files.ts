@@ -2,9 +2,8 @@ import { resolve } from 'node:path';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import type { SecretFile, Settings } from '../settings/settings.js';
 import { quote, unreadable, type SettingErrors } from '../settings/invalid-settings.js';
-import { PROVIDER_SECRETS } from '../providers/provider-keys.js';
-import { textOfSecret, type Environment, type Setting } from '../settings/setting-row.js';
-import { settingsTable } from '../settings/settings-table.js';
+import { textOfSecret, type Environment } from '../settings/setting-row.js';
+import type { SettingTables } from '../settings/settings-part.js';
 
 /** Upper bound for a file of a secret: a path may lead to an endless file (`/dev/zero`). */
 const MAX_BYTES = 64 * 1024;
@@ -64,21 +63,23 @@ export function decodeText(bytes: Buffer): string {
 export function readSecretFiles(
   env: Environment,
   cwd: string,
+  tables: SettingTables,
   errors: SettingErrors,
 ): { env: Environment; secretFiles: Settings['secretFiles'] } {
   const result: Record<string, string | undefined> = { ...env };
   const secretFiles = new Map<string, SecretFile>();
+  const file = nameOfFiles(tables);
   for (const [variable, path] of Object.entries(env)) {
-    const [, upper, secret = upper] = FILE.exec(variable) ?? [];
+    const [, upper, secret = upper] = file.exec(variable) ?? [];
     if (!path || secret === undefined) continue;
     delete result[variable];
     if (env[secret]) {
       errors.add(secret, `and ${variable} are both set`, 'one of the two');
     } else {
-      const file = { path: resolve(cwd, path), variable };
+      const secretFile = { path: resolve(cwd, path), variable };
       errors.spelled(secret, variable);
-      result[secret] = readSecret(secret, file.path, errors);
-      secretFiles.set(secret, file);
+      result[secret] = readSecret(secret, secretFile.path, errors);
+      secretFiles.set(secret, secretFile);
     }
   }
   return { env: result, secretFiles };
@@ -95,9 +96,11 @@ function readSecret(secret: string, path: string, errors: SettingErrors): string
   return undefined;
 }
 
-const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
-const SECRET = `(?:${SETTINGS.flatMap(({ name, secret }) => (secret ? name : [])).join('|')})`;
-const PROVIDER_SECRET = `(?:${PROVIDER_SECRETS.join('|')})`;
-const FILE = new RegExp(
-  String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
-);
+/** Matches `<NAME>_FILE` of a secret: with the secret's variable as one of two groups. */
+function nameOfFiles({ settings, providerSecrets }: SettingTables): RegExp {
+  const names = Object.values(settings).flatMap(({ name, secret }) => (secret ? name : []));
+  const key = `(?:${providerSecrets.join('|')})`;
+  return new RegExp(
+    String.raw`^(?:((?:${names.join('|')})|PROVIDERS_[A-Z0-9]+_${key.toUpperCase()})_FILE|(providers\.[^.]+\.${key})_file)$`,
+  );
+}

@@ -5,7 +5,7 @@ import { isProviderVariable } from '../providers/provider-variables.js';
 import { decodeText } from '../secrets/secret-files.js';
 import { SettingErrors, fileErrorCode, unreadable } from './invalid-settings.js';
 import type { Environment } from './setting-row.js';
-import { SERVICE_NAMES } from './warnings.js';
+import type { SettingTables } from './settings-part.js';
 
 interface DotEnv {
   readonly variables: Environment;
@@ -14,13 +14,18 @@ interface DotEnv {
 }
 
 /** Reads `.env`, if there is one. @param env replaces its variables, so these get no warning */
-export function readDotEnv(cwd: string, env: Environment, errors: SettingErrors): DotEnv {
+export function readDotEnv(
+  cwd: string,
+  env: Environment,
+  tables: SettingTables,
+  errors: SettingErrors,
+): DotEnv {
   try {
     const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
     const line = lineOutside(text);
     const problem = `has a line ${line} that is no setting (not shown, it may hold a secret)`;
     if (line > 0) errors.add('.env', problem, 'NAME=value');
-    return { variables: parse(text), warnings: warningsAbout(text, env) };
+    return { variables: parse(text), warnings: warningsAbout(text, env, tables) };
   } catch (error) {
     if (fileErrorCode(error) !== 'ENOENT') errors.add('.env', unreadable(error), 'a file in UTF-8, or none');
     return { variables: {}, warnings: [] };
@@ -44,10 +49,10 @@ function lineOutside(text: string): number {
   return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;
 }
 
-function warningsAbout(text: string, env: Environment): string[] {
+function warningsAbout(text: string, env: Environment, { variables }: SettingTables): string[] {
   const seen = new Map<string, string | undefined>();
   return [...text.matchAll(ASSIGNMENT)].flatMap(([assignment, name = '', value = '', rest = '']) => {
-    const isSetting = SERVICE_NAMES.includes(name) || isProviderVariable(name);
+    const isSetting = variables.includes(name) || isProviderVariable(name);
     if (!isSetting || env[name] !== undefined) return [];
     const parsed = parse(assignment)[name];
     const isRepeated = seen.has(name) && seen.get(name) !== parsed;

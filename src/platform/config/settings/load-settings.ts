@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { readDotEnv } from './dot-env.js';
 import { SettingErrors, quote, unreadable } from './invalid-settings.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
+import type { SettingTables } from './settings-part.js';
 import { readSecretFiles, readSecretFile } from '../secrets/secret-files.js';
 import type { Settings } from './settings.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
@@ -40,14 +41,15 @@ export function oldSecretKey(): SecretKey {
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(
+  tables: SettingTables,
   env: Environment = process.env,
   cwd: string = process.cwd(),
   generatedSecrets: Surroundings['generatedSecrets'] = 'generated',
 ): Settings {
   const errors = new SettingErrors();
-  const { variables: fromFile, warnings } = readDotEnv(cwd, env, errors);
-  const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, errors);
-  const parsed = parseSettings(variables, { cwd, errors, secretFiles, generatedSecrets: generatedSecrets });
+  const { variables: fromFile, warnings } = readDotEnv(cwd, env, tables, errors);
+  const { env: variables, secretFiles } = readSecretFiles({ ...fromFile, ...env }, cwd, tables, errors);
+  const parsed = parseSettings(variables, { tables, cwd, errors, secretFiles, generatedSecrets });
   const settings = { ...parsed, warnings: [...parsed.warnings, ...warnings] };
   if (!settings.traces || env !== process.env) return settings;
   // OpenTelemetry's SDK reads its variables from the environment.
@@ -55,9 +57,4 @@ export function loadSettings(
     if (name.startsWith('OTEL_')) process.env[name] ??= value;
   }
   return settings;
-}
-
-/** Loads the settings for a command, which generates no key. @throws as `loadSettings` */
-export function loadCommandSettings(generatedSecrets: 'checked' | 'existing' | 'none'): Settings {
-  return loadSettings(process.env, process.cwd(), generatedSecrets);
 }

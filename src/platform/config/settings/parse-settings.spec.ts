@@ -29,7 +29,7 @@ const TABLE = Object.entries<Setting<unknown>>(settingsTable);
 
 describe('defaults', () => {
   it('of development', () => {
-    const { secretKey, warnings, providers, sampleProvider, ...others } = parseSettings({}, { cwd: '/srv' });
+    const { secretKey, warnings, providers, ownRedirectUris, ...others } = parseSettings({}, { cwd: '/srv' });
     expect(secretKey).toBeInstanceOf(SecretKey);
     const { nodeEnv: _, ...fromTable } = Object.fromEntries(
       TABLE.map(([key, { default: text, parser }]) => [key, text && parser.parse(text)]),
@@ -43,8 +43,8 @@ describe('defaults', () => {
       secretFiles: new Map(),
       traces: false,
     });
-    expect(providers.size).toBe(0);
-    expect(sampleProvider).toBeDefined();
+    expect([...providers.values()].filter(({ isBuiltIn }) => !isBuiltIn)).toEqual([]);
+    expect(ownRedirectUris.every(({ uri }) => uri.startsWith('http://localhost:3000/'))).toBe(true);
     expect(warnings).toEqual([expect.stringContaining('REDIRECT_URIS')]);
   });
 
@@ -52,12 +52,10 @@ describe('defaults', () => {
     expect(parseSettings(production)).toMatchObject({
       production: true,
       host: '0.0.0.0',
-      demoEnabled: false,
-      adminEnabled: false,
+      ownRedirectUris: [],
       rateLimit: true,
       providers: new Map(),
     });
-    expect(parseSettings(production).sampleProvider).toBeUndefined();
   });
 });
 
@@ -99,14 +97,10 @@ const READ: Readonly<Partial<Record<keyof Values, [value: string, settings: Part
   ],
   corsOrigins: ['https://app.example', { corsOrigins: ['https://app.example'] }],
   trustProxy: ['loopback, 10.0.0.0/8', { trustProxy: 'loopback,10.0.0.0/8' }],
-  adminProviders: ['mock, mock', { adminProviders: ['mock', 'mock'] }],
   otelExporterOtlpEndpoint: [
     'http://otlp.example:4318',
     { otelExporterOtlpEndpoint: 'http://otlp.example:4318' },
   ],
-  deviceGrant: ['push', { deviceGrant: 'push' }],
-  admissionUrl: ['http://[::1]:4001', { admissionUrl: 'http://[::1]:4001' }],
-  admissionSecret: [WEBHOOK_SECRET, { admissionSecret: [WEBHOOK_SECRET] }],
   webhookUrls: ['https://hooks.example/a', { webhookUrls: ['https://hooks.example/a'] }],
   webhookSecret: [WEBHOOK_SECRET, { webhookSecret: [WEBHOOK_SECRET] }],
   webhookEvents: ['sign_in', { webhookEvents: ['sign_in'] }],
@@ -147,7 +141,7 @@ it('reads every variable', () => {
     return [row.name, text, expected ?? { [key]: row.parser.parse(text) }] as const;
   });
   const env = Object.fromEntries(read.map(([name, text]) => [name, text]));
-  const settings = parseSettings({ ...env, PROVIDERS_MOCK_ENABLED: 'false' });
+  const settings = parseSettings(env);
   for (const [, , expected] of read) expect(settings).toMatchObject(expected);
   expect(settings).toMatchObject({ traces: true, warnings: [] });
   expect(settings.secretKey.derive('x')).toEqual(new SecretKey(Buffer.alloc(32, 0xab)).derive('x'));
@@ -159,7 +153,6 @@ it('treats an empty variable as unset', () => {
     ...parseSettings({}),
     secretKey: expect.any(SecretKey),
     providers: expect.any(Map),
-    sampleProvider: expect.anything(),
   });
 });
 
@@ -170,7 +163,7 @@ describe('a line break at the end of a secret', () => {
     ['SERVICE_KEYS', `${'k'.repeat(32)},${'l'.repeat(32)}`],
     ['DATABASE_URL', 'postgres://u:p@db.example/x'],
     ['REDIS_URL', 'redis://:p@redis.example'],
-    ['ADMISSION_SECRET', `whsec_${Buffer.alloc(32, 1).toString('base64')}`],
+    ['WEBHOOK_SECRET', `whsec_${Buffer.alloc(32, 1).toString('base64')}`],
   ])('of %s is none of its characters', (name, value) => {
     for (const end of ['\n', '\r\n', '\n\n']) {
       expect(errorsOf({ [name]: `${value}${end}` })).toEqual(errorsOf({ [name]: value }));
@@ -206,7 +199,7 @@ describe('a value that is not accepted', () => {
     ['ACCESS_TOKEN_TTL', '0'],
     ['TRUST_PROXY', 'yes'],
     ['RATE_LIMIT', 'true'],
-    ['DEMO_ENABLED', 'constructor'],
+    ['WEBHOOK_PRIVATE', 'constructor'],
     ['METRICS_PORT', 'x'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['LOG_LEVEL', 'verbose'],
@@ -322,7 +315,6 @@ describe('production refuses', () => {
     [{ PUBLIC_URL: 'http://id.example' }, 'PUBLIC_URL is not secure'],
     [{ 'providers.idp.url': 'http://idp.example' }, 'providers.idp.url is not secure'],
     [{ 'providers.idp.client_secret': 's'.repeat(15) }, 'providers.idp.client_secret is too short'],
-    [{ PROVIDERS_MOCK_ENABLED: 'true' }, 'PROVIDERS_MOCK_ACCOUNTS is not set'],
   ])('%j', (env, line) => expect(errorsOf({ ...good, ...env })).toEqual([expect.stringContaining(line)]));
 
   it.each<Environment>([

@@ -6,6 +6,7 @@ import { enabledProviders, HTTPS } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
 import { read, type Environment, type Setting } from './setting-row.js';
+import { SettingTables } from './settings-part.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { namesPrivateAddress } from './signed-calls.js';
@@ -14,6 +15,8 @@ import { warningsFor } from './warnings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
 export interface Surroundings {
+  /** By default, the rows of the core alone. */
+  readonly tables: SettingTables;
   /** Relative paths begin here. */
   readonly cwd: string;
   /**
@@ -35,12 +38,12 @@ const CLOSED_DIRECTORY =
  */
 export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
   const { cwd = process.cwd(), generatedSecrets = 'none', errors = new SettingErrors() } = surroundings;
-  const { secretFiles = new Map<string, SecretFile>() } = surroundings;
-  const values = readValues(env, errors);
+  const { tables = new SettingTables([]), secretFiles = new Map<string, SecretFile>() } = surroundings;
+  const values = readValues(env, tables, errors);
   const production = values.nodeEnv === 'production';
   const variables = providerVariables(env, errors);
-  const providers = enabledProviders(variables, { production, cwd, secretFiles }, errors);
-  applyRules(values, env, errors);
+  const providers = enabledProviders(variables, tables, { production, cwd, secretFiles }, errors);
+  applyRules(values, env, tables, errors);
   const dataDir = resolve(cwd, values.dataDir);
   const isStart = generatedSecrets === 'generated' || generatedSecrets === 'checked';
   const needsServiceKey = isStart && !production && !values.serviceKeys;
@@ -59,7 +62,8 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     ? generatedSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser, generatedSecrets)
     : undefined;
   const { nodeEnv: _, ...asRead } = values;
-  return {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the members of features are among the values
+  const withoutProviders = {
     ...asRead,
     production,
     publicUrl: values.publicUrl ?? `http://localhost:${values.port}`,
@@ -69,20 +73,31 @@ export function parseSettings(env: Environment, surroundings: Partial<Surroundin
     serviceKeys: values.serviceKeys ?? service?.value ?? [],
     generatedServiceKey: service?.value?.[0]?.key,
     secretFiles,
-    ...providers,
     traces: wantsTraces(env),
+  } as Omit<Settings, 'providers' | 'ownRedirectUris' | 'warnings'>;
+  const builtIn = [...providers.builtIn].map(([name, of]) => [name, of(withoutProviders)] as const);
+  const settings: Settings = {
+    ...withoutProviders,
+    providers: new Map([...builtIn, ...providers.others]),
+    ownRedirectUris: [],
+    warnings: [],
+  };
+  return {
+    ...settings,
+    ownRedirectUris: tables.parts.flatMap((part) => part.redirectUris?.(settings) ?? []),
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
       ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
-      ...warningsFor(env, values, variables),
+      ...warningsFor(env, values, variables, tables),
+      ...tables.parts.flatMap((part) => part.warnings?.(settings, new Set(variables.keys())) ?? []),
     ],
   };
 }
 
-/** Reads every setting of the table. An invalid one gets its default, so that the others can be checked. */
-function readValues(env: Environment, errors: SettingErrors): Values {
+/** Reads every setting. An invalid one gets its default, so that the others can be checked. */
+function readValues(env: Environment, tables: SettingTables, errors: SettingErrors): Values {
   const production = env[settingsTable.nodeEnv.name] === 'production';
-  const values = Object.entries(settingsTable).map(([key, setting]: [string, Setting<unknown>]) => [
+  const values = Object.entries(tables.settings).map(([key, setting]) => [
     key,
     read(setting, setting.name, env[setting.name], errors) ?? defaultOf(setting, production),
   ]);
@@ -99,13 +114,21 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
  * Refuses combinations of settings, and in production weak settings
  * (docs/production.md#what-the-start-refuses). For providers see enabled-providers.ts.
  */
-function applyRules(values: Values, env: Environment, errors: SettingErrors): void {
+function applyRules(
+  values: Values,
+  env: Environment,
+  { settings }: SettingTables,
+  errors: SettingErrors,
+): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl, port, metricsPort } = values;
   const { nodeEnv, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
-  const { webhookUrls, webhookSecret, webhookPrivate, auditRetentionDays } = values;
-  const { admissionUrl, admissionSecret } = values;
-  if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
-    errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
+  const { webhookUrls, webhookPrivate, auditRetentionDays } = values;
+  const rows = Object.entries(settings).map(([key, row]) => ({ row, value: values[key as keyof Values] }));
+  const set = rows.filter(({ value }) => value !== undefined);
+  for (const { row } of set) {
+    const needed = rows.find((one) => one.row.name === row.needs);
+    if (needed?.value !== undefined || !needed) continue;
+    errors.add(needed.row.name, `is not set, but ${row.name} is`, needed.row.parser.accepts);
   }
   const wayAround =
     databaseDirectUrl ?? redisUrl ?? ['DATABASE_DIRECT_URL', 'REDIS_URL'].find((name) => errors.has(name));
@@ -117,31 +140,16 @@ function applyRules(values: Values, env: Environment, errors: SettingErrors): vo
   if (metricsPort === port && !errors.has('PORT')) {
     errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
   }
-  if (webhookUrls !== undefined && webhookSecret === undefined && !errors.has('WEBHOOK_SECRET')) {
-    const { name, parser } = settingsTable.webhookSecret;
-    errors.add(name, 'is not set, but WEBHOOK_URLS is', parser.accepts);
-  }
-  if (admissionSecret !== undefined && admissionUrl === undefined && !errors.has('ADMISSION_URL')) {
-    const { name, parser } = settingsTable.admissionUrl;
-    errors.add(name, 'is not set, but ADMISSION_SECRET is: nobody would be asked', parser.accepts);
-  }
-  if (admissionUrl !== undefined && admissionSecret === undefined && !errors.has('ADMISSION_SECRET')) {
-    const { name, parser } = settingsTable.admissionSecret;
-    errors.add(name, 'is not set, but ADMISSION_URL is', parser.accepts);
-  }
   if (webhookUrls !== undefined && auditRetentionDays === 0) {
     const use = 'a day or more: webhooks are sent from the stored events';
     errors.add('AUDIT_RETENTION_DAYS', 'is 0, but WEBHOOK_URLS is set', use);
   }
   checkTraces(env, errors);
   if (nodeEnv !== 'production') return;
-  if (!webhookPrivate && webhookUrls?.some(namesPrivateAddress)) {
+  for (const { row, value } of webhookPrivate ? [] : set) {
+    if (!row.isCalled || ![value].flat().map(String).some(namesPrivateAddress)) continue;
     const use = 'addresses on the Internet in production, or set WEBHOOK_PRIVATE=true';
-    errors.add('WEBHOOK_URLS', 'has an address of this machine or of a private network', use, NOT_SHOWN);
-  }
-  if (!webhookPrivate && admissionUrl !== undefined && namesPrivateAddress(admissionUrl)) {
-    const use = 'an address on the Internet in production, or set WEBHOOK_PRIVATE=true';
-    errors.add('ADMISSION_URL', 'is of this machine or of a private network', use, NOT_SHOWN);
+    errors.add(row.name, 'has an address of this machine or of a private network', use, NOT_SHOWN);
   }
   if (databaseUrl === undefined && !env['DATA_DIR']) {
     const use = 'a PostgreSQL URL in production, or set DATA_DIR for the embedded database';

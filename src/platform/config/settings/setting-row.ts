@@ -16,8 +16,35 @@ export interface SettingRow<T> {
   readonly doc: string;
 }
 
-export interface Setting<T> extends SettingRow<T> {
+/** A row of the service's own settings. */
+export interface ServiceRow<T> extends SettingRow<T> {
+  /** Heading of this row and of the next ones in the documents. */
+  readonly section?: string;
+  /** Variable without which this one is refused. */
+  readonly needs?: string;
+  /** The service calls it: in production an address on the Internet, unless WEBHOOK_PRIVATE is set. */
+  readonly isCalled?: true;
+}
+
+export interface Setting<T> extends ServiceRow<T> {
   readonly name: string;
+}
+
+type Value<Row> =
+  Row extends Setting<infer T> ? (Row extends { readonly default: string } ? T : T | undefined) : never;
+
+/** The value of each row by key; `undefined` if it is unset and has no default. */
+export type SettingValues<Table> = { readonly [Key in keyof Table]: Value<Table[Key]> };
+
+/** Adds the variables of the settings: DATABASE_URL for `databaseUrl`. */
+export function settingRows<Rows extends Record<string, ServiceRow<unknown>>>(rows: Rows) {
+  const entries = Object.entries(rows).map(([key, row]) => {
+    const name = key.replaceAll(/[A-Z]/g, '_$&').toUpperCase();
+    return [key, { ...row, name }] as const;
+  });
+  return Object.fromEntries(entries) as {
+    readonly [Key in keyof Rows]: Rows[Key] & { readonly name: string };
+  };
 }
 
 /** Parses one setting. @returns undefined if it is unset or invalid, which is added to `errors` */

@@ -4,9 +4,9 @@ import { redisUrl } from '../urls/redis-url.js';
 import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
 import { brandColor, brandLogo, brandName } from './brand-settings.js';
-import type { SettingRow } from './setting-row.js';
+import { settingRows } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
-import { calledUrl, signingSecrets } from './signed-calls.js';
+import { signingSecrets } from './signed-calls.js';
 import { auditNames, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
@@ -20,11 +20,11 @@ const perMinute = rowOf(parsers.integer(1, 1_000_000, 'requests a minute'));
 const outsideProduction = { parser: parsers.boolean, default: 'true', productionDefault: 'false' };
 
 /**
- * Every setting of the service, declared once; its key is its variable in another case. Providers:
- * provider-keys.ts. An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs`
- * writes it into .env.example and docs/settings.md, below the last `section` that was named.
+ * Settings of the core, declared once; the key is the variable in another case. Features declare their own,
+ * providers have provider-keys.ts. An entry is all that a new setting needs: `settings.<key>` has it, and
+ * `npm run docs` writes it into .env.example and docs/settings.md, below the last `section` that was named.
  */
-export const settingsTable = named({
+export const settingsTable = settingRows({
   nodeEnv: {
     section: 'Mode and address',
     parser: parsers.oneOf('development', 'test', 'production'),
@@ -61,6 +61,7 @@ export const settingsTable = named({
   databaseDirectUrl: {
     parser: databaseUrl,
     secret: true,
+    needs: 'DATABASE_URL',
     defaultShown: '`DATABASE_URL`',
     doc: 'The database without the pooler, for migrations and notifications.',
   },
@@ -122,30 +123,10 @@ export const settingsTable = named({
     parser: parsers.integer(300, TEN_YEARS, 'seconds'),
     doc: 'Seconds from the last use of a session to its end, at least 300 (docs/guides/session-length.md#idle).',
   },
-  maxSessions: {
-    parser: parsers.integer(1, 10_000, 'sessions'),
-    doc: 'Live sessions of a user; a further sign-in ends the least recently used one (docs/guides/session-length.md#number-of-sessions).',
-  },
   binding: {
     parser: parsers.oneOf('optional', 'required'),
     default: 'optional',
     doc: '`required`: a sign-in without a `DPoP` proof is refused (docs/guides/session-length.md#bound-sessions).',
-  },
-  deviceGrant: {
-    parser: parsers.oneOf('off', 'on', 'push'),
-    default: 'off',
-    doc: '`on`: devices without a browser may sign in (docs/device-sign-in.md). `push`: a request with a `login_hint` also reaches open devices of the user.',
-  },
-  admissionUrl: {
-    section: 'Who may sign in',
-    parser: calledUrl,
-    secret: true,
-    doc: '`https:` address (`http:` on loopback) of a service of yours that admits or refuses each sign-in (docs/guides/access-policy.md#ask-a-service-of-yours). `WEBHOOK_PRIVATE` holds for it, too.',
-  },
-  admissionSecret: {
-    parser: signingSecrets,
-    secret: true,
-    doc: 'Signs these questions; same form as `WEBHOOK_SECRET`.',
   },
   trustProxy: {
     section: 'Proxy and rate limits',
@@ -193,31 +174,6 @@ export const settingsTable = named({
     default: '0',
     doc: 'Seconds of service after SIGTERM, with readiness 503.',
   },
-  demoEnabled: {
-    ...outsideProduction,
-    doc: 'The demo page at `/`, with its callback `/callback` as an allowed redirect URI.',
-  },
-  adminEnabled: {
-    ...outsideProduction,
-    doc: 'The administration page at `/admin`, with its callback `/admin/callback` as an allowed redirect URI. Without it no role grants a right.',
-  },
-  adminRole: {
-    parser: parsers.text,
-    default: 'latchkey-admin',
-    doc: 'Role that grants the right `users`: everything on the administration page.',
-  },
-  supportRole: {
-    parser: parsers.text,
-    default: 'latchkey-support',
-    doc: 'Role that grants the right `support`: to read users and the audit trail, and to end sessions.',
-  },
-  adminProviders: {
-    parser: parsers.list('names of providers, in lower case', (name) =>
-      /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name),
-    ),
-    defaultShown: 'all; in production none',
-    doc: 'Comma-separated providers whose `roles` may grant these rights. Roles set by `PUT /users/:user_id/claims` always may.',
-  },
   metricsPort: {
     parser: parsers.integer(1, 65_535),
     defaultShown: '`PORT`; in production with a service key (`read`)',
@@ -254,6 +210,8 @@ export const settingsTable = named({
     section: 'Webhooks',
     parser: webhookUrls,
     secret: true,
+    needs: 'WEBHOOK_SECRET',
+    isCalled: true,
     doc: 'Comma-separated `https:` addresses (`http:` on loopback), at most 20, that get audit events (docs/webhooks.md).',
   },
   webhookSecret: {
@@ -271,16 +229,3 @@ export const settingsTable = named({
     doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be in private networks and on this machine.',
   },
 });
-
-type Row = SettingRow<unknown> & { readonly section?: string };
-
-/** Adds the variables of the settings: DATABASE_URL for `databaseUrl`. */
-function named<Rows extends Record<string, Row>>(rows: Rows) {
-  const entries = Object.entries(rows).map(([key, row]) => {
-    const name = key.replaceAll(/[A-Z]/g, '_$&').toUpperCase();
-    return [key, { ...row, name }] as const;
-  });
-  return Object.fromEntries(entries) as {
-    readonly [Key in keyof Rows]: Rows[Key] & { readonly name: string };
-  };
-}

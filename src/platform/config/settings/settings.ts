@@ -3,21 +3,16 @@ import { ConfigModule, getConfigToken, registerAs } from '@nestjs/config';
 import type { ProviderMode, ProviderSettings, SecretFile } from '../providers/provider-settings.js';
 import type { SecretKey } from '../secrets/secret-key.js';
 import type { ServiceKey } from '../secrets/service-key.js';
-import type { Setting } from './setting-row.js';
+import type { SettingValues } from './setting-row.js';
 import type { settingsTable } from './settings-table.js';
 
 export type { ProviderMode, ProviderSettings, SecretFile };
 
-type Table = typeof settingsTable;
-type Value<Row> =
-  Row extends Setting<infer T> ? (Row extends { readonly default: string } ? T : T | undefined) : never;
-
-/** The value of each row of the table; `undefined` if it is unset and has no default. */
-export type Values = { readonly [Key in keyof Table]: Value<Table[Key]> };
+export type Values = SettingValues<typeof settingsTable>;
 
 /**
- * The settings of the service: the rows of the table by key, some of them with another type, and the
- * providers.
+ * The settings of the service: the rows of the tables by key, some of them with another type, and the
+ * providers. Features add theirs to this interface.
  */
 export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
@@ -34,34 +29,17 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   /** By the variable of the secret (`DATABASE_URL`); see current-secret.ts. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   readonly providers: ReadonlyMap<string, ProviderSettings>;
-  /** Present while the built-in provider `mock` is served by this service. */
-  readonly sampleProvider?: SampleProviderSettings;
+  /** Callbacks of the service's own pages, which are always allowed. */
+  readonly ownRedirectUris: readonly OwnRedirectUri[];
   readonly traces: boolean;
   /** One sentence each, for the log at start; no secrets. */
   readonly warnings: readonly string[];
 }
 
-/**
- * What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts).
- */
-export interface SampleProviderSettings {
-  /** With hashes of passwords. Unset: the demo accounts. */
-  readonly accountsFile?: SecretFile;
-  readonly provider: Pick<
-    ProviderSettings,
-    | 'redirectUris'
-    | 'issuer'
-    | 'authTime'
-    | 'mode'
-    | 'label'
-    | 'allow'
-    | 'emailDomains'
-    | 'emailTrusted'
-    | 'scim'
-    | 'directoryClaim'
-    | 'variables'
-    | 'options'
-  >;
+export interface OwnRedirectUri {
+  readonly uri: string;
+  /** Whether providers must know it. */
+  readonly isRegistered: boolean;
 }
 
 const NAME = 'settings';

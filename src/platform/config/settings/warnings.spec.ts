@@ -25,11 +25,6 @@ describe('a provider with neither pkce nor nonce (RFC 9700 §4.5)', () => {
   });
 });
 
-it('ADMIN_PROVIDERS with a name of no provider', () => {
-  const warnings = warningsOf({ ...idp(credentials), ADMIN_PROVIDERS: 'idp,mock,ipd' });
-  expect(warnings).toContain('ADMIN_PROVIDERS names a provider without settings: ipd.');
-});
-
 describe('a variable that resembles a setting', () => {
   it.each([
     ['CORS_ORIGIN', 'CORS_ORIGINS'],
@@ -79,9 +74,6 @@ describe('a variable that resembles a setting', () => {
   it('keys of a provider and of a custom adapter cause none', () => {
     const env = {
       ...idp({ adapter: './a.js', ...credentials, graph_client_id: 'x', department: 'x', scopes: 'x' }),
-      PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
-      PROVIDERS_MOCK_ISSUER: 'https://idp.example',
-      PROVIDERS_MOCK_REDIRECT_URIS: 'https://app.example/cb',
       PROVIDERS_ACME_URL: 'https://idp.example',
       PROVIDERS_ACME_CLIENT_ID: 'x',
       PROVIDERS_ACME_CLIENT_SECRET: 'x',

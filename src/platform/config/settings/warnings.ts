@@ -1,29 +1,20 @@
 import { isIPv6 } from 'node:net';
 import { isQuoted, suggestionFor } from './invalid-settings.js';
 import { isThisMachine } from '../urls/urls.js';
-import { defaultsToOn, SAMPLE_PROVIDER } from '../providers/enabled-providers.js';
+import { defaultsToOn } from '../providers/enabled-providers.js';
 import { isOpenId, isPublic } from '../providers/presets.js';
-import { ADAPTERS, adapterKeys, PROVIDER_SECRETS, providerKeys } from '../providers/provider-keys.js';
+import { ADAPTERS, providerKeys } from '../providers/provider-keys.js';
 import {
   isProviderVariable,
   siblingVariable,
   type ProviderVariables,
 } from '../providers/provider-variables.js';
-import type { Environment, Setting } from './setting-row.js';
+import type { Environment } from './setting-row.js';
+import type { BuiltInProvider, SettingTables } from './settings-part.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
 
 type Providers = ReadonlyMap<string, ProviderVariables>;
-
-const SETTINGS: readonly Setting<unknown>[] = Object.values(settingsTable);
-/** Names of all settings but those of providers. */
-export const SERVICE_NAMES: readonly string[] = SETTINGS.flatMap(({ name, secret }) =>
-  secret ? [name, `${name}_FILE`] : [name],
-);
-// Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.
-const SUGGESTED_NAMES = SERVICE_NAMES.filter((name) => name.includes('_'));
-const PROVIDER_NAMES = [...Object.keys(providerKeys), ...PROVIDER_SECRETS.map((key) => `${key}_file`)];
-const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts'];
 
 /**
  * `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar
@@ -32,18 +23,27 @@ const ADAPTER_NAMES = [...PROVIDER_NAMES, ...Object.keys(adapterKeys), 'accounts
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
 /** Returns a sentence if a variable resembles a setting and is none; without its value. */
-function unknownOfService(variable: string): readonly string[] {
-  if (isProviderVariable(variable) || SERVICE_NAMES.includes(variable)) return [];
-  const suggestion = suggestionFor(variable, SUGGESTED_NAMES);
+function unknownOfService(variable: string, { variables }: SettingTables): readonly string[] {
+  if (isProviderVariable(variable) || variables.includes(variable)) return [];
+  // Names of one word (HOST, PORT) are common elsewhere, so there is no suggestion for them.
+  const suggestion = suggestionFor(
+    variable,
+    variables.filter((name) => name.includes('_')),
+  );
   if (suggestion !== undefined) return [sentence(variable, suggestion)];
   return MISSPELLED_PROVIDER.test(variable) ? [sentence(variable, 'providers.<name>.<key>')] : [];
 }
 
-function unknownOfProvider(variables: ProviderVariables): readonly string[] {
+function unknownOfProvider(
+  variables: ProviderVariables,
+  { ownKeys, providerKeys: all, providerSecrets }: SettingTables,
+  own: BuiltInProvider | undefined,
+): readonly string[] {
+  const names = [...Object.keys(ownKeys), ...providerSecrets.map((key) => `${key}_file`)];
   // A custom adapter may have keys that resemble keys of the built-in adapters.
   const isBuiltIn = ADAPTERS.has(variables.get('adapter')?.text ?? providerKeys.adapter.default);
-  const known = isBuiltIn ? ADAPTER_NAMES : PROVIDER_NAMES;
-  const isProvider = [...variables.keys()].some((key) => PROVIDER_NAMES.includes(key));
+  const known = isBuiltIn ? [...names, ...Object.keys({ ...all, ...own?.keys })] : names;
+  const isProvider = [...variables.keys()].some((key) => names.includes(key));
   return [...variables].flatMap(([key, { variable }]) => {
     const suggestion = suggestionFor(key, known);
     if (suggestion !== undefined) return [sentence(variable, `the key ${suggestion}`)];
@@ -62,7 +62,12 @@ function sentence(variable: string, suggestion: string): string {
  * Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so
  * without secrets.
  */
-export function warningsFor(env: Environment, values: Values, providers: Providers): readonly string[] {
+export function warningsFor(
+  env: Environment,
+  values: Values,
+  providers: Providers,
+  tables: SettingTables,
+): readonly string[] {
   const warnings: string[] = [];
   if (values.redirectUris === undefined) {
     warnings.push('REDIRECT_URIS is not set. Any absolute http(s) URL is accepted as a redirect URI.');
@@ -72,30 +77,29 @@ export function warningsFor(env: Environment, values: Values, providers: Provide
   if (publicUrl === undefined && (nodeEnv === 'production' || !isAtLocalhost)) {
     warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
-  const strangers = values.adminProviders?.filter((name) => name !== SAMPLE_PROVIDER && !providers.has(name));
-  if (strangers?.length) {
-    warnings.push(`ADMIN_PROVIDERS names a provider without settings: ${strangers.join(', ')}.`);
+  for (const [name, variables] of providers) {
+    warnings.push(...ofProvider(name, variables, tables));
   }
-  for (const [name, variables] of providers) warnings.push(...ofProvider(name, variables));
   return [
     ...warnings,
     ...withAsterisk(env, providers),
-    ...quoted(env),
-    ...Object.keys(env).flatMap((variable) => (env[variable] ? unknownOfService(variable) : [])),
-    ...[...providers.values()].flatMap(unknownOfProvider),
+    ...quoted(env, tables),
+    ...Object.keys(env).flatMap((variable) => (env[variable] ? unknownOfService(variable, tables) : [])),
+    ...[...providers].flatMap(([name, of]) => unknownOfProvider(of, tables, tables.builtIn(name))),
   ];
 }
 
-const KEYS = [...Object.keys(providerKeys), ...Object.keys(adapterKeys)];
-const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
+/** Keys that a built-in provider has, too. */
+const KEYS_OF_BUILT_IN = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
-function ofProvider(name: string, variables: ProviderVariables): readonly string[] {
+function ofProvider(name: string, variables: ProviderVariables, tables: SettingTables): readonly string[] {
   const warnings: string[] = [];
-  const isSample = name === SAMPLE_PROVIDER;
-  const enabling = isSample ? 'url' : defaultsToOn(variables);
-  const hasKeys = KEYS.some((key) => variables.has(key) && !(isSample && KEYS_OF_SAMPLE.includes(key)));
+  const isOwn = tables.builtIn(name) !== undefined;
+  const enabling = isOwn ? 'url' : defaultsToOn(variables);
+  const keys = Object.keys(tables.providerKeys);
+  const hasKeys = keys.some((key) => variables.has(key) && !(isOwn && KEYS_OF_BUILT_IN.includes(key)));
   if (hasKeys && !variables.has(enabling) && !variables.has('enabled')) {
-    const is = isSample ? 'the built-in sample provider, with credentials of its own' : 'off';
+    const is = isOwn ? 'the built-in provider, with credentials of its own' : 'off';
     warnings.push(`Provider ${name} has no ${enabling}: it is ${is}.`);
   }
   const [adapter, pkce, nonce] = [variables.get('adapter'), variables.get('pkce'), variables.get('nonce')];
@@ -118,10 +122,10 @@ function ofProvider(name: string, variables: ProviderVariables): readonly string
 }
 
 /** `.env` drops quotation marks; `docker --env-file` keeps them. */
-function quoted(env: Environment): readonly string[] {
+function quoted(env: Environment, { variables }: SettingTables): readonly string[] {
   return Object.keys(env)
     .filter((variable) => isQuoted(env[variable] ?? ''))
-    .filter((variable) => SERVICE_NAMES.includes(variable) || isProviderVariable(variable))
+    .filter((variable) => variables.includes(variable) || isProviderVariable(variable))
     .map(
       (variable) =>
         `${variable} begins and ends with a quotation mark, which is part of the value. If it is not meant, remove both marks.`,

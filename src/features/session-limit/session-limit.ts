@@ -18,8 +18,7 @@ export class SessionLimit implements SignInStep {
   ) {}
 
   async after({ session, origin }: SignedIn): Promise<void> {
-    const { maxSessions: most } = this.settings;
-    if (most === undefined) return;
+    const most = this.settings.maxSessions!; // else there is no such module
     const { userId } = session;
     const counts = await this.sessions.countLive([userId], most + 1);
     if ((counts.get(userId) ?? 0) <= most) return;

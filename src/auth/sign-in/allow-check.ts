@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { type Candidate, type Checked, SignInStep } from '../../extensions.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { allowFacts, checkAllow } from '../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { type Candidate, type Checked, SignInStep } from '../extensions/sign-in-steps.js';
 
 /** Refuses sign-ins that the setting `allow` does not cover (docs/guides/access-policy.md#conditions). */
 @Injectable()
