@@ -45,7 +45,7 @@ export class ServerMetadata {
   /** RFC 9449 §5.1. */
   dpop_signing_alg_values_supported: string[] = ['ES256'];
 
-  /** With `DEVICE_GRANT` (RFC 8628 §4). */
+  /** If devices without a browser may sign in (RFC 8628 §4). */
   device_authorization_endpoint?: string;
 
   /** @param others grants of other modules */

@@ -29,9 +29,9 @@ export function withoutQuery(uri: string): string {
 }
 
 /**
- * Whether a URI leads to an endpoint of the service or of its sample provider: a code must not go in circles.
- * The path is read as servers and proxies may read it: as it is or decoded, without dot segments, in any
- * letter case.
+ * Whether a URI leads to an endpoint of the service or of its built-in provider: a code must not go in
+ * circles. The path is read as servers and proxies may read it: as it is or decoded, without dot segments, in
+ * any letter case.
  */
 export function isOwnEndpoint(
   { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,

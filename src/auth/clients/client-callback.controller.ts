@@ -75,8 +75,8 @@ export class ClientCallbackController {
    *
    * For providers with `response_mode` `form_post` (Apple). A stock OAuth client gets a code of Latchkey, as
    * after GET. For a client of the specification, the browser is redirected to the `redirect_uri` of the
-   * authorization request with the provider’s answer, which the client sends to `/oauth2/token`; so it is for
-   * a test of the administration page.
+   * authorization request with the provider’s answer, which the client sends to `/oauth2/token`; as a test
+   * of a sign-in does.
    *
    * @returns {303} To the client.
    * @throws OAuthError `invalid_grant`, `not_found`

@@ -165,7 +165,7 @@ async function signIn(provider: Provider, person: Person, run: Check): Promise<v
 
 function reportAllow(settings: ProviderSettings, identity: Identity, report: CheckReport): void {
   if (settings.directoryClaims) {
-    report.add('warning', 'directory', 'it was not asked: a test sign-in on the administration page asks it');
+    report.add('warning', 'directory', 'it was not asked: only the running service asks it');
   }
   if (!settings.allow) return;
   const verdict = checkAllow(settings.allow, allowFacts(identity, settings));

@@ -16,7 +16,7 @@ export class AdministeredProvider extends ListedProvider {
   /** To register at the provider. */
   redirect_uris!: string[];
 
-  /** Whether it is the built-in sample provider, which needs no registration. */
+  /** Whether it is the built-in provider, which needs no registration. */
   is_sample!: boolean;
 }
 

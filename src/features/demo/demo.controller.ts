@@ -44,7 +44,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
 class DemoController {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  /** The page signs in at the sample provider, unless its query names another. */
+  /** The page signs in at the default provider, unless its query names another. */
   @Get()
   page(@Req() { query }: Request, @Res() response: Response): void {
     const { providers } = this.settings;

@@ -226,6 +226,6 @@ export const settingsTable = settingRows({
   },
   webhookPrivate: {
     ...outsideProduction,
-    doc: 'Whether `WEBHOOK_URLS` and `ADMISSION_URL` may be in private networks and on this machine.',
+    doc: 'Whether `WEBHOOK_URLS`, and other addresses of yours that are called, may be in private networks and on this machine.',
   },
 });
