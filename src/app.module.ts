@@ -1,10 +1,12 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AUDIT_NAMES } from './audit-names.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BackgroundModule } from './platform/background.js';
 import { settingsModule, type Settings } from './platform/config/settings/settings.js';
 import { DatabaseModule } from './platform/database/database.module.js';
+import { DeclaredModule } from './platform/declared.js';
 import { DeviceModule } from './device/device.module.js';
 import { ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './platform/errors/oauth-error.js';
@@ -33,6 +35,13 @@ export class AppModule {
       module: AppModule,
       imports: [
         settingsModule(settings),
+        DeclaredModule.forRoot({
+          auditNames: AUDIT_NAMES,
+          keptReasons: FEATURES.flatMap(({ keptReason = [] }) => keptReason),
+          gauges: FEATURES.flatMap(({ gauges = [] }) => gauges),
+          limits: Object.assign({}, ...FEATURES.map(({ limits }) => limits)) as Record<string, number>,
+          endsEarly: features.some((feature) => feature.endsEarly?.(settings)),
+        }),
         EventsModule,
         BackgroundModule.forRoot(FEATURES.flatMap(({ work = {} }) => Object.entries(work))),
         DatabaseModule.forRoot(ENTITIES),

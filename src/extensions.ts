@@ -1,7 +1,10 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { RequestHandler } from 'express';
+import type { AuditName } from './audit/audit-names.js';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
+import type { Gauge } from './platform/declared.js';
+import type { OtherLimits } from './platform/http/rate-limit.js';
 
 /** Command of the command line: `latchkey <name> …`. */
 export interface Command {
@@ -30,6 +33,16 @@ export interface Feature {
   entities?(): Promise<Readonly<Record<string, Type>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
+  /** Events of the audit trail that it writes; `AuditNames` has them as well. */
+  readonly auditNames?: readonly AuditName[];
+  /** Beginning, up to `: `, of reasons of `access_denied` that the trail has also of removed users. */
+  readonly keptReason?: string;
+  /** Metrics of what it reports as ServiceState; 0 while it is off. */
+  readonly gauges?: readonly Gauge[];
+  /** Requests a minute and address, by the name of the limit. */
+  readonly limits?: Readonly<Partial<Record<keyof OtherLimits, number>>>;
+  /** Whether sessions may end before REFRESH_TOKEN_TTL, while it is on. */
+  endsEarly?(settings: Settings): boolean;
   /** Reads the addresses of requests before the router, the log and the limits see them. */
   middleware?(): Promise<RequestHandler>;
   /** By name. */

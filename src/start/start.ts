@@ -14,6 +14,7 @@ import { watchProcess } from '../operations/metrics/process-metrics.js';
 import { welcome } from '../operations/welcome.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { postsCode, redirectUrisToRegister } from '../provider/redirect-uris.js';
+import { checkWebhookEvents } from '../audit-names.js';
 import { FEATURES } from '../features.js';
 import type { Application } from './application.js';
 
@@ -38,6 +39,7 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
   // before anything is started
+  checkWebhookEvents(settings);
   for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]);
   if (stopping.signal.aborted) return;

@@ -1,4 +1,4 @@
-import type { AuditName } from '../../../src/platform/config/settings/audit-names.js';
+import type { AuditName } from '../../../src/audit/audit-names.js';
 
 /** Causes of ends, the `reason` of `sign_out` (docs/guides/session-length.md#how-long-a-session-lasts), for people. */
 export const CAUSES: Readonly<Record<string, string>> = {

@@ -19,6 +19,7 @@ import { checkAdapters } from '../../provider/custom/custom-adapters.js';
 import { loadProviders } from '../../provider/provider.registry.js';
 import { redirectUrisToRegister } from '../../provider/redirect-uris.js';
 import { connectRedis } from '../../platform/redis/redis.module.js';
+import { checkWebhookEvents } from '../../audit-names.js';
 import { FEATURES } from '../../features.js';
 import { KeyCipher } from '../../token/keys/key-cipher.js';
 import { isUsable } from '../../token/keys/key-life.js';
@@ -36,6 +37,7 @@ const REDIS_MS = 3000;
  */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
+  checkWebhookEvents(settings);
   for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   const lack = withoutAdministrators(settings);
