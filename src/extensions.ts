@@ -52,6 +52,10 @@ export interface Feature {
    * @throws InvalidSettings
    */
   check?(settings: Settings): Promise<void>;
+  /** Settings, of a provider `name` as well, that turn on what docs/openapi.json describes. */
+  readonly documented?: Readonly<Record<string, string>>;
+  /** What its page at `/` is for, in a few words. */
+  readonly home?: string;
   /** Lines that end a start in development. */
   welcome?(settings: Settings): Promise<readonly string[]>;
 }

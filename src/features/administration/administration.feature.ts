@@ -7,6 +7,7 @@ declare module '../../audit/audit-names.js' {
 export const administration: Feature = {
   name: 'administration',
   isOn: () => true, // `/users`, also without the page
+  documented: { ADMIN_ENABLED: 'true' },
   auditNames: ['user_suspended', 'user_restored', 'provider_tested'],
   module: async (settings) =>
     (await import('./administration.module.js')).AdministrationModule.forRoot(settings),

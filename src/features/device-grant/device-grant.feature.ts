@@ -14,6 +14,7 @@ export const deviceGrant: Feature = {
   name: 'device-grant',
   isOn: (settings) => settings.deviceGrant !== 'off',
   module: async () => ({ module: (await import('./device-grant.module.js')).DeviceGrantModule }),
+  documented: { DEVICE_GRANT: 'push' },
   auditNames: ['device_requested', 'device_approved', 'device_denied'],
   limits: { user_code: 10 }, // wrong codes (RFC 8628 §5.1)
   entities: async () => ({

@@ -27,6 +27,7 @@ export const scim: Feature = {
     if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
     return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
   },
+  documented: { PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used' },
   auditNames: ['directory_changed'],
   middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
   entities: async () => ({
