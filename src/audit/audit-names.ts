@@ -1,6 +1,6 @@
 /**
- * Events of the audit trail that no feature alone writes. `npm run check` fails until the table in
- * docs/audit.md, the administration page and `@latchkey/server` have a new one.
+ * Events of the audit trail that no feature alone writes. `npm run check` fails until docs/audit.md, `admin/`
+ * and `packages/server/` have a new one.
  */
 export const CORE_AUDIT_NAMES = [
   'sign_in',
