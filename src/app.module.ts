@@ -40,6 +40,7 @@ export class AppModule {
           keptReasons: FEATURES.flatMap(({ keptReason = [] }) => keptReason),
           gauges: FEATURES.flatMap(({ gauges = [] }) => gauges),
           limits: Object.assign({}, ...FEATURES.map(({ limits }) => limits)) as Record<string, number>,
+          hasHome: features.some(({ home }) => home !== undefined),
           endsEarly: features.some((feature) => feature.endsEarly?.(settings)),
         }),
         EventsModule,

@@ -20,6 +20,8 @@ export abstract class Declared {
   abstract readonly gauges: readonly Gauge[];
   /** Requests a minute and address, by the name of the limit. */
   abstract readonly limits: Readonly<Record<string, number>>;
+  /** Whether a feature that is on has a page at `/`. */
+  abstract readonly hasHome: boolean;
   /** Whether a feature that is on may end sessions before REFRESH_TOKEN_TTL. */
   abstract readonly endsEarly: boolean;
 }
