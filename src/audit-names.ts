@@ -4,7 +4,7 @@ import { SettingErrors } from './platform/config/settings/invalid-settings.js';
 import { read } from './platform/config/settings/setting-row.js';
 import { settingsTable } from './platform/config/settings/settings-table.js';
 import type { Settings } from './platform/config/settings/settings.js';
-import { auditNames } from './platform/config/settings/webhook-settings.js';
+import { eventNames } from './platform/config/settings/webhook-settings.js';
 
 /** Names of all events of the audit trail. */
 export const AUDIT_NAMES: readonly AuditName[] = [
@@ -16,6 +16,6 @@ export const AUDIT_NAMES: readonly AuditName[] = [
 export function checkWebhookEvents({ webhookEvents }: Settings): void {
   const errors = new SettingErrors();
   const { name } = settingsTable.webhookEvents;
-  read({ parser: auditNames(AUDIT_NAMES) }, name, webhookEvents?.join(), errors);
+  read({ parser: eventNames(AUDIT_NAMES) }, name, webhookEvents?.join(), errors);
   errors.check();
 }

@@ -1,5 +1,5 @@
 import { isPublicAddress } from '../urls/urls.js';
-import { auditNames } from './webhook-settings.js';
+import { eventNames } from './webhook-settings.js';
 import { parseSettings } from './parse-settings.js';
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -50,7 +50,7 @@ describe('settings of webhooks', () => {
   });
 
   it('take names of events that exist', () => {
-    const { parse: parseNames, accepts } = auditNames(['sign_in', 'sign_out']);
+    const { parse: parseNames, accepts } = eventNames(['sign_in', 'sign_out']);
     expect(parseNames('sign_out, sign_in')).toEqual(['sign_out', 'sign_in']);
     expect(() => parseNames('sign_in,signin')).toThrow('value refused');
     expect(accepts).toContain('sign_in, sign_out');
