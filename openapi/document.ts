@@ -61,7 +61,6 @@ export function makeDocument(
   };
   const routes = routesOf(app, sources);
   const operations = Object.entries(scanned.paths).flatMap(([found, item]) => {
-    if (found.startsWith('/scim/')) return []; // SCIM describes itself
     const path = found.replace(/^\/providers\/name\//, '/providers/{name}/'); // one of them stands for all
     return (Object.entries(item) as [string, unknown][]).flatMap(([method, operation]) => {
       const scan = operation as Scanned;

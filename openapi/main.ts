@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 import { AppModule } from '../src/app.module.js';
+import { FEATURES } from '../src/features.js';
 import { parseSettings } from '../src/settings.js';
 import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
@@ -14,25 +15,25 @@ import { readSources } from './sources.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/api/openapi
 
-/** One provider with the name `name` and a directory, for the paths of all providers. No sample provider, no demo page. */
+/** One provider with the name `name`, for the paths of all providers; in production, where the sample provider is off. */
 const settings = parseSettings({
-  PORT: '3000',
-  DEVICE_GRANT: 'push',
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'http://localhost:3000',
+  REDIRECT_URIS: 'http://localhost:3000/callback',
+  TRUST_PROXY: 'false',
   SECRET_KEY: '00'.repeat(32),
   DATABASE_URL: 'postgres://nobody@localhost/nothing', // nothing connects
-  DEMO_ENABLED: 'false',
-  PROVIDERS_MOCK_ENABLED: 'false',
   PROVIDERS_NAME_ADAPTER: 'oidc',
   PROVIDERS_NAME_URL: 'https://login.example',
   PROVIDERS_NAME_CLIENT_ID: 'latchkey',
   PROVIDERS_NAME_CLIENT_SECRET: 'a secret that is not used',
-  PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used',
+  ...(Object.assign({}, ...FEATURES.map(({ documented }) => documented)) as Record<string, string>),
 });
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
 const program = ReadonlyVisitor.createTsProgram(`${ROOT}tsconfig.build.json`);
 const models = await loadModels(ROOT.slice(0, -1), program);
-const app = await NestFactory.create(await AppModule.forRoot({ ...settings, production: true }), {
+const app = await NestFactory.create(await AppModule.forRoot(settings), {
   preview: true,
   logger: false,
   abortOnError: false,

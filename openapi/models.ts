@@ -12,7 +12,6 @@ const MODELS = [
   'audit/claim-changes.ts',
   'auth/callback-error.controller.ts',
   'auth/server-metadata.controller.ts',
-  'features/provider-events/logout/backchannel-logout.controller.ts',
   'auth/sign-out/revoke.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
   'platform/http/parameters/cursor.ts',

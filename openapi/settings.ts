@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { AUDIT_NAMES } from '../src/platform/config/settings/audit-names.js';
+import { AUDIT_NAMES } from '../src/features.js';
 import type { Setting } from '../src/platform/config/settings/setting-row.js';
 import type { SettingTables } from '../src/platform/config/settings/settings-part.js';
 import { SETTING_TABLES } from '../src/settings.js';
@@ -107,10 +107,9 @@ for (const { file, text } of documents) {
 }
 
 const trail = readFileSync(new URL('../docs/audit.md', import.meta.url), 'utf8');
-const names = [...trail.matchAll(/^\| `(\w+)` /gm)].slice(1).map(([, name]) => name); // without the head
-if (names.join() !== AUDIT_NAMES.join()) {
-  process.stderr.write(
-    'the table in docs/audit.md must have the events of src/platform/config/settings/audit-names.ts\n',
-  );
+const rows = new Set([...trail.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name));
+// of a feature that is not part of this build, the table has rows as well
+if (AUDIT_NAMES.some((name) => !rows.has(name))) {
+  process.stderr.write('the table in docs/audit.md must have all events of src/audit-names.ts\n');
   process.exitCode = 1;
 }

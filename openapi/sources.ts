@@ -29,7 +29,11 @@ export function readSources(program: ts.Program): ReadonlyMap<string, Source> {
   const visit = (node: ts.Node): void => {
     if (ts.isMethodDeclaration(node) && decorators(node, /^(?:Get|Post|Put|Patch|Delete)$/).length > 0) {
       const controller = (node.parent as ts.ClassDeclaration).name!.text;
-      if (!ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal'))
+      if (
+        ![node, node.parent].some((one) =>
+          ts.getJSDocTags(one).some(({ tagName }) => tagName.text === 'internal'),
+        )
+      )
         sources.set(`${controller}_${node.name.getText()}`, sourceOf(node, checker));
     }
     ts.forEachChild(node, visit);

@@ -5,10 +5,11 @@ import { AuthModule } from './auth/auth.module.js';
 import { BackgroundModule } from './platform/background.js';
 import { settingsModule, type Settings } from './platform/config/settings/settings.js';
 import { DatabaseModule } from './platform/database/database.module.js';
+import { DeclaredModule } from './platform/declared.js';
 import { DeviceModule } from './device/device.module.js';
 import { ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './platform/errors/oauth-error.js';
-import { FEATURES } from './features.js';
+import { AUDIT_NAMES, FEATURES } from './features.js';
 import { OAuthErrorFilter } from './platform/http/errors/oauth-error.filter.js';
 import { showNotFound } from './platform/http/page/not-found.js';
 import { ParametersPipe } from './platform/http/parameters/parameters.pipe.js';
@@ -33,6 +34,14 @@ export class AppModule {
       module: AppModule,
       imports: [
         settingsModule(settings),
+        DeclaredModule.forRoot({
+          auditNames: AUDIT_NAMES,
+          keptReasons: FEATURES.flatMap(({ keptReason = [] }) => keptReason),
+          gauges: FEATURES.flatMap(({ gauges = [] }) => gauges),
+          limits: Object.assign({}, ...FEATURES.map(({ limits }) => limits)) as Record<string, number>,
+          hasHome: features.some(({ home }) => home !== undefined),
+          endsEarly: features.some(({ endsEarly }) => endsEarly),
+        }),
         EventsModule,
         BackgroundModule.forRoot(FEATURES.flatMap(({ work = {} }) => Object.entries(work))),
         DatabaseModule.forRoot(ENTITIES),

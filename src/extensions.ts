@@ -1,8 +1,11 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { RequestHandler } from 'express';
+import type { AuditName } from './audit/audit-names.js';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
 import type { SettingsPart } from './platform/config/settings/settings-part.js';
+import type { Gauge } from './platform/declared.js';
+import type { OtherLimits } from './platform/http/rate-limit.js';
 
 /**
  * Loads the settings for a command, which generates no key.
@@ -37,6 +40,16 @@ export interface Feature extends SettingsPart {
   entities?(): Promise<Readonly<Record<string, Type>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
+  /** Events of the audit trail that it writes; `AuditNames` has them as well. */
+  readonly auditNames?: readonly AuditName[];
+  /** Beginning, up to `: `, of reasons of `access_denied` that the trail has also of removed users. */
+  readonly keptReason?: string;
+  /** Metrics of what it reports as ServiceState; 0 while it is off. */
+  readonly gauges?: readonly Gauge[];
+  /** Requests a minute and address, by the name of the limit. */
+  readonly limits?: Readonly<Partial<Record<keyof OtherLimits, number>>>;
+  /** Whether sessions may end before REFRESH_TOKEN_TTL, while it is on. */
+  readonly endsEarly?: true;
   /** Reads the addresses of requests before the router, the log and the limits see them. */
   middleware?(): Promise<RequestHandler>;
   /** By name. */
@@ -53,6 +66,10 @@ export interface Feature extends SettingsPart {
    * @param givesClaims whether users have claims of a feature
    */
   advise?(settings: Settings, givesClaims: boolean): string | undefined;
+  /** Settings, of a provider `name` as well, that turn on what docs/openapi.json describes. */
+  readonly documented?: Readonly<Record<string, string>>;
+  /** What its page at `/` is for, in a few words. */
+  readonly home?: string;
   /** Lines that end a start in development. */
   welcome?(settings: Settings): Promise<readonly string[]>;
 }

@@ -1,3 +1,4 @@
+import { CORE_AUDIT_NAMES, type AuditName } from './audit/audit-names.js';
 import type { Feature } from './extensions.js';
 import { administration } from './features/administration/administration.feature.js';
 import { admission } from './features/admission/admission.feature.js';
@@ -22,4 +23,10 @@ export const FEATURES: readonly Feature[] = [
   sampleProvider,
   scim,
   sessionLimit,
+];
+
+/** Names of all events of the audit trail. */
+export const AUDIT_NAMES: readonly AuditName[] = [
+  ...CORE_AUDIT_NAMES,
+  ...FEATURES.flatMap(({ auditNames = [] }) => auditNames),
 ];

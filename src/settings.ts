@@ -1,4 +1,4 @@
-import { FEATURES } from './features.js';
+import { AUDIT_NAMES, FEATURES } from './features.js';
 import { loadSettings as load } from './platform/config/settings/load-settings.js';
 import { parseSettings as parse, type Surroundings } from './platform/config/settings/parse-settings.js';
 import type { Environment } from './platform/config/settings/setting-row.js';
@@ -6,7 +6,7 @@ import { SettingTables } from './platform/config/settings/settings-part.js';
 import type { Settings } from './platform/config/settings/settings.js';
 
 /** Rows of the core and of all features. */
-export const SETTING_TABLES = new SettingTables(FEATURES);
+export const SETTING_TABLES = new SettingTables(FEATURES, AUDIT_NAMES);
 
 /** As parse-settings.ts describes. */
 export function parseSettings(env: Environment, surroundings?: Partial<Surroundings>): Settings {

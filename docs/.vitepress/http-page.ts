@@ -34,7 +34,7 @@ const page = `<!doctype html>
   </head>
   <body>
     <header>
-      <p class="back"><a href="./">Back to the demo</a></p>
+      <p class="back"><a href="./">Back to the start page</a></p>
       <h1>Latchkey: HTTP interface</h1>
       <p>Version ${document['info'].version}. For tools: <a href="/docs/openapi.json">OpenAPI 3.1</a>.</p>
     </header>

@@ -4,17 +4,15 @@ import { printable } from '../platform/errors/printable.js';
 import { storedAddress } from '../platform/http/network.js';
 import { cleanUserAgent } from '../platform/http/user-agent.js';
 import type { SessionIds } from '../platform/events.js';
-import type { AuditName } from '../platform/config/settings/audit-names.js';
+import type { ActorType, AuditName } from './audit-names.js';
 import type { StoredAuditEvent } from './audit-event.entity.js';
 import { ClaimChanges } from './claim-changes.js';
 
 /** Who caused an event. */
 export class Actor {
-  type!: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system';
+  type!: ActorType;
 
-  /**
-   * Of a user the `user_id`, of a service key the name, of a provider, its directory or its signals its name.
-   */
+  /** Of a user the `user_id`, of a service key the name, of a provider, or a part of it, its name. */
   name?: string | undefined;
 }
 

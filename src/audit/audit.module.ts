@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SETTINGS } from '../platform/config/settings/settings.js';
+import { Declared } from '../platform/declared.js';
 import { Sql } from '../platform/database/sql.js';
 import { Events } from '../platform/events.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
@@ -27,7 +28,11 @@ import { Webhooks } from './webhooks/webhooks.js';
   imports: [TypeOrmModule.forFeature([StoredAuditEvent])],
   controllers: [AuditController],
   providers: [
-    { provide: AuditStore, inject: [DataSource, Sql, Events, SETTINGS], useFactory: createAuditStore },
+    {
+      provide: AuditStore,
+      inject: [DataSource, Sql, Events, SETTINGS, Declared],
+      useFactory: createAuditStore,
+    },
     { provide: AuditWalks, inject: [DataSource, Sql, SETTINGS], useFactory: createAuditWalks },
     AuditCounter,
     AuditFeed,

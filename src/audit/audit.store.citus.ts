@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import type { Declared } from '../platform/declared.js';
 import type { Settings } from '../platform/config/settings/settings.js';
 import { chunks } from '../platform/database/batching.js';
 import type { Sql } from '../platform/database/sql.js';
@@ -43,6 +44,7 @@ export function createAuditStore(
   { distributed }: Sql,
   events: Events,
   settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
+  declared: Pick<Declared, 'keptReasons'> = { keptReasons: [] },
 ): AuditStore {
-  return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings);
+  return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings, declared);
 }

@@ -6,6 +6,7 @@ import {
   type EntitySubscriberInterface,
   type QueryRunner,
 } from 'typeorm';
+import type { Declared } from '../platform/declared.js';
 import type { Settings } from '../platform/config/settings/settings.js';
 import { placeOf, timeAt } from '../platform/database/page.js';
 import type { Events, RecordedEvent } from '../platform/events.js';
@@ -42,16 +43,21 @@ export class AuditStore implements EntitySubscriberInterface {
   readonly retentionDays: number;
   /** Whether changes of claims are recorded with values (AUDIT_CLAIMS). */
   readonly recordsClaims: boolean;
+  /** Reasons of `access_denied` that describe no person: the name of a condition, or a kept one. */
+  private readonly impersonal: RegExp;
   private readonly uncommitted = new WeakMap<QueryRunner, RecordedEvent[]>();
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: Events,
     { auditRetentionDays, auditClaims }: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
+    { keptReasons }: Pick<Declared, 'keptReasons'>,
   ) {
     this.isOn = auditRetentionDays > 0;
     this.retentionDays = auditRetentionDays;
     this.recordsClaims = auditClaims === 'full';
+    const reasons = ['[a-z_]+', ...keptReasons.map((kept) => `${kept}: [^]*`)];
+    this.impersonal = new RegExp(`^(?:${reasons.join('|')})$`);
     dataSource.subscribers.push(this);
   }
 
@@ -135,7 +141,7 @@ export class AuditStore implements EntitySubscriberInterface {
           : event === 'sign_in_refused' && !removed.has(user_id));
       await this.insert(
         manager,
-        refused.map(({ row }) => (isPersonal(row) ? row : withoutPerson(row))),
+        refused.map(({ row }) => (isPersonal(row) ? row : withoutPerson(row, this.impersonal))),
         refused.map(({ at }) => at),
       );
     });
@@ -166,12 +172,9 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 }
 
-/**
- * Clears what may describe a person. The name of a condition (`access_denied`: `email_domain`) does not, and
- * the words of the operator's own admission service are for the operator.
- */
-function withoutPerson(row: AuditRow): AuditRow {
-  const isCondition = row.error === 'access_denied' && /^(?:[a-z_]+|admission: [^]*)$/.test(row.reason ?? '');
+/** Clears what may describe a person. @param impersonal reasons that do not */
+function withoutPerson(row: AuditRow, impersonal: RegExp): AuditRow {
+  const isCondition = row.error === 'access_denied' && impersonal.test(row.reason ?? '');
   const { actor_type, actor_name, user_id } = row;
   const isSelf = actor_name === null || actor_name === user_id;
   const isByOthers = actor_type === 'service_key' || (actor_type === 'user' && !isSelf);

@@ -1,3 +1,5 @@
+import type { ChangeSource } from './audit-names.js';
+
 /** How the claims of a user have changed (docs/audit.md#changes-of-claims). 2 KiB of JSON at most. */
 export class ClaimChanges {
   source!: ChangeSource;
@@ -8,5 +10,3 @@ export class ClaimChanges {
   /** Claims by name: former values, and of a list the entries that are gone. */
   removed!: Record<string, unknown>;
 }
-
-export type ChangeSource = 'provider' | 'application' | 'directory';

@@ -13,19 +13,21 @@ const DOCUMENTS = [
 
 /**
  * Returns the text that ends a start in development.
+ * @param home what the page at `/` is for; undefined: there is none
  * @param notes lines of features
  * @param facts what the service uses
  */
 export function welcome(
-  settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
+  settings: Pick<Settings, 'publicUrl' | 'generatedServiceKey'>,
+  home: string | undefined,
   notes: readonly string[],
   isColoured: boolean,
   facts: string,
 ): string {
-  const { publicUrl, demoEnabled, generatedServiceKey } = settings;
+  const { publicUrl, generatedServiceKey } = settings;
   const title = `  Latchkey is ready: ${publicUrl}`;
   const places = [
-    ...(demoEnabled ? [[publicUrl, 'a page to try it on'] as const] : []),
+    ...(home === undefined ? [] : [[publicUrl, home] as const]),
     [`${publicUrl}/docs`, 'every call, with examples'] as const,
     ...DOCUMENTS.filter(([path]) => existsSync(join(PACKAGE_ROOT, path))),
   ];

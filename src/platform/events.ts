@@ -9,17 +9,13 @@ export interface SessionIds {
   readonly deviceId: string | null;
 }
 
-/** Why a session was signed out, other than by a person. */
-export type EndCause =
-  | 'idle'
-  | 'too_many'
-  | 'not_allowed'
-  | 'provider_ended'
-  | 'directory'
-  | 'signal'
-  | 'suspended'
-  | 'removed'
-  | 'replaced';
+/** Why a session was signed out, other than by a person. Features add causes. */
+export interface EndCauses extends Record<
+  'idle' | 'too_many' | 'not_allowed' | 'provider_ended' | 'suspended' | 'removed' | 'replaced',
+  true
+> {}
+
+export type EndCause = keyof EndCauses;
 
 export interface EndedSession extends SessionIds {
   readonly endedAt: Date;
@@ -56,9 +52,7 @@ export interface RecordedEvent {
   readonly user_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly device_id?: string | undefined;
-  readonly actor: {
-    readonly type: 'user' | 'service_key' | 'provider' | 'directory' | 'signal' | 'system';
-  };
+  readonly actor: { readonly type: string };
 }
 
 /** Why a client ended its session. */
@@ -78,7 +72,10 @@ export interface ChannelEvent {
   readonly sentAt: string;
 }
 
-/** State that modules report for metrics (operations/metrics/state-metrics.ts describes it). */
+/**
+ * State that modules report for metrics (operations/metrics/state-metrics.ts describes it). Features add
+ * members, which their `gauges` describe.
+ */
 export interface ServiceState {
   readonly sockets: number;
   readonly connectedUsers: number;
@@ -93,8 +90,6 @@ export interface ServiceState {
   readonly webhookDelay: number;
   readonly webhookEventsSetAside: number;
   readonly auditEventsLeftOut: number;
-  /** Seconds since the oldest due re-check became due. */
-  readonly recheckDelay: number;
   /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
@@ -180,7 +175,10 @@ export interface DomainEvents {
 /** Count of all instances together. */
 export type Total = 'users' | 'live_sessions';
 
-export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout' | 'recheck';
+/** Features add operations. */
+export interface ProviderOperations extends Record<'authorize' | 'issuer' | 'exchange' | 'logout', true> {}
+
+export type ProviderOperation = keyof ProviderOperations;
 
 @Injectable()
 export class Events extends EventEmitter<DomainEvents> {}

@@ -146,19 +146,24 @@ export class Provider {
   }
 
   /**
-   * Asks about a user again, for the setting `recheck`.
+   * Asks about a user again.
    * @param rotated receives a new refresh token, also if the call fails afterwards
    * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not
    *   answer as it should. Nothing is logged: `reasonOf` describes the error
    */
-  async refresh(refreshToken: string, rotated: (refreshToken: string) => unknown): Promise<Identity> {
+  async refresh(
+    operation: ProviderOperation,
+    refreshToken: string,
+    rotated: (refreshToken: string) => unknown,
+  ): Promise<Identity> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc asks again');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
       return this.toIdentity(settings, await adapter.refresh(settings, { refreshToken, rotated, signal }));
     };
-    return this.ask('recheck', work, this.deadlineMs, [refreshToken]);
+    // its error is of one user among many: the caller warns once
+    return this.ask(operation, work, this.deadlineMs, [refreshToken], false);
   }
 
   private toIdentity(settings: ProviderSettings, answer: ProviderIdentity): Identity {
@@ -288,6 +293,7 @@ export class Provider {
     work: (deadline: AbortController) => Promise<T>,
     deadlineMs = this.deadlineMs,
     secrets: readonly string[] = [],
+    isWarned = true,
   ): Promise<T> {
     const began = performance.now();
     const provider = this.settings.name;
@@ -296,8 +302,7 @@ export class Provider {
       const attributes = { 'latchkey.provider': provider };
       return await inSpan(`provider ${operation}`, attributes, () => within(deadlineMs, work));
     } catch (cause) {
-      // The error of a re-check is of one user among many: its caller warns once.
-      if (operation !== 'recheck') this.warn(operation, cause, secrets);
+      if (isWarned) this.warn(operation, cause, secrets);
       throw (error = this.mapError(cause, secrets));
     } finally {
       const seconds = (performance.now() - began) / 1000;

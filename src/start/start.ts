@@ -108,7 +108,8 @@ async function announce(settings: Settings, log: Logger, service: Application): 
   if (!isForPeople) return log.info(`Latchkey is ready: ${settings.publicUrl} (${facts})`);
   const present = FEATURES.filter((feature) => feature.isOn(settings));
   const notes = await Promise.all(present.flatMap((feature) => feature.welcome?.(settings) ?? []));
-  process.stdout.write(welcome(settings, notes.flat(), hasColors(), facts));
+  const home = present.find((feature) => feature.home !== undefined)?.home;
+  process.stdout.write(welcome(settings, home, notes.flat(), hasColors(), facts));
 }
 
 const PROTOCOLS: Readonly<Record<string, string>> = {

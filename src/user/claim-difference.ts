@@ -1,4 +1,5 @@
-import type { ChangeSource, ClaimChanges } from '../audit/claim-changes.js';
+import type { ChangeSource } from '../audit/audit-names.js';
+import type { ClaimChanges } from '../audit/claim-changes.js';
 import { areSameClaims, type Claims } from '../identity/claims.js';
 
 /** Bytes of JSON that an event has for changes of claims (docs/audit.md#changes-of-claims). */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import type { ChangeSource } from '../audit/audit-names.js';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import type { ChannelTransaction } from '../channel/channel.history.js';
@@ -46,6 +47,7 @@ export class UserChanges {
    * @param userIds MOST_CHANGED at most; unknown users are left out
    * @param read returns the changes, once the users are locked: what it reads then includes every change of
    *   them before
+   * @param source of the claims, for the audit trail
    * @returns the users as they are then
    */
   async apply(
@@ -53,6 +55,7 @@ export class UserChanges {
     userIds: readonly string[],
     read: () => ReadonlyMap<string, UserChange> | Promise<ReadonlyMap<string, UserChange>>,
     origin: Origin,
+    source: ChangeSource = 'provider',
   ): Promise<ChangedUser[]> {
     const locked = await this.lock(manager, userIds.toSorted());
     if (locked.length === 0) return [];
@@ -73,7 +76,6 @@ export class UserChanges {
       const data = ofClaims.map(({ userId, claims }) => [userId, { claims: claims ?? {} }] as const);
       await appendToEach('claims.changed', new Map(data));
       const { recordsClaims } = this.audit;
-      const source = origin.actor.type === 'directory' ? 'directory' : 'provider';
       const before = new Map(users.map((user) => [user.userId, user.claims ?? {}]));
       await this.audit.write(
         manager,

@@ -7,9 +7,12 @@ import { User } from './user.entity.js';
 /** User with claims of several sources. */
 export type ClaimedUser = Pick<User, 'userId' | 'provider' | 'directoryActive'>;
 
+/** Right of a service key that a user can have. */
+export type UserRight = 'users' | 'support';
+
 /**
- * What a feature does with a user, in the transaction of the change: a provider with the decorator of the
- * same name.
+ * What a feature does with a user, in the transaction of the change, and what it grants: a provider with the
+ * decorator of the same name.
  */
 export interface UserLifecycle {
   /** Sessions of the user have ended. */
@@ -23,6 +26,8 @@ export interface UserLifecycle {
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
+  /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
+  right?(userId: string): Promise<UserRight | null>;
 }
 
 export const UserLifecycle = DiscoveryService.createDecorator<void>();
@@ -69,5 +74,14 @@ export class UserLifecycles implements OnModuleInit {
       for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
     }
     return names;
+  }
+
+  /** @returns the first right that a feature grants the user */
+  async right(userId: string): Promise<UserRight | null> {
+    for (const one of this.all) {
+      const right = await one.right?.(userId);
+      if (right) return right;
+    }
+    return null;
   }
 }

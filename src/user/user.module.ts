@@ -15,7 +15,6 @@ import { StoredUserLocks } from './stored-user-locks.js';
 import { CitusUserChanges } from './user-changes.citus.js';
 import { UserChanges } from './user-changes.store.js';
 import { User } from './user.entity.js';
-import { UserRights } from './user-rights.js';
 import { UserSearch } from './user-search.js';
 import { UserStore } from './user.store.js';
 
@@ -44,7 +43,6 @@ const userChanges = {
     userChanges,
     UserLifecycles,
     userLocks,
-    UserRights,
     UserSearch,
     UserStore,
   ],
@@ -55,7 +53,6 @@ const userChanges = {
     UserChanges,
     UserLifecycles,
     UserLocks,
-    UserRights,
     UserSearch,
     UserStore,
   ],

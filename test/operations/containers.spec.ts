@@ -52,7 +52,7 @@ describe('the Dockerfile', () => {
     expect(final).toContain('USER 1000:1000');
     expect(final).toContain('STOPSIGNAL SIGTERM');
     expect(final).toContain('CMD ["node", "dist/src/main.js", "serve"]');
-    expect(final).toContain(`EXPOSE ${SETTING_TABLES.settings.port.default}`);
+    expect(final).toContain(`EXPOSE ${SETTING_TABLES.settings['port']!.default}`);
     expect(final.join('\n')).toContain(`org.opencontainers.image.version="${version}"`);
   });
 

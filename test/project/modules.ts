@@ -15,6 +15,7 @@ export const GROUND: readonly string[] = [
   'platform/database',
   'platform/http',
   'platform/decorated',
+  'platform/declared',
   'platform/check-report',
   'identity',
   'channel',
@@ -69,6 +70,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   'platform/check-report': { contents: 'the lines of `check-config` and of similar commands', imports: [] },
   'platform/decorated': { contents: 'providers with a decorator, of all modules', imports: [] },
+  'platform/declared': {
+    contents: 'what all features declare together, for modules that import none',
+    imports: ['platform/events'],
+  },
   'platform/redis': {
     contents: 'the connection to Redis',
     imports: ['platform/background', 'platform/config', 'platform/events'],
@@ -78,6 +83,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: [
       'platform/background',
       'platform/config',
+      'platform/declared',
       'platform/errors',
       'platform/events',
       'platform/http',
@@ -103,6 +109,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: [
       'platform/background',
       'platform/config',
+      'platform/declared',
       'platform/errors',
       'platform/events',
       'platform/database',

@@ -113,10 +113,10 @@ describe('the authorization page (spec §4.5.1)', () => {
     const { text, headers } = await page();
     const hash = ([, content]: string[]): string =>
       `'sha256-${createHash('sha256').update(content!).digest('base64')}'`;
-    const [style] = [...text.matchAll(/<style>([^]*?)<\/style>/g)].map(hash);
+    const styles = [...text.matchAll(/<style>([^]*?)<\/style>/g)].map(hash).join(' ');
     const scripts = [...text.matchAll(/<script>([^]*?)<\/script>/g)].map(hash).join(' ');
     expect(headers['content-security-policy']).toBe(
-      `default-src 'none'; style-src ${style}; img-src data:; base-uri 'none'; script-src ${scripts}`,
+      `default-src 'none'; style-src ${styles}; img-src data:; base-uri 'none'; script-src ${scripts}`,
     );
   });
 

@@ -17,7 +17,6 @@ export type {
   Overview,
   ProviderHealth,
 } from '../../../src/features/administration/overview.dto.js';
-export type { Synchronisation } from '../../../src/features/scim/activity/synchronisation.dto.js';
 
 /** What the signed-in person may do: `users` includes `support`. */
 type Right = 'users' | 'support';
@@ -57,13 +56,13 @@ export interface OfferedProvider {
   readonly label: string;
 }
 
+/** Features add members. */
 export interface Provider extends OfferedProvider {
   readonly adapter: string;
   readonly url: string | null;
   readonly mode: string;
   /** The setting `allow`; null: everyone whom the provider sends. */
   readonly allow: string | null;
-  readonly has_directory: boolean;
   readonly redirect_uris: readonly string[];
   readonly is_sample: boolean;
 }
@@ -77,7 +76,7 @@ export interface AllowVerdict {
   readonly reason: string | null;
 }
 
-/** Result of a test sign-in. */
+/** Result of a test sign-in. Features add members. */
 export interface TestResult {
   readonly identity: Pick<User, 'provider_user_id' | 'username' | 'email' | 'avatar_url'> | null;
   readonly error?: string;
@@ -85,8 +84,6 @@ export interface TestResult {
   readonly claims_received: Claims | null;
   readonly claims_kept: Claims;
   readonly claims_dropped: readonly { readonly name: string; readonly why: string }[];
-  /** What the directory says; null: there is none, or the sign-in failed. */
-  readonly directory: 'active' | 'inactive' | 'none' | null;
   /** Null: there is no rule, or the sign-in failed. */
   readonly allow: AllowVerdict | null;
 }

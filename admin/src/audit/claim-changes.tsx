@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { AuditEvent } from '../api/types.js';
+import { textsOf } from '../features.js';
 import { Value } from '../parts/value.js';
 
 type Changes = NonNullable<AuditEvent['changes']>;
@@ -7,7 +8,7 @@ type Changes = NonNullable<AuditEvent['changes']>;
 const SOURCES: Readonly<Record<string, string>> = {
   provider: 'the provider',
   application: 'the application',
-  directory: 'the directory',
+  ...textsOf('sources'),
 };
 
 /** What changed in the claims of a user, and its source. */

@@ -1,11 +1,7 @@
 import type { ErrorCode } from '../../../src/platform/errors/oauth-error.js';
 import type { ProviderCode } from '../../../src/provider/errors/callback-codes.js';
-
-/** What an error means, and what to say to the person who calls. */
-export interface ErrorText {
-  readonly means: string;
-  readonly say: string;
-}
+import type { ErrorText } from '../feature.js';
+import { textsOf } from '../features.js';
 
 /** Codes that no sign-in and no refresh records. */
 type OfOtherCalls =
@@ -120,21 +116,9 @@ const REASONS: Readonly<Record<string, ErrorText>> = {
     means: 'An administrator has suspended the user.',
     say: 'Your account is suspended. I cannot tell why; I pass your call on to an administrator.',
   },
-  deactivated: {
-    means: 'The directory of the provider has deactivated the user.',
-    say: 'Your company has deactivated the account. Please ask your own IT.',
-  },
-  signal: {
-    means: 'The identity provider has reported that the account is disabled or at risk.',
-    say: 'Your provider has locked the account. Please ask the provider, or your own IT.',
-  },
   session_expiry: {
     means: 'The session at the identity provider had ended already.',
     say: 'Please sign out at your provider, then sign in here again.',
-  },
-  admission: {
-    means: 'The admission service of this application refuses the account.',
-    say: 'The application does not admit your account. I pass it on to its team.',
   },
   email_domain: {
     means: 'The e-mail address is of another domain than “allow” demands, or not verified at the provider.',
@@ -148,12 +132,9 @@ const REASONS: Readonly<Record<string, ErrorText>> = {
     means: 'The account lacks a group or another claim that “allow” demands.',
     say: 'Your account lacks a group. Please ask your own IT for it, then sign in again.',
   },
-  directory: {
-    means: 'The account is not active in the directory of the provider.',
-    say: 'Your company has not released the account for this application. Please ask your own IT.',
-  },
   user_id: NOT_ON_LIST,
   everyone: NOT_ON_LIST,
+  ...textsOf('reasons'),
 };
 
 /** Codes with a text, for a list to choose from. */
@@ -163,7 +144,7 @@ export const ERROR_CODES: readonly string[] = Object.keys(TEXTS);
 export function explain(error: string, event?: string, reason = ''): ErrorText {
   if (event === 'refresh_refused' && error === 'invalid_grant') return SESSION_OVER;
   if (error === 'access_denied') {
-    const kind = reason.startsWith('admission:') ? 'admission' : reason;
+    const kind = reason.split(':')[0]!;
     if (Object.hasOwn(REASONS, kind)) return REASONS[kind]!;
   }
   return Object.hasOwn(TEXTS, error) ? TEXTS[error]! : OF_PROVIDER;

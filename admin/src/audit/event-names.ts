@@ -1,4 +1,5 @@
-import type { AuditName } from '../../../src/platform/config/settings/audit-names.js';
+import type { AuditName } from '../../../src/audit/audit-names.js';
+import { textsOf } from '../features.js';
 
 /** Causes of ends, the `reason` of `sign_out` (docs/guides/session-length.md#how-long-a-session-lasts), for people. */
 export const CAUSES: Readonly<Record<string, string>> = {
@@ -6,11 +7,10 @@ export const CAUSES: Readonly<Record<string, string>> = {
   too_many: 'The user signed in elsewhere, beyond the limit of sessions',
   not_allowed: 'The rule of the provider does not admit the user any more',
   provider_ended: 'The identity provider ended its session or the account',
-  directory: 'The directory deactivated the user',
-  signal: 'The identity provider reported a risk',
   suspended: 'The user was suspended',
   removed: 'The user was removed',
   replaced: 'The same browser signed in again',
+  ...textsOf('causes'),
 };
 
 /** Events of the audit trail (docs/audit.md#the-audit-trail), for people. */
@@ -30,11 +30,7 @@ export const EVENT_NAMES: Readonly<Record<string, string>> = {
   key_revoked: 'Signing key revoked',
   service_key_refused: 'Service key refused',
   provider_tested: 'Provider tested',
-  directory_changed: 'Directory changed',
-  device_requested: 'Device asked to be signed in',
-  device_approved: 'Device approved',
-  device_denied: 'Device denied',
-  signal_received: 'Signal received',
   webhook_paused: 'Webhook paused',
   webhook_event_set_aside: 'Webhook event set aside',
-} satisfies Record<AuditName, string>;
+  ...textsOf('events'),
+} satisfies Record<AuditName, string> & Record<string, string>;

@@ -5,6 +5,7 @@ import type { AuditEvent } from '../api/types.js';
 import { columnsOf, Table, type Column } from '../parts/table.js';
 import { programOf, When } from '../parts/text.js';
 import { ClaimChanges } from './claim-changes.js';
+import { textsOf } from '../features.js';
 import { EVENT_NAMES } from './event-names.js';
 import { EventDetails, noUser } from './event-details.js';
 import { Reason } from './reason.js';
@@ -99,9 +100,8 @@ const ACTORS: Readonly<Record<string, string>> = {
   user: 'User',
   service_key: 'Service key',
   provider: 'Provider',
-  directory: 'Directory',
-  signal: 'Signal',
   system: 'Service',
+  ...textsOf('actors'),
 };
 
 function By({ event: { actor, user_id, actor_user_name } }: { event: AuditEvent }): ReactNode {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { AllowVerdict } from '../api/types.js';
+import { textsOf } from '../features.js';
 
 /** The setting `allow` of a provider: conditions, of which one must hold. */
 export function Allow({ rule }: { rule: string | null }): ReactNode {
@@ -21,8 +22,8 @@ const FAILURES: Readonly<Record<string, string>> = {
   email_domain: 'the e-mail address is of another domain, absent, or not verified by the provider',
   email: 'the e-mail address is another one, absent, or not verified by the provider',
   user_id: 'the id is another one',
-  directory: 'the directory does not know the account',
   claim: 'the account lacks the claim, or this value of it',
+  ...textsOf('conditions'),
 };
 
 /** What the rule says about the account of a test. */

@@ -3,12 +3,12 @@ import useSWR from 'swr';
 import type { ApiError } from '../api/api.js';
 import { useMayChange } from '../api/session.js';
 import type { Provider } from '../api/types.js';
+import { FEATURES } from '../features.js';
 import { Copyable } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
 import { Allow } from './allow.js';
-import { Directory } from './directory.js';
 import { TestSignIn } from './test-sign-in.js';
 
 const MODES: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ export function Providers(): ReactNode {
               )}
             </div>
           </div>
-          {provider.has_directory && <Directory provider={provider} />}
+          {FEATURES.map(({ OfProvider }, i) => OfProvider && <OfProvider key={i} provider={provider} />)}
           {mayTest && <TestSignIn provider={provider} />}
         </section>
       ))}

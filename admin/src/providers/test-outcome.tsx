@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { TestResult } from '../api/types.js';
+import { FEATURES } from '../features.js';
 import { Facts } from '../parts/facts.js';
 import { Value } from '../parts/value.js';
 import { columnsOf, Table } from '../parts/table.js';
@@ -24,18 +25,12 @@ const DROPPED = columnsOf<Dropped>([
   { id: 'why', title: 'Why', cell: ({ why }) => why },
 ]);
 
-/** By what the directory says. */
-const SAYS = {
-  active: 'The directory has this account, and it is active.',
-  inactive: 'This account may not sign in: the directory has deactivated it.',
-  none: 'The directory does not know this account.',
-};
-
 const NOT_SENT = <span className="soft">not sent</span>;
 
 /** The identity and the claims of a test sign-in. */
 export function TestOutcome({ result }: { result: TestResult }): ReactNode {
-  const { identity, error, reason, claims_received, claims_kept, claims_dropped, directory, allow } = result;
+  const { identity, error, reason, claims_received, claims_kept, claims_dropped, allow } = result;
+  const notices = FEATURES.flatMap((feature) => feature.testNotice?.(result) ?? []);
   const accepted = Object.entries(claims_kept).map(([name, value]) => ({ name, value }));
   return (
     <div className="outcome">
@@ -44,8 +39,12 @@ export function TestOutcome({ result }: { result: TestResult }): ReactNode {
           The sign-in failed: <code>{error}</code> <bdi>{reason}</bdi>
         </p>
       )}
-      {directory && <p className={directory === 'inactive' ? 'notice bad' : 'hint'}>{SAYS[directory]}</p>}
-      {allow && directory !== 'inactive' && <Verdict verdict={allow} />}
+      {notices.map(({ text, isRefused }) => (
+        <p key={text} className={isRefused ? 'notice bad' : 'hint'}>
+          {text}
+        </p>
+      ))}
+      {allow && !notices.some(({ isRefused }) => isRefused) && <Verdict verdict={allow} />}
       {identity && (
         <div className="halves">
           <div>

@@ -2,6 +2,7 @@ import { useId, useState, type ReactNode } from 'react';
 import useSWR from 'swr';
 import { call, type ApiError } from '../api/api.js';
 import type { Claims as ClaimSet, User, UserClaims } from '../api/types.js';
+import { FEATURES } from '../features.js';
 import { Action } from '../parts/action.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
 import { Value } from '../parts/value.js';
@@ -57,12 +58,11 @@ export function Claims({ path, user, reload }: { path: string; user: User; reloa
   );
 }
 
-/** A directory that has sent groups or roles sets them in place of the provider (docs/directory.md#groups-and-roles). */
-const OF_DIRECTORIES = ['groups', 'roles'];
-
-function sourceOf(name: string, { claims, provider_claims }: UserClaims, { directory }: User): string {
-  if (!(name in claims))
-    return directory && OF_DIRECTORIES.includes(name) ? 'Provider or its directory' : 'Provider';
+function sourceOf(name: string, { claims, provider_claims }: UserClaims, user: User): string {
+  if (!(name in claims)) {
+    const sources = FEATURES.map((feature) => feature.claimSource?.(user, name));
+    return sources.find((source) => source !== undefined) ?? 'Provider';
+  }
   const isUnion = ['roles', 'groups', 'entitlements'].includes(name);
   return isUnion && name in provider_claims ? 'Both' : 'Application';
 }

@@ -7,6 +7,7 @@ import { useMayChange } from '../api/session.js';
 import type { AuditEvent, Device, Session, UserDetail } from '../api/types.js';
 import { usePages, type Pages } from '../api/use-pages.js';
 import { Events } from '../audit/events.js';
+import { FEATURES } from '../features.js';
 import { Copyable } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
 import { Heading } from '../parts/heading.js';
@@ -127,19 +128,10 @@ function Profile({ user }: { user: UserDetail }): ReactNode {
         ['Created', <When key="" at={user.created_at} isExact />],
         ['Last seen', <When key="" at={user.last_seen_at} never="has never signed in" />],
         ['Live sessions', formatNumber(user.live_sessions)],
-        ['Directory', user.directory && <Directory {...user.directory} />],
+        ...FEATURES.flatMap((feature) => feature.facts?.(user) ?? []),
         ['Suspended', user.suspended_at && <When at={user.suspended_at} isExact />],
       ]}
     />
-  );
-}
-
-/** What the directory of the provider says. */
-function Directory({ active, changed_at: at }: NonNullable<UserDetail['directory']>): ReactNode {
-  return (
-    <>
-      {active ? 'Active' : 'Inactive'}, changed <When at={at} isExact />
-    </>
   );
 }
 

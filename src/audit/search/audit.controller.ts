@@ -7,7 +7,7 @@ import { Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import { type Origin, RequestOrigin } from '../audit-event.js';
 import { AuditStreams } from '../audit-streams.js';
 import { AuditCounter } from './audit-counter.js';
-import { AuditCountsDto, AuditDto, type AuditCounts, type AuditEvents } from './audit.dto.js';
+import { AuditCountsDto, AuditDto, KnownEvent, type AuditCounts, type AuditEvents } from './audit.dto.js';
 import { AuditSearch } from './audit-search.js';
 
 @Requires('read', 'support')
@@ -30,7 +30,7 @@ export class AuditController {
    * @throws OAuthError `slow_down`
    */
   @Get()
-  findAudit(@Query() query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<AuditEvents> {
+  findAudit(@Query(KnownEvent) query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<AuditEvents> {
     return this.reads.run(actor, () => this.search.find(query));
   }
 
@@ -44,7 +44,10 @@ export class AuditController {
    */
   @Requires('support')
   @Get('counts')
-  countAudit(@Query() query: AuditCountsDto, @RequestOrigin() { actor }: Origin): Promise<AuditCounts> {
+  countAudit(
+    @Query(KnownEvent) query: AuditCountsDto,
+    @RequestOrigin() { actor }: Origin,
+  ): Promise<AuditCounts> {
     return this.reads.run(actor, () => this.counter.count(query));
   }
 

@@ -1,3 +1,6 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { Declared } from '../../platform/declared.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { OptionalCursor } from '../../platform/http/parameters/cursor.js';
 import { soughtAddress } from '../../platform/http/network.js';
 import {
@@ -7,8 +10,8 @@ import {
   type TextRule,
 } from '../../platform/http/parameters/parameter.js';
 import { A_UUID } from '../../platform/http/parameters/uuid.js';
-import { AUDIT_NAMES, type AuditName } from '../../platform/config/settings/audit-names.js';
 import { AuditEvent } from '../audit-event.js';
+import type { AuditName } from '../audit-names.js';
 
 /** RFC 3339 §5.6, with seconds up to nanoseconds, as Go writes them. */
 const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i;
@@ -45,7 +48,7 @@ export class AuditFilters {
   user_id?: string;
 
   /** Name of the event. */
-  @OptionalText(oneOf(AUDIT_NAMES))
+  @OptionalText() // KnownEvent looks for it among those of all features
   event?: AuditName;
 
   @OptionalText({ max: 63 })
@@ -92,6 +95,19 @@ export class AuditFilters {
   /** Events before this time (RFC 3339). */
   @OptionalText(A_TIME)
   until?: string;
+}
+
+/** Refuses a search for an event that no part of the service writes. */
+@Injectable()
+export class KnownEvent<Filters extends AuditFilters> implements PipeTransform<Filters> {
+  constructor(private readonly declared: Declared) {}
+
+  /** @throws OAuthError `invalid_request` */
+  transform(filters: Filters): Filters {
+    const { auditNames } = this.declared;
+    if (filters.event === undefined || auditNames.includes(filters.event)) return filters;
+    throw new OAuthError('invalid_request', `event must be one of ${auditNames.join(', ')}`);
+  }
 }
 
 /** Query of GET /audit. */

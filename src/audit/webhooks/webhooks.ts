@@ -7,9 +7,9 @@ import {
 } from '@nestjs/common';
 import { Background } from '../../platform/background.js';
 import { currentSecret } from '../../platform/config/secrets/current-secret.js';
-import { DEFAULT_EVENTS } from '../../platform/config/settings/webhook-settings.js';
 import { settingsTable } from '../../platform/config/settings/settings-table.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Declared } from '../../platform/declared.js';
 import { Clock } from '../../platform/database/clock.js';
 import { Events } from '../../platform/events.js';
 import { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
@@ -37,11 +37,13 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     clock: Clock,
     events: Events,
     private readonly background: Background,
+    { auditNames }: Declared,
   ) {
     const {
       webhookUrls = [],
       webhookSecret = [],
-      webhookEvents: names = DEFAULT_EVENTS,
+      // refusals, which strangers cause, only on request
+      webhookEvents: names = auditNames.filter((name) => !name.endsWith('_refused')),
       secretFiles,
     } = settings;
     this.http = new SignedHttp(TIMEOUT_MS, settings.webhookPrivate);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Declared } from '../../platform/declared.js';
 import { Clock } from '../../platform/database/clock.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
 import { SignOutService } from '../../device/sign-out.service.js';
@@ -57,8 +58,9 @@ export class SignInService {
     private readonly steps: SignInSteps,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
+    declared: Declared,
   ) {
-    this.mayEndEarly = mayEndEarly(settings);
+    this.mayEndEarly = mayEndEarly(settings, declared);
   }
 
   /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */

@@ -35,6 +35,10 @@ declare module '../../platform/config/settings/settings.js' {
   interface Settings extends SettingValues<typeof settings> {}
 }
 
+declare module '../../audit/audit-names.js' {
+  interface AuditNames extends Record<'user_suspended' | 'user_restored' | 'provider_tested', true> {}
+}
+
 export const administration: Feature = {
   name: 'administration',
   settings,
@@ -46,5 +50,7 @@ export const administration: Feature = {
   advise: withoutAdministrators,
   redirectUris: (all) => (all.adminEnabled ? [{ uri: adminCallback(all), isRegistered: true }] : []),
   isOn: () => true, // `/users`, also without the page
+  documented: { ADMIN_ENABLED: 'true' },
+  auditNames: ['user_suspended', 'user_restored', 'provider_tested'],
   module: async (all) => (await import('./administration.module.js')).AdministrationModule.forRoot(all),
 };

@@ -15,6 +15,7 @@ import { AdminProvidersController } from './providers.controller.js';
 import { AdminSessionController } from './session.controller.js';
 import { TestSignIns } from './test-sign-ins.js';
 import { TrailController } from './trail.controller.js';
+import { UserRights } from './user-rights.js';
 import { UserCreation } from './users/user-creation.js';
 import { UserDirectory } from './users/user-directory.js';
 import { UserExports } from './users/user-export.js';
@@ -43,7 +44,7 @@ const PAGE = [
     UserModule,
   ],
   controllers: [UsersController],
-  providers: [NamedTrail, TestSignIns, UserCreation, UserDirectory, UserExports, UsersService],
+  providers: [NamedTrail, TestSignIns, UserCreation, UserDirectory, UserExports, UserRights, UsersService],
 })
 export class AdministrationModule {
   static forRoot({ adminEnabled }: Settings): DynamicModule {

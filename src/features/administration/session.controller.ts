@@ -3,9 +3,9 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { Caller } from '../../platform/http/access.js';
-import { UserRights } from '../../user/user-rights.js';
 import { UserStore } from '../../user/user.store.js';
 import type { AdminSession } from './session.dto.js';
+import { UserRights } from './user-rights.js';
 
 @Controller('admin/session')
 export class AdminSessionController {
@@ -23,7 +23,7 @@ export class AdminSessionController {
    */
   @Get()
   async adminSession(@Caller() { userId }: SessionIds): Promise<AdminSession> {
-    const [user, right] = await Promise.all([this.users.find(userId), this.rights.of(userId)]);
+    const [user, right] = await Promise.all([this.users.find(userId), this.rights.right(userId)]);
     if (!user) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;
     return {

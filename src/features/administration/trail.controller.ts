@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../../audit/audit-event.js';
-import { AuditDto } from '../../audit/search/audit.dto.js';
+import { AuditDto, KnownEvent } from '../../audit/search/audit.dto.js';
 import { HeavyReads } from '../../platform/database/heavy-reads.js';
 import { Requires } from '../../platform/http/access.js';
 import { NamedTrail } from './named-trail.js';
@@ -25,7 +25,7 @@ export class TrailController {
    * @throws OAuthError `slow_down`
    */
   @Get()
-  findTrail(@Query() query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<NamedEvents> {
+  findTrail(@Query(KnownEvent) query: AuditDto, @RequestOrigin() { actor }: Origin): Promise<NamedEvents> {
     return this.reads.run(actor, () => this.trail.find(query));
   }
 }

@@ -22,5 +22,6 @@ export const demo: Feature = {
   redirectUris: ({ demoEnabled, publicUrl }) =>
     demoEnabled ? [{ uri: `${publicUrl}/callback`, isRegistered: false }] : [],
   isOn: ({ demoEnabled }) => demoEnabled,
+  home: 'a page to try it on',
   module: async () => ({ module: (await import('./demo.controller.js')).DemoModule }),
 };

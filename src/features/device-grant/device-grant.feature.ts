@@ -16,6 +16,16 @@ declare module '../../platform/config/settings/settings.js' {
   interface Settings extends SettingValues<typeof settings> {}
 }
 
+declare module '../../audit/audit-names.js' {
+  interface AuditNames extends Record<'device_requested' | 'device_approved' | 'device_denied', true> {}
+}
+
+declare module '../../platform/http/rate-limit.js' {
+  interface OtherLimits {
+    user_code: true;
+  }
+}
+
 export const deviceGrant: Feature = {
   name: 'device-grant',
   settings,
@@ -23,6 +33,9 @@ export const deviceGrant: Feature = {
     all.deviceGrant === 'off' ? [] : [{ uri: deviceCallback(all), isRegistered: false }],
   isOn: (all) => all.deviceGrant !== 'off',
   module: async () => ({ module: (await import('./device-grant.module.js')).DeviceGrantModule }),
+  documented: { DEVICE_GRANT: 'push' },
+  auditNames: ['device_requested', 'device_approved', 'device_denied'],
+  limits: { user_code: 10 }, // wrong codes (RFC 8628 §5.1)
   entities: async () => ({
     ...(await import('./requests/device-request.entity.js')),
     ...(await import('./page/device-confirmation.entity.js')),

@@ -2,6 +2,21 @@ import type { Feature } from '../../extensions.js';
 import { openIdProviders } from '../../platform/config/providers/presets.js';
 import { providerKeys, readSignals } from './provider-events.settings.js';
 
+declare module '../../audit/audit-names.js' {
+  interface AuditNames {
+    signal_received: true;
+  }
+  interface ActorTypes {
+    signal: true;
+  }
+}
+
+declare module '../../platform/events.js' {
+  interface EndCauses {
+    signal: true;
+  }
+}
+
 /** Logout tokens, security events and revocations, which providers send after a sign-in. */
 export const providerEvents: Feature = {
   name: 'provider-events',
@@ -10,6 +25,7 @@ export const providerEvents: Feature = {
   isOn: (settings) => openIdProviders(settings).length > 0,
   module: async (settings) =>
     (await import('./provider-events.module.js')).ProviderEventsModule.forRoot(settings),
+  auditNames: ['signal_received'],
   entities: async () => ({
     ...(await import('./effect/signal-subject.entity.js')),
     ...(await import('./effect/signal-account.entity.js')),

@@ -44,6 +44,16 @@ declare module '../../platform/config/providers/provider-settings.js' {
   }
 }
 
+declare module '../../platform/events.js' {
+  interface ServiceState {
+    /** Seconds since the oldest due re-check became due. */
+    readonly recheckDelay: number;
+  }
+  interface ProviderOperations {
+    recheck: true;
+  }
+}
+
 export const recheck: Feature = {
   name: 'recheck',
   providerKeys,
@@ -55,6 +65,14 @@ export const recheck: Feature = {
   },
   isOn: ({ providers }) => [...providers.values()].some((provider) => provider.recheck),
   module: async () => ({ module: (await import('./recheck.module.js')).RecheckModule }),
+  endsEarly: true,
+  gauges: [
+    {
+      key: 'recheckDelay',
+      name: 'latchkey_recheck_delay_seconds',
+      help: 'Seconds since the oldest user became due whom a provider is to be asked about again.',
+    },
+  ],
   entities: () => import('./provider-check.entity.js'),
   work: {
     'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },

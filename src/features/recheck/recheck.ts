@@ -55,7 +55,7 @@ export class Recheck {
     if (refreshToken === undefined) return this.end(row, 'provider_ended');
     let stored: Promise<void> | undefined;
     const answer = await provider
-      .refresh(refreshToken, (token) => (stored = this.keep(row, token)))
+      .refresh('recheck', refreshToken, (token) => (stored = this.keep(row, token)))
       .catch((error: unknown) => {
         if (error instanceof OAuthError) return error;
         throw error;

@@ -2,6 +2,24 @@ import type { Feature } from '../../extensions.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import { providerKeys, readDirectory, refuseSharedTokens } from './scim.settings.js';
 
+declare module '../../audit/audit-names.js' {
+  interface AuditNames {
+    directory_changed: true;
+  }
+  interface ActorTypes {
+    directory: true;
+  }
+  interface ChangeSources {
+    directory: true;
+  }
+}
+
+declare module '../../platform/events.js' {
+  interface EndCauses {
+    directory: true;
+  }
+}
+
 /** Also keeps who users are in directories that are off (docs/directory.md#who-is-who). */
 export const scim: Feature = {
   name: 'scim',
@@ -13,6 +31,8 @@ export const scim: Feature = {
     if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
     return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
   },
+  documented: { PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used' },
+  auditNames: ['directory_changed'],
   middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
   entities: async () => ({
     ...(await import('./users/directory-user.entity.js')),

@@ -17,6 +17,7 @@ declare module '../../platform/config/settings/settings.js' {
 export const sessionLimit: Feature = {
   name: 'session-limit',
   settings,
+  endsEarly: true,
   isOn: ({ maxSessions }) => maxSessions !== undefined,
   module: async () => ({ module: (await import('./session-limit.module.js')).SessionLimitModule }),
 };

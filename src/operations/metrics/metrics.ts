@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { Declared } from '../../platform/declared.js';
 import { Clock } from '../../platform/database/clock.js';
 import { Events } from '../../platform/events.js';
 import { Readiness } from '../readiness.js';
@@ -26,12 +27,13 @@ export class Metrics {
     dataSource: DataSource,
     clock: Clock,
     @Inject(SETTINGS) settings: Settings,
+    { gauges }: Declared,
   ) {
     httpMetrics(this.meter, events);
     signInMetrics(this.meter, events, settings);
     databaseMetrics(this.meter, events, dataSource, clock);
     channelMetrics(this.meter, events);
-    stateMetrics(this.meter, events, readiness);
+    stateMetrics(this.meter, events, readiness, gauges);
   }
 
   /** Returns all metrics in Prometheus' text format. Concurrent scrapes share one reading. */

@@ -1,3 +1,4 @@
+import type { Gauge } from '../../platform/declared.js';
 import type { Events, ServiceState, Total } from '../../platform/events.js';
 import type { Readiness } from '../readiness.js';
 import type { Meter } from './meter.js';
@@ -24,11 +25,6 @@ const READINGS: readonly (readonly [key: keyof ServiceState, name: string, help:
     'latchkey_webhook_delay_seconds',
     'Age of the oldest event that the slowest webhook has not accepted; 0 at instances that send none.',
   ],
-  [
-    'recheckDelay',
-    'latchkey_recheck_delay_seconds',
-    'Seconds since the oldest user became due whom a provider is to be asked about again.',
-  ],
 ];
 
 const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] = [
@@ -40,14 +36,24 @@ const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] =
   ],
 ];
 
-/** Registers the present state of other modules, which they report at each scrape. */
-export function stateMetrics(meter: Meter, events: Events, readiness: Readiness): void {
+/**
+ * Registers the present state of other modules, which they report at each scrape.
+ * @param gauges of features
+ */
+export function stateMetrics(
+  meter: Meter,
+  events: Events,
+  readiness: Readiness,
+  gauges: readonly Gauge[],
+): void {
   const state = (): Partial<ServiceState> => {
     const all: Partial<ServiceState> = {};
     events.emit('state.requested', (some) => Object.assign(all, some));
     return all;
   };
-  for (const [key, name, help] of READINGS) meter.gauge(name, help, () => Number(state()[key] ?? 0));
+  const ofFeatures = gauges.map(({ key, name, help }) => [key, name, help] as const);
+  for (const [key, name, help] of [...READINGS, ...ofFeatures])
+    meter.gauge(name, help, () => Number(state()[key] ?? 0));
   for (const [total, name, help] of TOTALS) meter.gauge(name, help, () => count(events, total));
   meter.total(
     'latchkey_audit_events_left_out_total',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { Declared } from '../../platform/declared.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
 import { Public } from '../../platform/http/access.js';
@@ -11,7 +12,7 @@ import { Public } from '../../platform/http/access.js';
 const WRITTEN_URL = 'http://localhost:3000';
 
 const STYLE = /<style>([^]*?)<\/style>/;
-/** Link to the demo page. */
+/** Link to the page at `/`. */
 const BACK = /\s*<p class="back">.*<\/p>/;
 
 /**
@@ -23,7 +24,10 @@ const BACK = /\s*<p class="back">.*<\/p>/;
 export class OpenApiController {
   private readonly texts = new Map<string, string>();
 
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  constructor(
+    @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly declared: Declared,
+  ) {}
 
   /**
    * This document as a page
@@ -36,7 +40,7 @@ export class OpenApiController {
   @Header('Cache-Control', 'no-cache')
   page(@Res({ passthrough: true }) response: Response): string {
     const all = this.read('docs/openapi.html');
-    const text = this.settings.demoEnabled ? all : all.replace(BACK, '');
+    const text = this.declared.hasHome ? all : all.replace(BACK, '');
     const style = hash('sha256', STYLE.exec(text)![1]!, 'base64');
     response.setHeader(
       'Content-Security-Policy',

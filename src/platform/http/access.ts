@@ -12,8 +12,7 @@ export interface RightsNeeded {
   /** One of them is enough. */
   readonly rights: readonly ServiceRight[];
   /**
-   * Whether a user with a role that grants a right may call the route (docs/administration.md#turn-it-on), as
-   * well as a service key.
+   * Whether a user to whom a feature grants a right may call the route, as well as a service key.
    */
   readonly orPerson: boolean;
   /**
@@ -44,10 +43,7 @@ export const ServiceKeyOnly = (
 ): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword } satisfies Access);
 
-/**
- * The route needs one of these rights, of a service key or of a user: `ADMIN_ROLE` grants `users` and
- * `support`, `SUPPORT_ROLE` grants `support`.
- */
+/** The route needs one of these rights, of a service key or of a user to whom a feature grants it. */
 export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, { rights, orPerson: true } satisfies Access);
 

@@ -2,12 +2,15 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
 /** Limits for an address and minute (docs/settings.md#proxy-and-rate-limits). */
-export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'user_code' | 'connect';
+export type Limit = RouteLimit | keyof OtherLimits;
 
 /** Limits for a user and minute. */
 export type UserLimit = 'read' | 'write';
 
-type RouteLimit = Exclude<Limit, 'bad_token' | 'user_code' | 'connect'>;
+type RouteLimit = 'authorize' | 'token' | 'refresh';
+
+/** Limits that code counts itself. Features add limits, whose number their `limits` say. */
+export interface OtherLimits extends Record<'bad_token' | 'connect', true> {}
 
 /** The body chooses the limit; it is read only if one of them has room. */
 export interface LimitByBody {

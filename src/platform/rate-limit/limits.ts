@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config/settings/settings.js';
+import { Declared } from '../declared.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { RateLimits, type Limit, type UserLimit } from '../http/rate-limit.js';
@@ -13,29 +14,30 @@ import { networkOf } from '../http/network.js';
  */
 const READS = 600;
 
-/** Wrong user codes of devices a minute and address (RFC 8628 §5.1). */
-const WRONG_USER_CODES = 10;
-
 @Injectable()
 export class Limits extends RateLimits {
-  private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;
+  private readonly counters: ReadonlyMap<string, Counter>;
 
   constructor(
     private readonly events: Events,
     @Inject(SETTINGS) settings: Settings,
     @Inject(RedisConnection) redis: RedisConnection | undefined,
+    declared: Declared,
   ) {
     super();
-    this.counters = {
-      authorize: new Counter('authorize', settings.rateLimitAuthorize, redis),
-      token: new Counter('token', settings.rateLimitToken, redis),
-      refresh: new Counter('refresh', settings.rateLimitRefresh, redis),
-      bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis),
-      user_code: new Counter('user_code', WRONG_USER_CODES, redis),
-      connect: new Counter('connect', settings.rateLimitConnect, redis),
-      read: new Counter('read', READS, redis),
-      write: new Counter('write', settings.rateLimitWrite, redis),
+    const limits: Readonly<Record<string, number>> = {
+      authorize: settings.rateLimitAuthorize,
+      token: settings.rateLimitToken,
+      refresh: settings.rateLimitRefresh,
+      bad_token: settings.rateLimitBadToken,
+      connect: settings.rateLimitConnect,
+      read: READS,
+      write: settings.rateLimitWrite,
+      ...declared.limits,
     };
+    this.counters = new Map(
+      Object.entries(limits).map(([name, points]) => [name, new Counter(name, points, redis)] as const),
+    );
   }
 
   async count(limit: Limit, address: string | undefined): Promise<void> {
@@ -44,7 +46,7 @@ export class Limits extends RateLimits {
   }
 
   isExceeded(limit: Limit, address: string | undefined): Promise<boolean> {
-    return this.counters[limit].isExceeded(networkOf(address));
+    return this.counters.get(limit)!.isExceeded(networkOf(address));
   }
 
   async countUser(limit: UserLimit, userId: string): Promise<void> {
@@ -56,7 +58,7 @@ export class Limits extends RateLimits {
     key: string,
     subject: { address: string } | { userId: string },
   ): Promise<void> {
-    const exceeded = await this.counters[limit].count(key);
+    const exceeded = await this.counters.get(limit)!.count(key);
     if (!exceeded) return;
     // once a minute, also in a flood
     if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject });

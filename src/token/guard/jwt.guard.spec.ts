@@ -7,7 +7,7 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import type { RateLimits } from '../../platform/http/rate-limit.js';
 import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
-import type { UserRights } from '../../user/user-rights.js';
+import type { UserLifecycles } from '../../user/user-lifecycle.js';
 import { Public, Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
 import { JwtGuard } from './jwt.guard.js';
@@ -64,7 +64,7 @@ describe('authentication', () => {
       new ServiceKeys({ serviceKeys } as unknown as Settings),
       events,
       limits as RateLimits,
-      { of: () => Promise.resolve(right) } as Partial<UserRights> as UserRights,
+      { right: () => Promise.resolve(right) } as Partial<UserLifecycles> as UserLifecycles,
       { refused: (refusal) => void refused.push(refusal) } as Pick<AuditRefusals, 'refused'> as AuditRefusals,
     );
   });

@@ -8,7 +8,7 @@ import { GRANTS, type ServiceRight } from '../../platform/config/secrets/service
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events } from '../../platform/events.js';
 import { RateLimits } from '../../platform/http/rate-limit.js';
-import { UserRights } from '../../user/user-rights.js';
+import { UserLifecycles } from '../../user/user-lifecycle.js';
 import { ACCESS, type Access, type RightsNeeded } from '../../platform/http/access.js';
 import {
   AccessTokenVerifier,
@@ -40,7 +40,7 @@ export class JwtGuard implements CanActivate {
     private readonly serviceKeys: ServiceKeys,
     private readonly events: Events,
     private readonly limits: RateLimits,
-    private readonly rights: UserRights,
+    private readonly lifecycles: UserLifecycles,
     private readonly audit: AuditRefusals,
   ) {}
 
@@ -118,12 +118,12 @@ export class JwtGuard implements CanActivate {
   }
 
   /**
-   * Returns the rights that a user's roles grant now, not when the token was issued; a valid token may be
+   * Returns the rights that features grant a user now, not when the token was issued; a valid token may be
    * insufficient (RFC 6750 §3.1).
    */
   private async findUserRights(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
     const userId = await this.requireUser(request);
-    const right = orPerson ? await this.rights.of(userId) : null;
+    const right = orPerson ? await this.lifecycles.right(userId) : null;
     return new Set(right === null ? [] : GRANTS[right]);
   }
 

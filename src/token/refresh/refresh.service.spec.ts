@@ -9,6 +9,7 @@ import { makeRefreshToken } from './refresh-token.js';
 import type { TokenInspector } from '../access-tokens/token-inspector.js';
 import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
+import type { Declared } from '../../platform/declared.js';
 import type { Clock } from '../../platform/database/clock.js';
 import type { SessionEndReasons } from '../sessions/session-end-reasons.js';
 import type { LimitedRefreshStore } from './limited-refresh.store.js';
@@ -75,7 +76,8 @@ describe('a refresh (spec §4.4)', () => {
       {} as SessionEndReasons,
       {} as LimitedRefreshStore,
       { now: Date.now } as Clock,
-      { sessionIdleTtl: undefined, maxSessions: undefined, providers: new Map() },
+      { sessionIdleTtl: undefined },
+      { endsEarly: false } as Declared,
     );
     const refresh_token = token ?? makeRefreshToken(session, bound);
     return service.refresh({ refresh_token }, call, () => ORIGIN);

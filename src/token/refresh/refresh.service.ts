@@ -4,6 +4,7 @@ import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
+import { Declared } from '../../platform/declared.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
@@ -61,9 +62,10 @@ export class RefreshService {
     private readonly limited: LimitedRefreshStore,
     private readonly clock: Clock,
     @Inject(SETTINGS)
-    private readonly settings: Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>,
+    private readonly settings: Pick<Settings, 'sessionIdleTtl'>,
+    declared: Declared,
   ) {
-    this.mayEndEarly = mayEndEarly(settings);
+    this.mayEndEarly = mayEndEarly(settings, declared);
   }
 
   /**

@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../platform/database/expires.js';
 
 /**
- * Used token of a provider, against replay: a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6) or a
- * signal (src/features/provider-events); or a name in a recent end of sessions (RecentEnds).
+ * Used token of a provider, against replay (as OpenID Connect Back-Channel Logout 1.0 §2.6 requires); or a
+ * name in a recent end of sessions (RecentEnds).
  */
 @Expires()
 @Entity('logout_tokens')

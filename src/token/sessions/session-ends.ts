@@ -1,14 +1,15 @@
 import type { Settings } from '../../platform/config/settings/settings.js';
-
-type EndSettings = Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'>;
+import type { Declared } from '../../platform/declared.js';
 
 /**
  * Whether sessions may end before `REFRESH_TOKEN_TTL`: answers with tokens then say when
  * (docs/guides/session-length.md#how-long-a-session-lasts).
  */
-export function mayEndEarly({ sessionIdleTtl, maxSessions, providers }: EndSettings): boolean {
-  const rechecks = [...providers.values()].some(({ recheck }) => recheck !== undefined);
-  return sessionIdleTtl !== undefined || maxSessions !== undefined || rechecks;
+export function mayEndEarly(
+  { sessionIdleTtl }: Pick<Settings, 'sessionIdleTtl'>,
+  { endsEarly }: Pick<Declared, 'endsEarly'>,
+): boolean {
+  return sessionIdleTtl !== undefined || endsEarly;
 }
 
 /** When a session ends, as answers with tokens say. Seconds from now. */

@@ -128,8 +128,24 @@ export function endPage(language: PageLanguage, end: End): Page {
   );
 }
 
+const STYLE = `
+.facts { display: grid; grid-template-columns: auto 1fr; gap: 6px 16px; margin: 20px 0 0; }
+.facts dt { color: var(--soft); }
+.facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
+.facts + .lead { margin-top: 16px; font-size: 14px; }
+.facts a { display: block; width: fit-content; color: var(--accent); font-size: 14px; font-weight: 400; }
+.answers { display: grid; grid-template-columns: 2fr 3fr; gap: 12px; }
+.answers button {
+  display: flex; align-items: center; justify-content: center; gap: 6px; margin: 0; padding: 10px 8px;
+  color: var(--ink); background: var(--card); border-color: var(--field);
+}
+.answers button[value=yes] { color: var(--accent); border-color: var(--accent); }
+.answers button:hover { background: var(--tint); }
+.answers svg { flex: none; }
+`;
+
 function page({ tag, texts }: PageLanguage, content: Html): Page {
-  return layout({ title: texts.title, brand: texts.title, language: tag }, content);
+  return layout({ title: texts.title, brand: texts.title, language: tag, style: STYLE }, content);
 }
 
 function ago(tag: string, at: Date, now: number): string {

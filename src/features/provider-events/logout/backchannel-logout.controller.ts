@@ -1,17 +1,9 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
 import { type Origin, RequestOrigin } from '../../../audit/audit-event.js';
-import { OAuthParameters, RequiredText } from '../../../platform/http/parameters/parameter.js';
 import { RateLimit } from '../../../platform/http/rate-limit.js';
 import { Public } from '../../../platform/http/access.js';
+import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
-
-/** Body of POST /providers/<name>/backchannel-logout (OpenID Connect Back-Channel Logout 1.0 §2.5). */
-@OAuthParameters()
-export class BackchannelLogoutDto {
-  /** The provider's signed request to end sessions. */
-  @RequiredText({ max: 8192 })
-  logout_token!: string;
-}
 
 /** Returns a controller for one provider: the path exists for OpenID providers only. */
 export function backchannelLogoutOf(provider: string): Type {

@@ -5,6 +5,7 @@ import { OAuthErrorFilter } from '../../../platform/http/errors/oauth-error.filt
 import { html, Html } from '../../../platform/http/page/html.js';
 import { layout as makePage, renderPage, type Page } from '../../../platform/http/page/layout.js';
 import { formScript, frameScript } from './scripts.js';
+import { style } from './style.js';
 
 const NAME = 'Sample identity provider';
 const SCRIPTS = [formScript, frameScript];
@@ -13,7 +14,7 @@ const hashes = SCRIPTS.map((script) => `'sha256-${hash('sha256', script, 'base64
 const scriptElements = SCRIPTS.map((script) => new Html(`<script>${script}</script>`));
 
 export function layout(title: string, content: Html): Page {
-  return makePage({ title: `${title}: ${NAME}`, brand: NAME }, html`${content}${scriptElements}`);
+  return makePage({ title: `${title}: ${NAME}`, brand: NAME, style }, html`${content}${scriptElements}`);
 }
 
 /**

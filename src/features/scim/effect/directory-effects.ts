@@ -174,7 +174,13 @@ export class DirectoryEffects {
       const end = { directory: { active: false, changedAt: after.changedAt } };
       changes.set(userId, after.active ? lost : end);
     }
-    const users = await this.changes.apply(transaction, [...changes.keys()], () => changes, origin);
+    const users = await this.changes.apply(
+      transaction,
+      [...changes.keys()],
+      () => changes,
+      origin,
+      'directory',
+    );
     await this.names.link(
       manager,
       users.map((user) => linkOf(known, user, before)),
@@ -218,7 +224,7 @@ export class DirectoryEffects {
     };
     const userIds = [...byName.values()].flat();
     if (userIds.length === 0) return NOBODY;
-    const changed = await this.changes.apply(transaction, userIds, read, origin);
+    const changed = await this.changes.apply(transaction, userIds, read, origin, 'directory');
     await this.names.link(
       manager,
       changed.map((user) => linkOf(known, user, owners.get(user.userId)!)),

@@ -8,7 +8,10 @@ import { ScimAnswer } from './scim-answer.js';
 import { resourceTypesOf, schemasOf, serviceProviderConfigOf } from './schemas.js';
 import { noResource, ScimError, ScimErrorFilter } from './scim-error.js';
 
-/** What the interface can do (RFC 7644 §4), and the answer to all paths that it has not. */
+/**
+ * What the interface can do (RFC 7644 §4), and the answer to all paths that it has not.
+ * @internal SCIM describes itself
+ */
 @Public()
 @UseGuards(DirectoryGuard)
 @UseInterceptors(ScimAnswer)

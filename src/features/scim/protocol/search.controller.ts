@@ -13,7 +13,10 @@ interface List {
   readonly Resources: readonly object[];
 }
 
-/** Searches by POST (RFC 7644 §3.4.3): the parameters of a list, in a body. */
+/**
+ * Searches by POST (RFC 7644 §3.4.3): the parameters of a list, in a body.
+ * @internal SCIM describes itself
+ */
 @Public()
 @UseGuards(DirectoryGuard)
 @UseInterceptors(ScimAnswer)

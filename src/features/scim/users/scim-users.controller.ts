@@ -25,7 +25,10 @@ const idPipe = new UuidPipe(noResource);
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Users of a directory (docs/directory.md). */
+/**
+ * Users of a directory (docs/directory.md).
+ * @internal SCIM describes itself
+ */
 @Public()
 @UseGuards(DirectoryGuard)
 @UseInterceptors(ScimAnswer)

@@ -4,6 +4,7 @@ import type { ProviderSettings } from '../providers/provider-settings.js';
 import type { Setting } from './setting-row.js';
 import type { OwnRedirectUri, Settings } from './settings.js';
 import { settingsTable } from './settings-table.js';
+import { eventNames } from './webhook-settings.js';
 
 /**
  * What a feature adds to the settings. It also adds the types, by `declare module`, to `Settings` and
@@ -57,8 +58,17 @@ export class SettingTables {
   /** Keys of providers with secrets. */
   readonly providerSecrets: readonly string[];
 
-  constructor(readonly parts: readonly SettingsPart[]) {
-    this.settings = Object.assign({ ...settingsTable }, ...parts.map(({ settings }) => settings));
+  /** @param auditNames of all events; by default, any name is one */
+  constructor(
+    readonly parts: readonly SettingsPart[],
+    auditNames?: readonly string[],
+  ) {
+    const { webhookEvents } = settingsTable;
+    const core = {
+      ...settingsTable,
+      ...(auditNames && { webhookEvents: { ...webhookEvents, parser: eventNames(auditNames) } }),
+    };
+    this.settings = Object.assign(core, ...parts.map(({ settings }) => settings));
     this.ownKeys = Object.assign({ ...providerKeys }, ...parts.map((part) => part.providerKeys));
     this.variables = Object.values(this.settings).flatMap(({ name, secret }) =>
       secret ? [name, `${name}_FILE`] : [name],

@@ -7,7 +7,7 @@ import { brandColor, brandLogo, brandName } from './brand-settings.js';
 import { settingRows } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 import { signingSecrets } from './signed-calls.js';
-import { auditNames, webhookUrls } from './webhook-settings.js';
+import { webhookEvents, webhookUrls } from './webhook-settings.js';
 
 const TEN_YEARS = 315_360_000;
 const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string) => ({
@@ -220,7 +220,7 @@ export const settingsTable = settingRows({
     doc: 'Signs the webhooks: `whsec_` and 24 to 64 bytes as base64 (`echo "whsec_$(openssl rand -base64 32)"`). Several, separated by commas, sign each request (docs/webhooks.md#change-the-secret).',
   },
   webhookEvents: {
-    parser: auditNames,
+    parser: webhookEvents,
     defaultShown: 'all but refusals (`…_refused`)',
     doc: 'Comma-separated names of the audit events that webhooks get. Of refusals, few are sent (docs/webhooks.md#refusals).',
   },

@@ -1,4 +1,5 @@
 import { isPublicAddress } from '../urls/urls.js';
+import { eventNames } from './webhook-settings.js';
 import { parseSettings } from './parse-settings.js';
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -40,12 +41,19 @@ describe('settings of webhooks', () => {
     ['WEBHOOK_SECRET', SECRET.slice('whsec_'.length)],
     ['WEBHOOK_SECRET', `whsec_${Buffer.alloc(23, 1).toString('base64')}`],
     ['WEBHOOK_SECRET', `whsec_${Buffer.alloc(65, 1).toString('base64')}`],
-    ['WEBHOOK_EVENTS', 'sign_in,signin'],
+    ['WEBHOOK_EVENTS', 'sign_in,sign in'],
     ['WEBHOOK_PRIVATE', 'yes'],
   ])('%s=%s is refused; addresses and secrets are not shown', (name, value) => {
     expect(() => parse({ [name]: value })).toThrow(name);
     if (name === 'WEBHOOK_EVENTS' || name === 'WEBHOOK_PRIVATE') return;
     expect(() => parse({ [name]: value })).toThrow('not shown (secret)');
+  });
+
+  it('take names of events that exist', () => {
+    const { parse: parseNames, accepts } = eventNames(['sign_in', 'sign_out']);
+    expect(parseNames('sign_out, sign_in')).toEqual(['sign_out', 'sign_in']);
+    expect(() => parseNames('sign_in,signin')).toThrow('value refused');
+    expect(accepts).toContain('sign_in, sign_out');
   });
 
   it('WEBHOOK_URLS needs WEBHOOK_SECRET', () => {

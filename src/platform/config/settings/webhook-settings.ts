@@ -1,13 +1,13 @@
-import { AUDIT_NAMES } from './audit-names.js';
-import { list } from './parsers.js';
+import { list, type Parser } from './parsers.js';
 import { atMost, CALLED_URLS, isCalledUrl } from './signed-calls.js';
 
 /** Addresses of WEBHOOK_URLS, each once; every address has its own sender. */
 export const webhookUrls = atMost(20, list(CALLED_URLS, isCalledUrl));
 
-export const auditNames = list(`names of audit events (${AUDIT_NAMES.join(', ')})`, (entry) =>
-  AUDIT_NAMES.some((name) => name === entry),
-);
+/** Which of them exist, features know: `eventNames`. */
+export const webhookEvents = list('names of audit events', (entry) => /^[a-z_]+$/.test(entry));
 
-/** Refusals, which strangers cause, only on request. */
-export const DEFAULT_EVENTS: readonly string[] = AUDIT_NAMES.filter((name) => !name.endsWith('_refused'));
+/** @param names of all audit events, of features as well */
+export function eventNames(names: readonly string[]): Parser<readonly string[]> {
+  return list(`names of audit events (${names.join(', ')})`, (entry) => names.includes(entry));
+}

@@ -17,17 +17,19 @@ interface PageFacts {
   readonly brand: string;
   /** Its tag. */
   readonly language?: string;
+  /** CSS of this page alone. */
+  readonly style?: string;
 }
 
 /** A page without the brand of the service, which is known when it is sent. */
 export class Page {
   constructor(
-    private readonly facts: PageFacts,
+    readonly facts: PageFacts,
     private readonly content: Html,
   ) {}
 
   render(look: Brand | undefined): string {
-    const { title, brand, language = 'en' } = this.facts;
+    const { title, brand, language = 'en', style: own } = this.facts;
     const name = look?.name ?? brand;
     const logo = look?.hasLogo
       ? html`<img class="logo" src="${LOGO_PATH}" alt="" />`
@@ -41,7 +43,7 @@ export class Page {
           <meta name="robots" content="noindex" />
           <title>${title}</title>
           <link rel="icon" href="data:," />
-          ${look ? styleElement(look.style) : STYLE}
+          ${look ? styleElement(look.style) : STYLE}${own && styleElement(own)}
         </head>
         <body>
           <main>
@@ -66,11 +68,12 @@ export function destinationOf(redirectUri: string): string {
 
 const STYLE_HASH = hashOf(style);
 
-/** Allows the style by its hash; no scripts, and nothing from other origins. */
-function policyOf(look: Brand | undefined): readonly string[] {
+/** Allows the styles by their hashes; no scripts, and nothing from other origins. */
+function policyOf(look: Brand | undefined, own: string | undefined): readonly string[] {
+  const styles = [look?.styleHash ?? STYLE_HASH, ...(own === undefined ? [] : [hashOf(own)])];
   return [
     "default-src 'none'",
-    `style-src ${look?.styleHash ?? STYLE_HASH}`,
+    `style-src ${styles.join(' ')}`,
     look?.hasLogo ? "img-src 'self' data:" : 'img-src data:',
     "base-uri 'none'",
   ];
@@ -83,7 +86,7 @@ function policyOf(look: Brand | undefined): readonly string[] {
  */
 export function renderPage(response: Response, page: Page, ...more: readonly string[]): string {
   const { brand } = response.app.locals as { readonly brand?: Brand };
-  response.setHeader('Content-Security-Policy', [...policyOf(brand), ...more].join('; '));
+  response.setHeader('Content-Security-Policy', [...policyOf(brand, page.facts.style), ...more].join('; '));
   response.setHeader('Content-Type', 'text/html; charset=utf-8'); // spec §4.5.1, 5
   return page.render(brand);
 }

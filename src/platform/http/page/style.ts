@@ -50,28 +50,10 @@ button {
 }
 button:hover { background: var(--accent-deep); }
 button:disabled { opacity: .65; cursor: progress; }
-.secret { position: relative; }
-.secret input:not([type=hidden]) { padding-right: 48px; }
-.show {
-  position: absolute; top: 0; right: 0; display: grid; place-items: center; width: 46px; min-height: 0; height: 100%; margin: 0; padding: 0;
-  color: var(--soft); background: none;
-}
-.show:hover { color: var(--accent); background: none; }
-.show[aria-pressed=true] { color: var(--accent); }
-.show:not([aria-pressed=true]) .slash { display: none; }
-.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none !important; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 input:focus-visible { outline-offset: -1px; outline-width: 2px; border-color: var(--accent); }
-.demo { margin-top: 20px; padding: 14px 16px; border-radius: 12px; background: var(--tint); font-size: 14px; }
-#demo { display: flex; align-items: center; gap: 8px; font-weight: 550; }
 .tag { padding: 1px 8px; border-radius: 99px; background: var(--accent); color: var(--on-accent); font-size: 12px; font-weight: 600; }
-.accounts { display: grid; grid-template-columns: repeat(auto-fit, minmax(76px, 1fr)); gap: 8px; margin-top: 10px; }
-.accounts button { min-height: 40px; margin: 0; padding: 4px 8px; font-size: 15px; color: var(--accent); background: var(--card); border-color: var(--field); }
-.accounts button:hover { color: var(--on-accent); background: var(--accent); }
-summary { width: fit-content; margin-top: 10px; color: var(--soft); font-size: 13px; border-radius: 4px; cursor: pointer; }
-details p { display: grid; grid-template-columns: 5em 1fr; padding-top: 4px; }
-details code { user-select: all; -webkit-user-select: all; }
 code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .choices { margin: 20px 0 0; padding: 0; list-style: none; }
 .choices a {
@@ -83,19 +65,6 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation
 .choices svg, .choices .tag { flex: none; }
 .choices svg { stroke: none; }
 .choices a:hover { background: var(--tint); }
-.facts { display: grid; grid-template-columns: auto 1fr; gap: 6px 16px; margin: 20px 0 0; }
-.facts dt { color: var(--soft); }
-.facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
-.facts + .lead { margin-top: 16px; font-size: 14px; }
-.facts a { display: block; width: fit-content; color: var(--accent); font-size: 14px; font-weight: 400; }
-.answers { display: grid; grid-template-columns: 2fr 3fr; gap: 12px; }
-.answers button {
-  display: flex; align-items: center; justify-content: center; gap: 6px; margin: 0; padding: 10px 8px;
-  color: var(--ink); background: var(--card); border-color: var(--field);
-}
-.answers button[value=yes] { color: var(--accent); border-color: var(--accent); }
-.answers button:hover { background: var(--tint); }
-.answers svg { flex: none; }
 .foot { margin-top: 18px; color: var(--soft); font-size: 13px; }
 @media (max-width: 460px) {
   body { padding: 0; place-items: stretch; background: var(--card); }
@@ -104,7 +73,7 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation
 @media (max-width: 460px) and (max-height: 640px) {
   main { padding-top: 18px; padding-bottom: 16px; }
   h1 { margin-top: 12px; font-size: 24px; }
-  form, .demo { margin-top: 14px; }
+  form { margin-top: 14px; }
   input:not([type=hidden]) { margin-bottom: 12px; height: 42px; }
   label { margin-bottom: 4px; }
   button { margin-top: 16px; }

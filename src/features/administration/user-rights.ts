@@ -1,21 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
-import { listClaim } from '../identity/claims.js';
-import { UserStore } from './user.store.js';
+import { UserLifecycle } from '../../extensions.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { listClaim } from '../../identity/claims.js';
+import { UserStore } from '../../user/user.store.js';
 
 /**
  * Rights that roles grant (docs/administration.md#turn-it-on). Any kept provider can send any role, so only
  * roles of trusted ones count, and those set by the API.
  */
 @Injectable()
-export class UserRights {
+@UserLifecycle()
+export class UserRights implements UserLifecycle {
   constructor(
     private readonly users: UserStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Right that a user's roles grant now; null: none. */
-  async of(userId: string): Promise<'users' | 'support' | null> {
+  /** @returns the right that a user's roles grant now; null: none */
+  async right(userId: string): Promise<'users' | 'support' | null> {
     const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
     if (!adminEnabled) return null;
     const user = await this.users.find(userId);

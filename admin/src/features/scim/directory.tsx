@@ -1,13 +1,14 @@
 import type { ReactNode } from 'react';
 import useSWR from 'swr';
 import { Link } from 'wouter';
-import type { ApiError } from '../api/api.js';
-import type { Provider, Synchronisation } from '../api/types.js';
-import { Copyable } from '../parts/copy.js';
-import { Facts } from '../parts/facts.js';
-import { formatNumber } from '../parts/locale.js';
-import { Failure, Loading } from '../parts/states.js';
-import { When } from '../parts/text.js';
+import type { Synchronisation } from '../../../../src/features/scim/activity/synchronisation.dto.js';
+import type { ApiError } from '../../api/api.js';
+import type { Provider } from '../../api/types.js';
+import { Copyable } from '../../parts/copy.js';
+import { Facts } from '../../parts/facts.js';
+import { formatNumber } from '../../parts/locale.js';
+import { Failure, Loading } from '../../parts/states.js';
+import { When } from '../../parts/text.js';
 
 /** Milliseconds after which the state is loaded again. */
 const REFRESH = 5000;
@@ -18,7 +19,7 @@ export function Directory({ provider: { name } }: { provider: Provider }): React
   const { data, error, mutate } = useSWR<Synchronisation, ApiError>(path, { refreshInterval: REFRESH });
   const id = `directory-${name}`;
   return (
-    <section className="directory" aria-labelledby={id}>
+    <section className="part" aria-labelledby={id}>
       <h3 id={id}>Directory</h3>
       {error && <Failure error={error} retry={() => void mutate()} />}
       {!data && !error && <Loading what="the directory" />}

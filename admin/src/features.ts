@@ -1,0 +1,15 @@
+import type { Feature } from './feature.js';
+import { admission } from './features/admission/admission.js';
+import { deviceGrant } from './features/device-grant/device-grant.js';
+import { providerEvents } from './features/provider-events/provider-events.js';
+import { scim } from './features/scim/scim.js';
+
+/** All features that show something. No other file imports one. */
+export const FEATURES: readonly Feature[] = [admission, deviceGrant, providerEvents, scim];
+
+type Listed = 'events' | 'causes' | 'actors' | 'sources' | 'conditions' | 'reasons';
+
+/** Returns the texts of one kind of all features. */
+export function textsOf<Kind extends Listed>(kind: Kind): NonNullable<Feature[Kind]> {
+  return Object.assign({}, ...FEATURES.map((feature) => feature[kind])) as NonNullable<Feature[Kind]>;
+}
