@@ -1,7 +1,7 @@
 import { AUDIT_NAMES } from '../../src/platform/config/settings/audit-names.js';
 import { textOf } from '../support/deployment-files.js';
 
-/** Audit events are listed by hand for their readers; the lists are compared with the code. */
+/** Audit events and causes of ends are listed by hand for their readers; the lists are compared with the code. */
 
 const namesIn = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, name]) => name));
@@ -15,4 +15,27 @@ it('docs/audit.md has all audit events', () => {
 it('the type of @latchkey/server has all audit events', () => {
   const [union] = /type AuditName =[^;]*/.exec(textOf('packages/server/src/calls/audit-event.ts'))!;
   expect(namesIn(union, /\| '(\w+)'/g)).toEqual(new Set(AUDIT_NAMES));
+});
+
+describe('the causes of ends (`EndCause`)', () => {
+  /** Of a union of texts; one that ends in `string & {}` is open. */
+  const causesIn = (file: string) => {
+    const [union] = /type EndCause =[^;]*/.exec(textOf(file))!;
+    return namesIn(union, /\| '(\w+)'/g);
+  };
+  const causes = causesIn('src/platform/events.ts');
+
+  it('are all in docs/guides/session-length.md', () => {
+    const [, table] = textOf('docs/guides/session-length.md').split('## Why a session has ended');
+    expect(namesIn(table!.split('\n## ')[0]!, /\n\| `(\w+)`/g)).toEqual(causes);
+  });
+
+  it('are all on the administration page', () => {
+    const [object] = /CAUSES: [^}]*/.exec(textOf('admin/src/audit/event-names.ts'))!;
+    expect(namesIn(object, /\n {2}(\w+): /g)).toEqual(causes);
+  });
+
+  it('are all in the type of @latchkey/client', () => {
+    expect(causesIn('packages/client/src/session.ts')).toEqual(causes);
+  });
 });

@@ -11,9 +11,10 @@ import { byPlace, sessionOf, userOf, useStatements } from '../support/statements
 /** The conditions of src/token/access-tokens/introspect.sql.ts. */
 describe('the statements of introspection', () => {
   const { run, insert, whileHeld } = useStatements();
-  const begin = (columns: object = {}) => insert('refresh_tokens', sessionOf(randomUUID(), { ...columns }));
-  const issue = async (columns: object = {}) => {
-    const { user_id, session_id } = await begin(columns);
+  const begin = (columns: object = {}, userId: string = randomUUID()) =>
+    insert('refresh_tokens', sessionOf(userId, { ...columns }));
+  const issue = async (columns: object = {}, userId?: string) => {
+    const { user_id, session_id } = await begin(columns, userId);
     const row = { user_id, session_id, jti: randomUUID(), expires_at: 'infinity', token: randomUUID() };
     return insert('access_tokens', row);
   };
@@ -47,11 +48,12 @@ describe('the statements of introspection', () => {
     }
 
     it('finds the `stored` token by its whole key and its text', async () => {
-      const [token, second] = [await issue(), await issue()];
+      const token = await issue();
+      const [second, sibling] = [await issue(), await issue({}, token.user_id)];
       const others = [
         { ...token, token: `${token.token}x` },
         { ...token, jti: randomUUID() },
-        { ...token, session_id: second.session_id },
+        { ...token, session_id: sibling.session_id },
         { ...token, user_id: second.user_id },
       ];
       expect((await find([...others, token, second])).map(({ place }) => place)).toEqual([5, 6]);

@@ -10,16 +10,16 @@ interface Target {
 
 /** The steps of src/realtime/batch/push-batch.sql.ts. */
 describe('the statement of a batch of pushes', () => {
-  const { run, insert, whileHeld, isBlocked } = useStatements();
+  const { run, runUnsorted, insert, whileHeld, isBlocked } = useStatements();
   let users: string[];
   beforeEach(async () => {
     users = sortedIds(4);
-    for (const userId of users) await insert('users', userOf(userId));
+    for (const userId of users.toReversed()) await insert('users', userOf(userId));
   });
 
   /** Events 1 to 3: to all devices; to a device; with a ttl of 0. */
-  const pushAll = (targets: readonly Target[], { deviceId = randomUUID() as string, history = 1000 } = {}) =>
-    run(PUSH_BATCH, [
+  const pushAll = (targets: readonly Target[], { deviceId = randomUUID(), history = 1000 } = {}) =>
+    runUnsorted(PUSH_BATCH, [
       targets.map(({ userId }) => userId),
       targets.map(() => randomUUID()),
       targets.map(({ event = 1 }) => event),

@@ -22,8 +22,7 @@ describe('the statement of a push', () => {
     expect(await push(randomUUID())).toEqual([]);
     const { device_id } = await insert('devices', { user_id: userId, device_id: randomUUID() });
     expect(await push(device_id)).toHaveLength(1);
-    const removal = ['UPDATE users SET removed_at = now() WHERE user_id = $1', [userId]] as const;
-    await run(...[removal[0], [...removal[1]]]);
+    await run('UPDATE users SET removed_at = now() WHERE user_id = $1', [userId]);
     expect(await push()).toEqual([]);
     expect(await offsets()).toEqual([1]);
   });

@@ -16,7 +16,7 @@ interface Refresh {
 
 /** The steps of src/token/refresh/refresh.sql.ts. */
 describe('the statements of a refresh', () => {
-  const { run, insert, whileHeld, isBlocked } = useStatements();
+  const { run, runUnsorted, insert, whileHeld, isBlocked } = useStatements();
   const KEY = Buffer.alloc(32, 1);
   const begin = (columns: object = {}, userId: string = randomUUID()): Promise<Session> =>
     insert('refresh_tokens', sessionOf(userId, { ...columns }));
@@ -31,15 +31,21 @@ describe('the statements of a refresh', () => {
     all.map(() => now() + HOUR),
     all.map((_, i) => `token ${i}`),
   ];
-  const refresh = (...all: readonly Refresh[]) => run(REFRESH, columnsOf(all));
-  /** @param idleEnd seconds from now */
+  const refresh = (...all: readonly Refresh[]) => runUnsorted(REFRESH, columnsOf(all));
+  /** @param idleEnd seconds from now, or a time */
   const limited = (
     all: readonly Refresh[],
-    idleEnd: number | null,
+    idleEnd: number | Date | null,
     { exp = 60, lockTimeout = null as string | null } = {},
   ) => {
-    const ends = all.map(() => (idleEnd === null ? null : now() + idleEnd));
-    return run(REFRESH_WITHIN_LIMITS, [...columnsOf(all), all.map(() => now() + exp), ends, lockTimeout]);
+    const end = typeof idleEnd === 'number' ? now() + idleEnd : idleEnd && idleEnd.getTime() / 1000;
+    const ends = all.map(() => end);
+    return runUnsorted(REFRESH_WITHIN_LIMITS, [
+      ...columnsOf(all),
+      all.map(() => now() + exp),
+      ends,
+      lockTimeout,
+    ]);
   };
   const tokens = async ({ user_id }: Session) =>
     (await run('SELECT token FROM access_tokens WHERE user_id = $1', [user_id])).map(({ token }) => token);
@@ -54,8 +60,8 @@ describe('the statements of a refresh', () => {
   /** Refreshes of bound sessions, the last keys first; `take` says that a proof is used. */
   const crossing = async (columns: object = {}): Promise<[sent: Refresh[], sorted: Refresh[]]> => {
     const sorted: Refresh[] = [];
-    for (const userId of sortedIds(4)) {
-      sorted.push({ session: await begin({ jkt: KEY, ...columns }, userId), jti: randomUUID() });
+    for (const userId of sortedIds(4).toReversed()) {
+      sorted.unshift({ session: await begin({ jkt: KEY, ...columns }, userId), jti: randomUUID() });
     }
     return [sorted.toReversed(), sorted];
   };
@@ -186,7 +192,7 @@ describe('the statements of a refresh', () => {
       const one = { session, jti: randomUUID() };
       await whileHeld(
         take(one),
-        () => limited([one], 2 * HOUR),
+        () => limited([one], IDLE.idle_ends_at),
         async () => {
           expect(await areLocked([one])).toEqual([false]);
         },

@@ -6,16 +6,24 @@ import { waiting } from './waiting.js';
 
 type Row = Record<string, unknown>;
 
+const BY_INSERTION = ['indexscan', 'indexonlyscan', 'bitmapscan', 'mergejoin']
+  .map((plan) => `-c enable_${plan}=off`)
+  .join(' ');
+
 /** For tests of single statements: one migrated database for the spec file. Each test makes users of its own. */
 export function useStatements() {
   let database: TestDatabase;
   let pool: pg.Pool;
+  let unsorted: pg.Pool;
   beforeAll(async () => {
     database = await createDatabase();
-    pool = new pg.Pool({ connectionString: unhurried(database.url), max: 5 });
+    const connectionString = unhurried(database.url);
+    pool = new pg.Pool({ connectionString, max: 5 });
+    unsorted = new pg.Pool({ connectionString, options: BY_INSERTION });
   });
   afterAll(async () => {
     await pool?.end();
+    await unsorted?.end();
     await database?.drop();
   });
 
@@ -37,8 +45,11 @@ export function useStatements() {
 
   return {
     run,
+    /** As `run`, with a plan that reads rows as they were inserted: only ORDER BY gives them another order. */
+    runUnsorted: async ({ text }: Pick<Statement, 'text'>, values: unknown[]): Promise<Row[]> =>
+      (await unsorted.query<Row>(text, values)).rows,
     /** Inserts a row. @returns it */
-    async insert<Values extends Row>(table: string, row: Values): Promise<Values> {
+    insert: async <Values extends Row>(table: string, row: Values): Promise<Values> => {
       const places = Object.keys(row).map((_, i) => `$${i + 1}`);
       const text = `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`;
       await run(text, Object.values(row));
