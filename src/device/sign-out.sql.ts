@@ -9,8 +9,8 @@ export const SLICE = 1000;
 // - Before: sessions may be open, and nothing is locked.
 // - After: those of the scope are signed out, at most SLICE in a transaction, and have no personal data. User
 //   and sessions are locked until the commit.
-// - Meanwhile: pushes and refreshes of the user go on; a refresh that moves an idle end waits for its session.
-//   Sign-ins, other sign-outs and removals of the user wait for its lock.
+// - Concurrently: pushes and refreshes of the user go on; a refresh that moves an idle end waits for its
+//   session. Sign-ins, other sign-outs and removals of the user wait for its lock.
 //
 // 1. HAS_OPEN_SESSION, without a lock: most repeated calls end here.
 // 2. LOCK_USER or LOCK_SIGNED_OUT_USER, in a statement of its own: each later statement has a newer snapshot,
@@ -18,9 +18,9 @@ export const SLICE = 1000;
 // 3. END_SESSION or one of END_SESSIONS, END_EXCESS, END_SESSIONS_AT_PROVIDER.
 // 4. FIND_SIGNED_OUT_DEVICES, which sees what step 3 has changed: it is a later command (13.2.1).
 //
-// Each names the user, so that Citus sends it to one node. `expires_at > '-infinity'` is always true. With it,
-// PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it, PostgreSQL
-// finds one session by its key.
+// Each names the user, so that Citus sends it to one node. `expires_at > '-infinity'` is always true. With
+// it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
+// PostgreSQL finds one session by its key.
 
 /**
  * Whether a sign-out of a session or device would end one; without a lock. Parameters: user, scope, session,
@@ -58,9 +58,9 @@ export const HAVE_OPEN_SESSIONS = {
 };
 
 /**
- * Locks the user before the sessions (13.3.2). Else of two sign-outs that end the last two sessions of a device, each
- * would see the other's session alive, and neither would announce the device; and the audit trail would not
- * have the order of the commits.
+ * Locks the user before the sessions (13.3.2). Else of two sign-outs that end the last two sessions of a
+ * device, each would see the other's session alive, and neither would announce the device; and the audit
+ * trail would not have the order of the commits.
  */
 export const LOCK_USER = {
   name: 'sign-out-lock',

@@ -109,7 +109,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('users', signIn)).toEqual([]);
   });
 
-  it('4. `created_user` creates a user, unless another instance has done so meanwhile', async () => {
+  it('4. `created_user` creates a user, unless another instance has done so concurrently', async () => {
     const signIn = newcomer();
     expect(await refusalOf(signIn)).toBeNull();
     expect(await rowsOf('users', signIn)).toMatchObject([
@@ -337,7 +337,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('audit_events', other)).toEqual([]);
   });
 
-  it('a sign-in of a user who was removed meanwhile makes the user anew', async () => {
+  it('a sign-in of a user who was removed during it makes the user anew', async () => {
     const first = newcomer();
     await execute([first]);
     await insert('refresh_tokens', sessionOf(idOf(first)));

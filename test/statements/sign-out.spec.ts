@@ -157,7 +157,7 @@ describe('the statements of a sign-out', () => {
       () => run(statements.END_SESSIONS_AT_PROVIDER, [userId, null, null, 'cause', null]),
     ],
   ])(
-    '3. `%s` waits for a locked session, and leaves one that has ended meanwhile',
+    '3. `%s` waits for a locked session, and leaves one that has ended by then',
     async (_name, statement) => {
       const [ended, other] = [await begin(PHONE), await begin(LAPTOP)];
       const held = [`${SIGN_OUT} AND session_id = $2`, [userId, ended]] as const;

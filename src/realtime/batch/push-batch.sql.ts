@@ -17,7 +17,8 @@ const online = (userId: string): string => `
  * - After: the events of a user have the next offsets, in the order of the batch; those with a `ttl` of 0
  *   have none, and are not stored. A target that does not exist has no row. The channels are locked until the
  *   commit.
- * - Meanwhile: what PUSH lets run. Two batches wait for each other's users in one order, without a deadlock.
+ * - Concurrently: what PUSH lets run. Two batches wait for each other's users in one order, without a
+ *   deadlock.
  *
  * Locks: users, channels, each by key (docs/development.md#locks). Each step takes from an earlier one what
  * that returns (docs/development.md#order-in-a-statement).

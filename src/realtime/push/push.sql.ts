@@ -8,7 +8,7 @@ import { withoutComments } from '../../platform/database/sql.js';
  * - Before: the user may exist, and have a channel; nothing is locked.
  * - After: the event has the next offset of the channel, which is returned. Without the user or the device
  *   there is no row, and nothing is written. The channel is locked until the commit.
- * - Meanwhile: other pushes to the user, and sign-ins on a device, wait for the channel; a removal of the
+ * - Concurrently: other pushes to the user, and sign-ins on a device, wait for the channel; a removal of the
  *   user waits for the push.
  *
  * Each step takes from an earlier one what that returns (docs/development.md#order-in-a-statement).
