@@ -17,7 +17,8 @@ export const appending = (events: string, history: string): string => `
       count(*) OVER (PARTITION BY user_id) AS number
     FROM (${events}) AS n
   ),
-  -- Takes the next offsets. The rows stay locked until the commit, so offsets become visible in order.
+  -- The next offsets. The rows are locked until the commit (13.3.2), so offsets become visible in order. The
+  -- manual does not promise the order of INSERT … SELECT … ORDER BY, so a test checks it.
   counter AS (
     INSERT INTO channels AS c (user_id, last_offset)
     SELECT user_id, number FROM new WHERE nth = 1 ORDER BY user_id

@@ -1,10 +1,26 @@
+import { withoutComments } from '../platform/database/sql.js';
+
 /** Sessions that one statement ends, well within its timeout. */
 export const SLICE = 1000;
 
-// The statements of a sign-out, over users, devices and sessions. Each names the user, so that Citus sends it
-// to one node. `expires_at > '-infinity'` is always true. With it, PostgreSQL reads the index
-// refresh_tokens_open, of sessions that are not signed out; without it, PostgreSQL finds one session by its
-// key.
+// A sign-out is a transaction of these statements, over users, sessions, devices and channels
+// (docs/development.md#locks).
+//
+// - Before: sessions may be open, and nothing is locked.
+// - After: those of the scope are signed out, at most SLICE in a transaction, and have no personal data. User
+//   and sessions are locked until the commit.
+// - Concurrently: pushes and refreshes of the user go on; a refresh that moves an idle end waits for its
+//   session. Sign-ins, other sign-outs and removals of the user wait for its lock.
+//
+// 1. HAS_OPEN_SESSION, without a lock: most repeated calls end here.
+// 2. LOCK_USER or LOCK_SIGNED_OUT_USER, in a statement of its own: each later statement has a newer snapshot,
+//    with all that was committed during the wait (13.2.1).
+// 3. END_SESSION or one of END_SESSIONS, END_EXCESS, END_SESSIONS_AT_PROVIDER.
+// 4. FIND_SIGNED_OUT_DEVICES, which sees what step 3 has changed: it is a later command (13.2.1).
+//
+// Each names the user, so that Citus sends it to one node. `expires_at > '-infinity'` is always true. With
+// it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
+// PostgreSQL finds one session by its key.
 
 /**
  * Whether a sign-out of a session or device would end one; without a lock. Parameters: user, scope, session,
@@ -42,9 +58,9 @@ export const HAVE_OPEN_SESSIONS = {
 };
 
 /**
- * Locks the user before the sessions. Else of two sign-outs that end the last two sessions of a device, each
- * would see the other's session alive, and neither would announce the device; and the audit trail would not
- * have the order of the commits.
+ * Locks the user before the sessions (13.3.2). Else of two sign-outs that end the last two sessions of a
+ * device, each would see the other's session alive, and neither would announce the device; and the audit
+ * trail would not have the order of the commits.
  */
 export const LOCK_USER = {
   name: 'sign-out-lock',
@@ -82,12 +98,13 @@ export const END_SESSION = {
  */
 export const END_SESSIONS = {
   name: 'sign-out-sessions',
-  text: `
+  text: withoutComments(`
     UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
       ends_because = $5,
       id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = ANY (ARRAY(
-      -- FOR UPDATE locks in one order, and skips sessions that a concurrent sign-out has ended.
+      -- FOR UPDATE waits for a refresh that moves the idle end, and then checks the conditions again (13.2.1).
+      -- The array is complete before the first update.
       SELECT session_id FROM refresh_tokens
       WHERE user_id = $1 AND signed_out_at IS NULL AND expires_at > '-infinity' AND (
         $2 = 'all'
@@ -95,7 +112,7 @@ export const END_SESSIONS = {
         OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL
           THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END)
       ORDER BY device_id, expires_at, session_id LIMIT ${SLICE} FOR UPDATE))
-    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`),
 };
 
 /**
@@ -104,7 +121,7 @@ export const END_SESSIONS = {
  */
 export const END_EXCESS = {
   name: 'sign-out-excess',
-  text: `
+  text: withoutComments(`
     UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
       ends_because = $5, id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = ANY (ARRAY(
@@ -117,7 +134,7 @@ export const END_EXCESS = {
       OFFSET $4::int - (
         SELECT count(*) FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL)
       LIMIT ${SLICE} FOR UPDATE))
-    RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+    RETURNING session_id AS "sessionId", device_id AS "deviceId"`),
 };
 
 /**
@@ -148,7 +165,7 @@ export const END_SESSIONS_AT_PROVIDER = {
  */
 export const FIND_SIGNED_OUT_DEVICES = {
   name: 'sign-out-devices',
-  text: `
+  text: withoutComments(`
     SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices
     WHERE user_id = $1 AND device_id = ANY ($2) AND device_id NOT IN (
       SELECT device_id FROM refresh_tokens
@@ -157,5 +174,5 @@ export const FIND_SIGNED_OUT_DEVICES = {
         AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
         AND (idle_ends_at IS NULL OR idle_ends_at > now())
       ORDER BY device_id, expires_at)
-    ORDER BY device_id`,
+    ORDER BY device_id`),
 };

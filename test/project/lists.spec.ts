@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { AUDIT_NAMES } from '../../src/features.js';
 import { textOf } from '../support/deployment-files.js';
 
-/** Audit events are listed by hand for their readers: also those of a feature that is not part of this build. */
+/** Events and causes of ends are listed by hand for their readers, also those of features that are not part of this build. */
 
 const namesIn = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, name]) => name));
@@ -25,4 +25,27 @@ it('the administration page has all audit events', () => {
     .map((file) => textOf(`admin/src/features/${file}`));
   const names = namesIn(textOf('admin/src/audit/event-names.ts') + features.join('\n'), /^ +(\w+): '/gm);
   expect([...names]).toEqual(expect.arrayContaining([...AUDIT_NAMES]));
+});
+
+describe('the causes of ends (`EndCause`)', () => {
+  /** Of a union of texts; one that ends in `string & {}` is open. */
+  const causesIn = (file: string) => {
+    const [union] = /type EndCause =[^;]*/.exec(textOf(file))!;
+    return namesIn(union, /\| '(\w+)'/g);
+  };
+  const causes = causesIn('src/platform/events.ts');
+
+  it('are all in docs/guides/session-length.md', () => {
+    const [, table] = textOf('docs/guides/session-length.md').split('## Why a session has ended');
+    expect(namesIn(table!.split('\n## ')[0]!, /\n\| `(\w+)`/g)).toEqual(causes);
+  });
+
+  it('are all on the administration page', () => {
+    const [object] = /CAUSES: [^}]*/.exec(textOf('admin/src/audit/event-names.ts'))!;
+    expect(namesIn(object, /\n {2}(\w+): /g)).toEqual(causes);
+  });
+
+  it('are all in the type of @latchkey/client', () => {
+    expect(causesIn('packages/client/src/session.ts')).toEqual(causes);
+  });
 });

@@ -1,7 +1,7 @@
 import type { AuditName } from '../../../src/audit/audit-names.js';
 import { textsOf } from '../features.js';
 
-/** Causes of ends, the `reason` of `sign_out` (docs/guides/session-length.md#how-long-a-session-lasts), for people. */
+/** Causes of ends, the `reason` of `sign_out` (docs/guides/session-length.md#why-a-session-has-ended), for people. */
 export const CAUSES: Readonly<Record<string, string>> = {
   idle: 'Nobody used the session',
   too_many: 'The user signed in elsewhere, beyond the limit of sessions',

@@ -1,5 +1,5 @@
 import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.history.js';
-import type { Statement } from '../../platform/database/sql.js';
+import { withoutComments, type Statement } from '../../platform/database/sql.js';
 import { REMEMBERED_S } from '../../token/sessions/recent-ends.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
 import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in-columns.js';
@@ -16,23 +16,30 @@ const isFromNetworkOf = (address: string): string =>
 const MOST_DEVICES = 2000;
 
 /**
- * Writes sign-ins of different users, each one as a whole or not at all. Parameters: `lock_timeout` or NULL,
- * `Settings.channelHistory`, `Settings.auditRetentionDays`, and the sign-ins (toArrays).
+ * Writes sign-ins of different users. Parameters: `lock_timeout` or NULL, `Settings.channelHistory`,
+ * `Settings.auditRetentionDays`, and the sign-ins (toArrays).
  *
- * Locks are taken in one order, against deadlocks with removals, sign-outs and refreshes
- * (docs/development.md#locks): users, devices, counters, access tokens, each by key. PostgreSQL runs a member
- * before its readers, and a member that writes even if it has none (manual, 7.8.4).
+ * - Before: the user, the device and the channel may exist; nothing is locked.
+ * - After: an admitted sign-in has all its rows, a refused one has none. User, device and channel are locked
+ *   until the commit.
+ * - Concurrently: pushes and refreshes of the user go on. Sign-ins, sign-outs and removals of the user wait
+ *   for its lock.
+ *
+ * Locks: users, devices, channels, access tokens, each by key (docs/development.md#locks). Each step takes
+ * from an earlier one what that returns (docs/development.md#order-in-a-statement).
  */
 export const SIGN_IN: Statement = {
   name: 'sign-in',
-  text: `
-    -- 1. The sign-ins of this statement. One locked user must not delay the others for long.
+  text: withoutComments(`
+    -- 1. The sign-ins of this statement. One locked user must not delay the others for long: \`set_config\` is
+    --    volatile, so it is called before there is a row (36.7).
     WITH requested AS MATERIALIZED (
       SELECT s.* FROM unnest(${ARRAYS}) AS s (${NAMES}),
         set_config('lock_timeout', coalesce($1, current_setting('lock_timeout')), true)
     ),
 
-    -- 2. Lock the users who exist.
+    -- 2. Lock the users who exist. ORDER BY comes before the locks (SELECT, The Locking Clause), and the rows
+    --    are as they are after the wait for the lock (13.2.1).
     locked_user AS MATERIALIZED (
       SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
         sessions_ended_at, last_seen_at IS NULL AS is_new
@@ -41,8 +48,8 @@ export const SIGN_IN: Statement = {
     ),
 
     -- 3. Those that began before all sessions of the user ended (docs/development.md#ends-of-sessions).
-    --    Step 2 waits for such an end, and reads what it has written to the row. Of a user without a row, an
-    --    end since the begin of this statement is found after the commit (RecentEnds).
+    --    Step 2 waits for such an end, and reads what it has written to the row (13.2.1). Of a user without a
+    --    row, an end since the begin of this statement is found after the commit (RecentEnds).
     ended AS MATERIALIZED (
       SELECT user_id FROM requested JOIN locked_user USING (user_id)
       WHERE sessions_ended_at >= to_timestamp(requested_at)
@@ -53,7 +60,8 @@ export const SIGN_IN: Statement = {
           AND expires_at >= to_timestamp(requested_at + ${REMEMBERED_S}))
     ),
 
-    -- 4. Create the others. (Claims of the application belonged to a user who has been removed since.)
+    -- 4. Create the others, once all locks of step 2 are taken: NOT IN needs all of its rows. (Claims of the
+    --    application belonged to a user who has been removed since.)
     created_user AS (
       INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
         provider_claims, claims, claims_version)
@@ -68,10 +76,10 @@ export const SIGN_IN: Statement = {
     ),
 
     -- 5. Why a sign-in is refused: the user is suspended, or signed out since, the user's claims are not the
-    --    token's, or a bound is reached. Not a bound of a user from step 4: sessions and devices that this statement sees are
-    --    those of a user removed since its begin. The conditions on sessions are those of the index
-    --    refresh_tokens_open.
-    judged AS MATERIALIZED (
+    --    token's, or a bound is reached. Not a bound of a user from step 4: this statement sees the sessions and
+    --    devices from before its begin (7.8.4), of a user who has been removed since. The conditions on
+    --    sessions are those of the index refresh_tokens_open.
+    checked AS MATERIALIZED (
       SELECT user_id, CASE
           WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
           WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
@@ -101,9 +109,9 @@ export const SIGN_IN: Statement = {
       FROM requested AS r
     ),
 
-    -- 6. The others. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
+    -- 6. The others: NOT IN needs all rows of step 5, and so the locks of step 2. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
     admitted AS MATERIALIZED (
-      SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM judged WHERE refused IS NOT NULL)
+      SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM checked WHERE refused IS NOT NULL)
     ),
 
     -- 7. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
@@ -117,7 +125,7 @@ export const SIGN_IN: Statement = {
       RETURNING users.user_id
     ),
 
-    -- 8. The words by which the search finds users with another profile.
+    -- 8. The words by which the search finds users with another profile. The lock of step 2 guards them.
     word AS (
       SELECT user_id, word FROM admitted, unnest(string_to_array(word_keys, E'\\n')) AS word
       WHERE user_id IN (SELECT user_id FROM created_user UNION ALL SELECT user_id FROM updated_user)
@@ -131,7 +139,8 @@ export const SIGN_IN: Statement = {
       INSERT INTO user_words (user_id, word) SELECT user_id, word FROM word ON CONFLICT DO NOTHING
     ),
 
-    -- 9. The device, if one is named; what the client leaves out stays.
+    -- 9. The device, if one is named; what the client leaves out stays. Locked in the order of the keys: the
+    --    manual does not promise the order of INSERT … SELECT … ORDER BY, so a test checks it.
     --    \`facts\`: docs/realtime.md#what-the-service-sends
     device AS (
       INSERT INTO devices (user_id, device_id, device_name, user_agent, address, last_seen_at)
@@ -149,14 +158,15 @@ export const SIGN_IN: Statement = {
       )::text AS facts
     ),
 
-    -- 10. The next offset of the user's channel. The lock of the counter makes offsets visible in order.
+    -- 10. The next offset of the user's channel. The row is locked until the commit (13.3.2), so offsets become
+    --     visible in order. ORDER BY needs all devices, so no channel is locked before the last device.
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM device ORDER BY user_id
       ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
       RETURNING user_id, last_offset
     ),
 
-    -- 11. The event for the user's other devices.
+    -- 11. The event for the user's other devices, at the offset that step 10 returns.
     device_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
       SELECT user_id, last_offset, gen_random_uuid(), 'device.signed_in', facts, NULL, now(),
@@ -165,7 +175,8 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, id, event_offset, data, sent_at
     ),
 
-    -- 12. Trim the history now and then: with more users at once, fewer events of each.
+    -- 12. Trim the history now and then: with more users at once, fewer events of each. It does not see the
+    --     event of step 11 (7.8.4).
     trimmed AS (
       DELETE FROM channel_events AS e
       USING (
@@ -177,7 +188,7 @@ export const SIGN_IN: Statement = {
         (SELECT min(event_offset) + c.most FROM channel_events AS oldest WHERE oldest.user_id = c.user_id))
     ),
 
-    -- 13. The session.
+    -- 13. The session: a new row, for which nothing waits.
     session AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
         provider_subject, provider_session, id_token, auth_time, address, user_agent, idle_ends_at,
@@ -190,18 +201,19 @@ export const SIGN_IN: Statement = {
       FROM admitted
     ),
 
-    -- 14. Its access token; the key is that of the DPoP proof, if there is one. The count makes it wait for
-    --     step 10: else two statements with equal proofs could wait for each other's counter and token.
+    -- 14. Its access token; the key is that of the DPoP proof, if there is one. The counts are equal, and known
+    --     when step 10 has locked the last channel: else two statements with equal proofs could wait for each
+    --     other's channel and token.
     access_token AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
-      FROM admitted, (SELECT count(*) FROM counter) AS step_10
+      FROM admitted WHERE (SELECT count(*) FROM counter) = (SELECT count(*) FROM device)
       ORDER BY user_id, jti
     ),
 
-    -- 15. What is new about the sign-in, by the rows from before this statement: of concurrent sign-ins from
-    --     one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
-    fact AS MATERIALIZED (
+    -- 15. What is new about the sign-in, by the rows from before this statement (7.8.4): of concurrent sign-ins
+    --     from one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
+    news AS MATERIALIZED (
       SELECT user_id,
         CASE WHEN user_id IN (SELECT user_id FROM created_user UNION SELECT user_id FROM locked_user WHERE is_new)
           THEN '${FIRST_SIGN_IN}' END AS reason,
@@ -220,14 +232,14 @@ export const SIGN_IN: Statement = {
         provider_user_id, address, user_agent, actor_type, request_id, new_device, new_network)
       SELECT user_id, session_id, 'sign_in', 'ok', reason, session_id, device_id, provider,
         provider_user_id, address, user_agent, 'user', request_id, new_device, new_network
-      FROM admitted JOIN fact USING (user_id) WHERE $3 > 0
+      FROM admitted JOIN news USING (user_id) WHERE $3 > 0
     )
 
     SELECT user_id AS "userId", NULL AS refused, reason, new_device AS "newDevice",
       new_network AS "newNetwork", id, event_offset, data, sent_at
-    FROM fact LEFT JOIN device_event USING (user_id)
+    FROM news LEFT JOIN device_event USING (user_id)
     UNION ALL
-    SELECT user_id, refused, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM judged WHERE refused IS NOT NULL`,
+    SELECT user_id, refused, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM checked WHERE refused IS NOT NULL`),
 };
 
 // On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.

@@ -12,6 +12,11 @@ export interface Statement {
   readonly text: string;
 }
 
+/** Removes the comments of a statement. Behind a pooler in transaction mode, it is sent with each call. */
+export function withoutComments(text: string): string {
+  return text.replace(/\s*--.*$/gm, '');
+}
+
 /**
  * Follows a read with the result "already done". The commit that was read may not be on the standby, because
  * its wait was cancelled. This statement writes one record if commits wait for a standby; earlier commits

@@ -1,5 +1,6 @@
 import { appending } from '../../channel/channel.history.js';
 import { ONLINE_PRESENCE } from '../../channel/presence.store.js';
+import { withoutComments } from '../../platform/database/sql.js';
 
 /** Whether a target is online on some instance; those known to be on this one are not looked up. */
 const online = (userId: string): string => `
@@ -8,20 +9,30 @@ const online = (userId: string): string => `
     WHERE p.user_id = ${userId} AND (n.device_id IS NULL OR p.device_id = n.device_id)) AS online`;
 
 /**
- * Finds the targets of a batch, and appends its events; those with a `ttl` of 0 are not stored. Targets that
- * do not exist have no row. Parameters: for each target user, id, number of its event from 1, whether it is
- * online on this instance; for each event name, data as JSON, device (null: all), ttl;
- * `Settings.channelHistory`.
+ * Finds the targets of a batch, and appends its events. Parameters: for each target user, id, number of its
+ * event from 1, whether it is online on this instance; for each event name, data as JSON, device (null: all),
+ * ttl; `Settings.channelHistory`.
+ *
+ * - Before: the users may exist, and have channels; nothing is locked.
+ * - After: the events of a user have the next offsets, in the order of the batch; those with a `ttl` of 0
+ *   have none, and are not stored. A target that does not exist has no row. The channels are locked until the
+ *   commit.
+ * - Concurrently: what PUSH lets run. Two batches wait for each other's users in one order, without a
+ *   deadlock.
+ *
+ * Locks: users, channels, each by key (docs/development.md#locks). Each step takes from an earlier one what
+ * that returns (docs/development.md#order-in-a-statement).
  */
 export const PUSH_BATCH = {
   name: 'push-batch',
-  text: `
+  text: withoutComments(`
     WITH
-    -- The locks are those of PUSH, in one order for all batches.
+    -- 1. Lock the users as PUSH does. ORDER BY comes before the locks (SELECT, The Locking Clause).
     target AS MATERIALIZED (
       SELECT user_id FROM users WHERE user_id = ANY($1::uuid[]) AND removed_at IS NULL
       ORDER BY user_id FOR KEY SHARE
     ),
+    -- 2. The events for users who exist, and for devices that are theirs.
     found AS MATERIALIZED (
       SELECT n.*, e.event, e.data, e.device_id, e.ttl
       FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::boolean[])
@@ -31,9 +42,10 @@ export const PUSH_BATCH = {
       WHERE user_id IN (SELECT user_id FROM target) AND (device_id IS NULL
         OR EXISTS (SELECT FROM devices d WHERE d.user_id = n.user_id AND d.device_id = e.device_id))
     ),
+    -- 3. Append those with a ttl (append.sql.ts). \`counter\` sorts its users, so it needs all locks of step 1.
     ${appending('SELECT user_id, id, event, data, device_id, ttl, place FROM found WHERE ttl > 0', '$9')}
     SELECT n.place::int, before + nth AS event_offset, now() AS sent_at, ${online('n.user_id')}
-    FROM found AS n LEFT JOIN numbered USING (place)`,
+    FROM found AS n LEFT JOIN numbered USING (place)`),
 };
 
 /** Finds targets. `ANY($1)` leads Citus to the shard of users who share one. */

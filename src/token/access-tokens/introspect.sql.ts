@@ -1,7 +1,14 @@
+// Before and after each of these statements the rows are the same: they read committed rows of one snapshot
+// (13.2.1), lock nothing, and wait for nobody. So a token is accepted or rejected as its session was when the
+// statement began; a sign-out that has committed before is seen.
+
 /**
- * Finds a stored access token whose session is not signed out; both rows by their whole keys. The text of the
- * token is compared, too: an ES256 signature has a second form that verifies and was never issued. The
- * version shows whether the claims that an instance has in memory are current.
+ * Finds a stored access token whose session is not signed out; both rows by their whole keys.
+ * 1. `stored`: the row of the token. Its text is compared, too: an ES256 signature has a second form that
+ *    verifies and was never issued.
+ * 2. `session`: it must not be signed out. Its expiry is not checked, since the token has its own.
+ * 3. `claimsVersion` shows whether the claims that an instance has in memory are current. `<> 0` is the
+ *    condition of a small index: most users have no claims.
  */
 export const ACCESS_TOKEN = {
   name: 'access-token',
@@ -46,8 +53,9 @@ export const FORWARDED_TOKENS = {
 };
 
 /**
- * Finds the session that a refresh token names, if it is not signed out, and has not expired but by its idle
- * time: a client may still revoke it, which ends its access tokens. The end is the one that comes first.
+ * Finds the session that a refresh token names, if it is not signed out and has not expired.
+ * 1. `isIdle`: past its idle end it is found, so that a client may revoke it, which ends its access tokens.
+ * 2. `expiresAt`: of its two ends, the one that comes first.
  */
 export const REFRESH_TOKEN = {
   name: 'refresh-token',
