@@ -36,7 +36,7 @@ export interface Feature {
   /** Events of the audit trail that it writes; `AuditNames` has them as well. */
   readonly auditNames?: readonly AuditName[];
   /** Beginning, up to `: `, of reasons of `access_denied` that the trail has also of removed users. */
-  readonly keptReason?: string;
+  readonly impersonalReason?: string;
   /** Metrics of what it reports as ServiceState; 0 while it is off. */
   readonly gauges?: readonly Gauge[];
   /** Requests a minute and address, by the name of the limit. */
@@ -56,6 +56,8 @@ export interface Feature {
   readonly documented?: Readonly<Record<string, string>>;
   /** What its page at `/` is for, in a few words. */
   readonly home?: string;
+  /** What its settings lack, as a warning of `check-config`. */
+  readonly advice?: (settings: Settings) => Promise<string | undefined>;
   /** Lines that end a start in development. */
   welcome?(settings: Settings): Promise<readonly string[]>;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { withoutAdministrators } from '../../src/commands/check/check-administrators.js';
+import { withoutAdministrators } from '../../src/features/administration/without-administrators.js';
 import { runCheckConfig } from '../../src/commands/check/check-config.command.js';
 import { loadSettings } from '../../src/platform/config/settings/load-settings.js';
 import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';

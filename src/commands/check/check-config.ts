@@ -24,7 +24,6 @@ import { FEATURES } from '../../features.js';
 import { KeyCipher } from '../../token/keys/key-cipher.js';
 import { isUsable } from '../../token/keys/key-life.js';
 import { listKeys } from '../../token/keys/key.store.js';
-import { withoutAdministrators } from './check-administrators.js';
 import type { CheckReport } from '../../platform/check-report.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
@@ -38,10 +37,13 @@ const REDIS_MS = 3000;
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   checkWebhookEvents(settings);
-  for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
+  const features = FEATURES.filter((feature) => feature.isOn(settings));
+  for (const feature of features) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
-  const lack = withoutAdministrators(settings);
-  if (lack !== undefined) report.add('warning', 'administration', lack);
+  for (const { name, advice } of features) {
+    const text = await advice?.(settings);
+    if (text !== undefined) report.add('warning', name, text);
+  }
   await checkAddress(settings, report);
   const parts = { database: checkDatabases, redis: checkRedis, providers: checkProviders };
   for (const [part, check] of Object.entries(parts)) {

@@ -9,6 +9,7 @@ export const administration: Feature = {
   isOn: () => true, // `/users`, also without the page
   documented: { ADMIN_ENABLED: 'true' },
   auditNames: ['user_suspended', 'user_restored', 'provider_tested'],
+  advice: async (settings) => (await import('./without-administrators.js')).withoutAdministrators(settings),
   module: async (settings) =>
     (await import('./administration.module.js')).AdministrationModule.forRoot(settings),
 };

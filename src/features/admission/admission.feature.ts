@@ -3,6 +3,6 @@ import type { Feature } from '../../extensions.js';
 export const admission: Feature = {
   name: 'admission',
   isOn: ({ admissionUrl }) => admissionUrl !== undefined,
-  keptReason: 'admission', // the words of the operator's own service are for the operator
+  impersonalReason: 'admission', // the words of the operator's own service are for the operator
   module: async () => ({ module: (await import('./admission.module.js')).AdmissionModule }),
 };
