@@ -36,7 +36,7 @@ export class AppModule {
         settingsModule(settings),
         DeclaredModule.forRoot({
           auditNames: AUDIT_NAMES,
-          keptReasons: FEATURES.flatMap(({ keptReason = [] }) => keptReason),
+          impersonalReasons: FEATURES.flatMap(({ impersonalReason = [] }) => impersonalReason),
           gauges: FEATURES.flatMap(({ gauges = [] }) => gauges),
           limits: Object.assign({}, ...FEATURES.map(({ limits }) => limits)) as Record<string, number>,
           hasHome: features.some(({ home }) => home !== undefined),

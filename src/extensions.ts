@@ -43,7 +43,7 @@ export interface Feature extends SettingsPart {
   /** Events of the audit trail that it writes; `AuditNames` has them as well. */
   readonly auditNames?: readonly AuditName[];
   /** Beginning, up to `: `, of reasons of `access_denied` that the trail has also of removed users. */
-  readonly keptReason?: string;
+  readonly impersonalReason?: string;
   /** Metrics of what it reports as ServiceState; 0 while it is off. */
   readonly gauges?: readonly Gauge[];
   /** Requests a minute and address, by the name of the limit. */

@@ -44,7 +44,7 @@ export function createAuditStore(
   { distributed }: Sql,
   events: Events,
   settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
-  declared: Pick<Declared, 'keptReasons'> = { keptReasons: [] },
+  declared: Pick<Declared, 'impersonalReasons'> = { impersonalReasons: [] },
 ): AuditStore {
   return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings, declared);
 }

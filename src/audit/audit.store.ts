@@ -51,12 +51,12 @@ export class AuditStore implements EntitySubscriberInterface {
     private readonly dataSource: DataSource,
     private readonly events: Events,
     { auditRetentionDays, auditClaims }: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
-    { keptReasons }: Pick<Declared, 'keptReasons'>,
+    { impersonalReasons }: Pick<Declared, 'impersonalReasons'>,
   ) {
     this.isOn = auditRetentionDays > 0;
     this.retentionDays = auditRetentionDays;
     this.recordsClaims = auditClaims === 'full';
-    const reasons = ['[a-z_]+', ...keptReasons.map((kept) => `${kept}: [^]*`)];
+    const reasons = ['[a-z_]+', ...impersonalReasons.map((reason) => `${reason}: [^]*`)];
     this.impersonal = new RegExp(`^(?:${reasons.join('|')})$`);
     dataSource.subscribers.push(this);
   }

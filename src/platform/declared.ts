@@ -16,7 +16,7 @@ export abstract class Declared {
    * Beginnings, up to `: `, of reasons of `access_denied` that describe no person: the trail has them also of
    * removed users.
    */
-  abstract readonly keptReasons: readonly string[];
+  abstract readonly impersonalReasons: readonly string[];
   abstract readonly gauges: readonly Gauge[];
   /** Requests a minute and address, by the name of the limit. */
   abstract readonly limits: Readonly<Record<string, number>>;

@@ -28,6 +28,6 @@ export const admission: Feature = {
   settings,
   givesClaims: true,
   isOn: ({ admissionUrl }) => admissionUrl !== undefined,
-  keptReason: 'admission', // the words of the operator's own service are for the operator
+  impersonalReason: 'admission', // the words of the operator's own service are for the operator
   module: async () => ({ module: (await import('./admission.module.js')).AdmissionModule }),
 };
