@@ -22,7 +22,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'state is unknown, used or expired',
   },
   server_error: {
-    when: 'Something failed on the server’s side. With `Retry-After` where trying again makes sense: the database, or the service at `ADMISSION_URL`, is away.',
+    when: 'Something failed on the server’s side. With `Retry-After` where trying again makes sense: the database, or another service that must be asked, is away.',
     example: 'the database is unavailable',
   },
   invalid_token: {
@@ -30,7 +30,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'an access token is needed, as a bearer token',
   },
   access_denied: {
-    when: 'The identity provider knows the user, who may not sign in here: suspended, not covered by the setting `allow`, or refused by the service at `ADMISSION_URL`.',
+    when: 'The identity provider knows the user, who may not sign in here: suspended, not covered by the setting `allow`, or refused by a service of the application.',
     example: 'this account may not sign in',
   },
   invalid_dpop_proof: {

@@ -27,7 +27,7 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   redirect_uri: { examples: [EXAMPLE.redirectUri] },
   redirect_url: url('https://login.example/oauth2/authorize?state=…'),
   name: { examples: [EXAMPLE.provider] },
-  label: { examples: ['Sample provider'] },
+  label: { examples: ['Corp login'] },
   issuer: url(EXAMPLE.issuer),
   user_id: uuid(EXAMPLE.userId),
   user_ids: { examples: [[EXAMPLE.userId]] },

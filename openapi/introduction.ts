@@ -32,7 +32,7 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'The access token of a session, as `Authorization: Bearer …`. If a right is named with it, the roles of the user must grant the right: `ADMIN_ROLE` grants `users` and `support`, `SUPPORT_ROLE` grants `support`, if it comes from the application or from a provider of `ADMIN_PROVIDERS`.',
+      'The access token of a session, as `Authorization: Bearer …`. If a right is named with it, a role of the user must grant the right, as the settings of the service say.',
   },
   serviceKey: {
     type: 'http',

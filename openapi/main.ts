@@ -15,7 +15,7 @@ import { readSources } from './sources.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url)); // from dist/api/openapi
 
-/** One provider with the name `name`, for the paths of all providers; in production, where the sample provider is off. */
+/** One provider with the name `name`, for the paths of all providers; in production, where no provider is built in. */
 const settings = parseSettings({
   NODE_ENV: 'production',
   PUBLIC_URL: 'http://localhost:3000',

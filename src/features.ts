@@ -2,7 +2,7 @@ import { CORE_AUDIT_NAMES, type AuditName } from './audit/audit-names.js';
 import type { Feature } from './extensions.js';
 import { administration } from './features/administration/administration.feature.js';
 import { admission } from './features/admission/admission.feature.js';
-import { demo } from './features/demo/demo.feature.js';
+import { demoPage } from './features/demo-page/demo-page.feature.js';
 import { deviceGrant } from './features/device-grant/device-grant.feature.js';
 import { forwardAuth } from './features/forward-auth/forward-auth.feature.js';
 import { providerEvents } from './features/provider-events/provider-events.feature.js';
@@ -15,7 +15,7 @@ import { sessionLimit } from './features/session-limit/session-limit.feature.js'
 export const FEATURES: readonly Feature[] = [
   administration,
   admission,
-  demo,
+  demoPage,
   deviceGrant,
   forwardAuth,
   providerEvents,

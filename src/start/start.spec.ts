@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import type { Settings } from '../platform/config/settings/settings.js';
+import type { Settings } from '../platform/config/settings/settings.js';
 import { parseSettings } from '../settings.js';
 import { providerLines, readyFacts } from './start.js';
 
@@ -45,8 +46,11 @@ describe('providerLines', () => {
     'providers.corp.client_id': 'latchkey',
     'providers.corp.client_secret': 's3cret',
   };
-  const linesOf = (env: Record<string, string>): string[] => {
-    const settings = settingsOf({ ADMIN_ENABLED: 'false', ...corp, ...env });
+  const linesOf = (
+    env: Record<string, string>,
+    ownRedirectUris: Settings['ownRedirectUris'] = [],
+  ): string[] => {
+    const settings = { ...settingsOf({ ...corp, ...env }), ownRedirectUris };
     return providerLines(settings, [...settings.providers.values()]);
   };
 
@@ -58,8 +62,8 @@ describe('providerLines', () => {
     expect(linesOf({})).toEqual([
       'corp: OpenID Connect at https://login.corp.example, 1 redirect URI to register: http://localhost:3000/providers/corp/callback, and the callback of your application',
     ]);
-    expect(linesOf({ ADMIN_ENABLED: 'true' })[0]).toContain(
-      ', 2 redirect URIs to register: http://localhost:3000/admin/callback, http://localhost:3000/providers/corp/callback,',
+    expect(linesOf({}, [{ uri: 'http://localhost:3000/page', isRegistered: true }])[0]).toContain(
+      ', 2 redirect URIs to register: http://localhost:3000/page, http://localhost:3000/providers/corp/callback,',
     );
     const own = 'http://localhost:3000/providers/corp/callback';
     for (const more of [{}, { 'providers.corp.redirect_uris': list }]) {

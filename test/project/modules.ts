@@ -182,7 +182,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'with how many sessions a user may be signed in (`MAX_SESSIONS`)',
     imports: CORE,
   },
-  'features/demo': {
+  'features/demo-page': {
     contents: 'the page in `demo/`',
     imports: CORE,
   },

@@ -26,7 +26,6 @@ it.each([
   [{ PROVIDERS_CORP_CLAIMS: 'roles=roles', ADMIN_PROVIDERS: 'other' }, true],
   [{ PROVIDERS_CORP_CLAIMS: 'groups=roles', ADMIN_PROVIDERS: 'corp' }, true],
   [{ PROVIDERS_CORP_CLAIMS: 'roles=roles', ADMIN_PROVIDERS: 'corp' }, false],
-  [{ PROVIDERS_CORP_SCIM_TOKEN: 't'.repeat(32), ADMIN_PROVIDERS: 'corp' }, false],
   [{ PROVIDERS_CORP_ADAPTER: './adapter.js', ADMIN_PROVIDERS: 'corp' }, false],
 ])('warns if nobody can get a role of the administration page: %j', (env, warns) => {
   const settings = parseSettings({ ...CORP, ...PAGE, ...env });

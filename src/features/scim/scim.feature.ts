@@ -28,7 +28,7 @@ export const scim: Feature = {
   checkProviders: refuseSharedTokens,
   isOn: (settings) => hasDirectory(settings) || keepsNames(settings),
   module: async (settings) => {
-    if (hasDirectory(settings)) return (await import('./scim.module.js')).ScimModule.forRoot(settings);
+    if (hasDirectory(settings)) return { module: (await import('./scim.module.js')).ScimModule };
     return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
   },
   documented: { PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used' },

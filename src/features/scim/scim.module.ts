@@ -1,8 +1,7 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module.js';
 import { ChannelModule } from '../../channel/channel.module.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { ProviderModule } from '../../provider/provider.module.js';
 import { TokenModule } from '../../token/token.module.js';
@@ -48,7 +47,13 @@ import { ScimUsers } from './users/scim-users.service.js';
     ]),
   ],
   // the last has the rest
-  controllers: [ScimUsersController, ScimGroupsController, SearchController, DiscoveryController],
+  controllers: [
+    SynchronisationController,
+    ScimUsersController,
+    ScimGroupsController,
+    SearchController,
+    DiscoveryController,
+  ],
   providers: [
     DirectoryActivities,
     DirectoryEffects,
@@ -64,8 +69,4 @@ import { ScimUsers } from './users/scim-users.service.js';
     UnnamedSessions,
   ],
 })
-export class ScimModule {
-  static forRoot({ adminEnabled }: Settings): DynamicModule {
-    return { module: ScimModule, controllers: adminEnabled ? [SynchronisationController] : [] };
-  }
-}
+export class ScimModule {}

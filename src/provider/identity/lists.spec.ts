@@ -6,7 +6,7 @@ it.each<[string, unknown, readonly string[]]>([
   ['one text (Ping, AD FS, Duende)', 'admin', ['admin']],
   ['numbers', [7, 'a'], ['7', 'a']],
   ['one number', 7, ['7']],
-  ['SCIM', [{ value: 'u-1', display: 'Admins', $ref: 'x' }, { value: 'u-2' }], ['u-1', 'u-2']],
+  ['RFC 7643', [{ value: 'u-1', display: 'Admins', $ref: 'x' }, { value: 'u-2' }], ['u-1', 'u-2']],
   ['names', [{ id: 1, name: 'admin', description: 'x' }, { name: 'b' }], ['admin', 'b']],
   ['one object', { name: 'admin' }, ['admin']],
   ['ZITADEL', { admin: { '312': 'corp.example' }, user: { '312': 'corp.example' } }, ['admin', 'user']],

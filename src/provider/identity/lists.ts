@@ -16,7 +16,7 @@ const DESCRIBING: ReadonlySet<string> = new Set(
 
 /**
  * Returns the texts in the shapes in which products send lists: one text or number, a list of texts, numbers
- * or objects (SCIM, RFC 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys
+ * or objects (RFC 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys
  * (ZITADEL, WordPress), a list of PHP as an object.
  */
 export function textsIn(value: unknown): TextList {

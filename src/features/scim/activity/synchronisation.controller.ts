@@ -4,7 +4,7 @@ import { Requires } from '../../../platform/http/access.js';
 import type { Synchronisation } from './synchronisation.dto.js';
 import { Synchronisations } from './synchronisations.js';
 
-/** The directory of a provider, on the administration page (docs/administration.md#the-views). */
+/** The directory of a provider, as support people see it. */
 @Requires('support')
 @Controller('admin/providers/:name/directory')
 export class SynchronisationController {

@@ -45,7 +45,6 @@ describe('the key of a use', () => {
   // Stored and shared values are made with these keys: a change would lose every signing key.
   it.each([
     ['signing-keys', 'be15821857da283b2ab2b24c3bece8a3fbffa9a9af42e0f55a8883d8ab67dba1'],
-    ['sample-provider', '7df8ae3a85e4724ada784a3c33920be199ea1b73fb42464efaaea6b2198bff2f'],
     ['hints', '19fa1b33138f12843d0c276ae378fdac392c0695ac78e1fb931b811ee585cbde'],
   ])('%s is HKDF-SHA256 of it', (use, expected) => expect(key.derive(use).toString('hex')).toBe(expected));
 

@@ -16,8 +16,8 @@ declare module '../../platform/config/settings/settings.js' {
   interface Settings extends SettingValues<typeof settings> {}
 }
 
-export const demo: Feature = {
-  name: 'demo',
+export const demoPage: Feature = {
+  name: 'demo-page',
   settings,
   redirectUris: ({ demoEnabled, publicUrl }) =>
     demoEnabled ? [{ uri: `${publicUrl}/callback`, isRegistered: false }] : [],

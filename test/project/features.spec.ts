@@ -1,0 +1,143 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { getMetadataArgsStorage } from 'typeorm';
+import { ROOT } from '../../docs/.vitepress/places.js';
+import type { Feature } from '../../src/extensions.js';
+import { FEATURES } from '../../src/features.js';
+
+/** Tracked and new files of the repository. */
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(join(ROOT, file)));
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** The lists that name features: of the service, and of its administration page. */
+const LISTS = ['src/features.ts', 'admin/src/features.ts'];
+/** Pages of features. */
+const PAGES: Readonly<Record<string, string>> = { administration: 'admin/', 'demo-page': 'demo/' };
+
+const isOf = ({ name }: Feature, file: string): boolean =>
+  file.includes(`/features/${name}/`) || file.startsWith(PAGES[name] ?? ' ');
+
+/** Matches what only a feature has: its name, settings, keys of providers, tables, events and work. */
+async function wordsOf(feature: Feature): Promise<RegExp> {
+  const { name, settings = {}, providerKeys = {}, builtInProvider, work = {} } = feature;
+  const entities = Object.values((await feature.entities?.()) ?? {});
+  const tables = getMetadataArgsStorage().tables.filter(({ target }) => entities.includes(target as never));
+  const words = [
+    name.replaceAll('-', '[-_ ]?'),
+    ...Object.entries(settings).flatMap(([key, row]) => [key, row.name]),
+    ...Object.keys({ ...providerKeys, ...builtInProvider?.keys }).filter((key) => key.includes('_')),
+    ...tables.map((table) => table.name!),
+    ...Object.keys(work),
+  ];
+  return new RegExp(`(?<![a-z])(?:${words.join('|')})(?![a-z])`, 'i');
+}
+
+describe('nothing else names', () => {
+  it.each(FEATURES.map((feature) => [feature.name, feature] as const))('%s', async (_, feature) => {
+    const words = await wordsOf(feature);
+    const strangers = files
+      .filter((file) => /^(?:src|admin\/src|openapi)\/.*\.tsx?$/.test(file) && !isOf(feature, file))
+      .filter((file) => !LISTS.includes(file))
+      .flatMap((file) =>
+        textOf(file)
+          .split('\n')
+          .flatMap((line, i) => (words.test(line) ? [`${file}:${i + 1}: ${line.trim()}`] : [])),
+      );
+    expect(strangers).toEqual([]);
+  });
+});
+
+/** What a file imports, as paths in the repository without extension. */
+function importsOf(file: string): string[] {
+  const found = textOf(file).matchAll(/(?:from|import|mock)\s*\(?['"`](\.[^'"`]+)['"`]/g);
+  return [...found].map(([, path]) =>
+    relative(ROOT, resolve(ROOT, dirname(file), path!)).replace(/\.[jt]sx?$/, ''),
+  );
+}
+
+/** The tests of features: those that import them, and what imports these. */
+function testsOf(features: readonly Feature[]): ReadonlySet<string> {
+  const tests = files.filter((file) => /^(?:test|lab|packages|examples)\/.*\.tsx?$/.test(file));
+  const imports = new Map(tests.map((file) => [file, importsOf(file)]));
+  const found = new Set(
+    tests.filter((file) => features.some(({ name }) => file.startsWith(`test/${name}/`))),
+  );
+  for (let size = -1; size !== found.size;) {
+    size = found.size;
+    const named = new Set([...found].map((file) => file.replace(/\.tsx?$/, '')));
+    for (const [file, paths] of imports) {
+      const isNeeded = (path: string): boolean =>
+        named.has(path) || features.some((feature) => isOf(feature, `${path}/`));
+      if (paths.some(isNeeded)) found.add(file);
+    }
+  }
+  return found;
+}
+
+/** Deletes features as a person would: their folders, their lines in the list, their tests. */
+function copyWithout(features: readonly Feature[], tree: string): void {
+  const tests = testsOf(features);
+  for (const file of files) {
+    if (tests.has(file) || features.some(({ name }) => file.includes(`/features/${name}/`))) continue;
+    mkdirSync(join(tree, dirname(file)), { recursive: true });
+    cpSync(join(ROOT, file), join(tree, file));
+    if (LISTS.includes(file)) {
+      const lists = features.reduce((text, { name }) => withoutLines(text, name), textOf(file));
+      writeFileSync(join(tree, file), lists);
+    }
+  }
+  for (const modules of ['node_modules', 'docs/.vitepress/node_modules', 'test/node_modules'])
+    if (existsSync(join(ROOT, modules))) symlinkSync(join(ROOT, modules), join(tree, modules));
+}
+
+/** Removes the import of a feature and its entry in the list. */
+function withoutLines(text: string, name: string): string {
+  const line = new RegExp(`^import \\{ (\\w+) \\} from '\\./features/${name}/.*\\n`, 'm');
+  const [whole, symbol] = line.exec(text) ?? [];
+  return whole === undefined
+    ? text
+    : text.replace(whole, '').replace(new RegExp(`(?<=[\\[ ])${symbol}(?:,\\s|(?=\\]))`), '');
+}
+
+const CHECKS: readonly (readonly [what: string, command: readonly string[]])[] = [
+  ['types', ['tsc', '--noEmit']],
+  ['types of the administration page', ['tsc', '--noEmit', '-p', 'admin']],
+  ['lint', ['oxlint', '--type-aware', '--deny-warnings', 'src', 'openapi']],
+  ['unused code', ['knip', '--no-progress', '--include', 'files,exports,types,duplicates']],
+  ['settings', ['tsx', 'openapi/settings.ts']],
+  ['the description of the interface', ['npm', 'run', '--silent', 'docs:api']],
+  ['a start with a sign-in', ['npm', 'test', '--', 'test/auth/sign-in.spec.ts']],
+];
+
+/** By hand, a deletion takes a minute; a copy of the tree shows that it is all that it takes. */
+describe('is deleted with its folder, its line and its tests', () => {
+  let tree: string;
+  beforeEach(() => void (tree = mkdtempSync(join(tmpdir(), 'latchkey-without-'))));
+  afterEach(() => rmSync(tree, { recursive: true, force: true }));
+
+  it.each([
+    ...FEATURES.map((feature) => [feature.name, [feature]] as const),
+    ['each of them', FEATURES] as const,
+  ])(
+    '%s',
+    (_, features) => {
+      copyWithout(features, tree);
+      const bin = `${join(tree, 'node_modules/.bin')}:${process.env['PATH']}`;
+      const env = { ...process.env, PATH: bin, NODE_OPTIONS: '' };
+      for (const [what, [command, ...args]] of CHECKS) {
+        const { status, stdout, stderr } = spawnSync(command!, args, { cwd: tree, env, encoding: 'utf8' });
+        const text = `${stdout}\n${stderr}`.trim().slice(-4000);
+        expect([what, status, status === 0 ? '' : text]).toEqual([what, 0, '']);
+      }
+    },
+    1_200_000,
+  );
+});
