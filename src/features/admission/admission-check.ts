@@ -9,10 +9,18 @@ import {
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';
+import type { Claims } from '../../identity/claims.js';
 import { layOver } from '../../identity/lay-over.js';
 import { AdmissionClaims } from '../../user/admission-claims.store.js';
 import { UserStore } from '../../user/user.store.js';
 import { AdmissionService } from './admission.service.js';
+
+declare module '../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Those of `claims` that are laid over the provider's, until the next sign-in. */
+    readonly overlay?: Claims;
+  }
+}
 
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
@@ -36,7 +44,7 @@ export class AdmissionCheck implements SignInStep {
     }
     const { claims, cuts } = layOver(identity.claims, decision.claims);
     if (cuts.length > 0) this.logger.warn(`provider ${provider}, user_id ${userId}: ${describeCuts(cuts)}`);
-    return { claims, admissionClaims: decision.claims };
+    return { claims, facts: { overlay: decision.claims } };
   }
 
   async recheck({ userId, identity }: Checked): Promise<IdentityChanges> {
@@ -45,7 +53,7 @@ export class AdmissionCheck implements SignInStep {
   }
 
   after({ session, identity }: SignedIn): Promise<void> {
-    return this.claims.keep(session.userId, identity.admissionClaims ?? {});
+    return this.claims.keep(session.userId, identity.facts.overlay ?? {});
   }
 }
 

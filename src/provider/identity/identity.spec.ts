@@ -15,6 +15,7 @@ const NONE = {
   sessionExpiry: null,
   refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
+  facts: {},
 };
 
 describe('parseIdentity (spec §2.5)', () => {
@@ -49,6 +50,7 @@ describe('parseIdentity (spec §2.5)', () => {
       refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
+      facts: {},
     });
   });
 

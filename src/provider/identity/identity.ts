@@ -34,11 +34,16 @@ export interface Identity {
   readonly directoryName?: string;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
-  /** Those of `claims` that the admission service has laid over the provider's (src/features/admission). */
-  readonly admissionClaims?: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
   readonly proof: IdentityProof;
+  readonly facts: IdentityFacts;
 }
+
+/**
+ * What features find out about a user who signs in, as JSON. Each feature declares the members that it writes
+ * or reads (declaration merging, TypeScript handbook), so that no feature needs the folder of another one.
+ */
+export interface IdentityFacts {}
 
 /** How far the provider vouches for the identity. */
 interface IdentityProof {
@@ -48,10 +53,6 @@ interface IdentityProof {
   readonly hostedDomain: string | null | undefined;
   /** Claims before a cut (docs/provider-contract.md). */
   readonly claims: Claims;
-  /** Whether the directory has the user, who is active; absent if it was not asked. */
-  readonly isInDirectory?: boolean;
-  /** When the directory has last let the user in: milliseconds since the epoch. */
-  readonly activeSince?: number;
 }
 
 /** Characters of an `acr`, and of each of the methods: both are part of each token. */
@@ -110,6 +111,7 @@ export function parseIdentity(
       hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
+    facts: {},
   };
 }
 

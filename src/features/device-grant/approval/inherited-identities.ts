@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Verified } from '../../../extensions.js';
 import type { Claims } from '../../../identity/claims.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { AdmissionClaims } from '../../../user/admission-claims.store.js';
 import { UserStore } from '../../../user/user.store.js';
-import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+import { SessionFactsStore } from './session-facts.store.js';
 
 /** Identities of sessions that another session has approved. */
 @Injectable()
@@ -35,7 +36,7 @@ export class InheritedIdentities {
     const claims = await this.claimsOfProvider(key.userId, user.providerClaims ?? {});
     const { isEmailVerified, hostedDomain, directoryName, ...inherited } = found.facts;
     const end = Math.floor(session.expiresAt.getTime() / 1000);
-    const identity: ApprovedIdentity = {
+    const identity: Identity = {
       ...inherited,
       providerUserId,
       username,
@@ -46,7 +47,7 @@ export class InheritedIdentities {
       sessionExpiry: Math.min(inherited.sessionExpiry ?? end, end),
       proof: { isEmailVerified, hostedDomain, claims },
       ...(directoryName !== undefined && { directoryName }),
-      approvedBy: key.sessionId,
+      facts: { approvedBy: key.sessionId }, // the steps find the others again
     };
     return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };
   }

@@ -13,7 +13,7 @@ import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { fitClaims } from '../../../identity/claim-limits.js';
-import { areSameClaims } from '../../../identity/claims.js';
+import { areSameClaims, type Claims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { allowFacts } from '../../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
@@ -23,6 +23,17 @@ import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-cla
 import { DirectoryEffects } from './directory-effects.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 import { FIND_STANDING, type StandingRow } from './standing.sql.js';
+
+declare module '../../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Whether the directory has the user, who is active; absent if it was not asked. */
+    readonly isInDirectory?: boolean;
+    /** When the directory has last let the user in: milliseconds since the epoch. */
+    readonly activeSince?: number;
+    /** Those of `claims` that are laid over the provider's, and over the directory's. */
+    readonly overlay?: Claims;
+  }
+}
 
 /** An active directory user. */
 interface Standing {
@@ -34,7 +45,7 @@ interface Standing {
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
-@SignInStep({ check: 'facts', after: 'judge' })
+@SignInStep({ check: 'facts', after: 'judge', keepsProof: true })
 @UserLifecycle()
 export class DirectorySignIns implements SignInStep, UserLifecycle {
   private readonly known: ReturnType<typeof scimProviders>;
@@ -60,10 +71,10 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     // An answer of the provider during a session may lack the claim.
     const name = ownName ?? (await this.names.find(userId))?.name;
     const user = await this.admitted(provider, userId, name);
-    if (!user) return { proof: { ...proof, isInDirectory: false } };
+    if (!user) return { facts: { isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
-    const found = { ...proof, claims: whole, isInDirectory: true, activeSince: user.activeSince };
-    return { claims: fitClaims(whole).claims, proof: found };
+    const facts = { isInDirectory: true, activeSince: user.activeSince };
+    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole }, facts };
   }
 
   recheck(checked: Checked): Promise<IdentityChanges | undefined> {
@@ -85,14 +96,14 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
   async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
-    const { proof } = identity;
+    const { isInDirectory } = identity.facts;
     const name =
       settings.claim === 'provider_user_id' ? identity.providerUserId : (identity.directoryName ?? UNNAMED);
     const { userId } = session;
     const before = await this.names.find(userId);
     const ofProvider = this.providers.get(provider).settings;
-    const hasFacts = ofProvider.allow !== undefined && proof.isInDirectory !== undefined;
-    const facts = hasFacts ? allowFacts(identity, ofProvider) : null;
+    const hasFacts = ofProvider.allow !== undefined && isInDirectory !== undefined;
+    const facts = hasFacts ? { ...allowFacts(identity, ofProvider), isInDirectory } : null;
     const isNew = before?.name !== name;
     if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
       const isLinked = Boolean(before?.directoryUserId);
@@ -103,7 +114,7 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     try {
       const user = await this.admitted(provider, userId, name);
       if (!user) return;
-      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.admissionClaims ?? {});
+      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.facts.overlay ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
