@@ -15,6 +15,7 @@ const NONE = {
   sessionExpiry: null,
   refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
+  kept: {},
   facts: {},
 };
 
@@ -50,6 +51,7 @@ describe('parseIdentity (spec §2.5)', () => {
       refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
+      kept: {},
       facts: {},
     });
   });

@@ -28,10 +28,8 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, for the setting `recheck`. */
   readonly refreshToken: string | null;
-  /**
-   * Who the user is in the directory (`scim_claim`); absent if that is the user id, or the claim is absent.
-   */
-  readonly directoryName?: string;
+  /** Claims at the paths of `ProviderSettings.keeps`, by path; without those that are absent or unusable. */
+  readonly kept: Readonly<Record<string, string>>;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
@@ -111,6 +109,7 @@ export function parseIdentity(
       hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
+    kept: {},
     facts: {},
   };
 }
@@ -160,16 +159,11 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 /**
- * Returns who a user is in the directory of the provider.
+ * Returns `Identity.kept`.
  * @param raw claims as the provider sent them; empty for other adapters than `oidc` and `oauth2`
- * @param claim a path in these claims, or a kept claim; undefined: the user id
+ * @param paths each a path in these claims, or the name of a kept claim
  */
-export function directoryNameOf(
-  { proof }: Identity,
-  raw: Claims,
-  claim: string | undefined,
-): string | undefined {
-  if (claim === undefined) return undefined;
-  const name = claimAt(raw, claim, 'id') ?? proof.claims[claim];
-  return isName(name) ? name : undefined;
+export function keptClaims({ proof }: Identity, raw: Claims, paths: readonly string[]): Identity['kept'] {
+  const found = paths.map((path) => [path, claimAt(raw, path, 'id') ?? proof.claims[path]] as const);
+  return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => isName(entry[1])));
 }

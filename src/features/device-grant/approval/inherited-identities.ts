@@ -34,7 +34,7 @@ export class InheritedIdentities {
     if (!session || !isLive || !found || !user) return undefined;
     const { providerUserId, username, avatarUrl, provider } = user;
     const claims = await this.claimsOfProvider(key.userId, user.providerClaims ?? {});
-    const { isEmailVerified, hostedDomain, directoryName, ...inherited } = found.facts;
+    const { isEmailVerified, hostedDomain, ...inherited } = found.facts;
     const end = Math.floor(session.expiresAt.getTime() / 1000);
     const identity: Identity = {
       ...inherited,
@@ -46,7 +46,6 @@ export class InheritedIdentities {
       refreshToken: null,
       sessionExpiry: Math.min(inherited.sessionExpiry ?? end, end),
       proof: { isEmailVerified, hostedDomain, claims },
-      ...(directoryName !== undefined && { directoryName }),
       facts: { approvedBy: key.sessionId }, // the steps find the others again
     };
     return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };

@@ -46,7 +46,7 @@ export class SessionFactsStore implements UserLifecycle {
     await this.insert({
       userId: session.userId,
       sessionId: session.sessionId,
-      facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
+      facts: { ...facts, kept: identity.kept, isEmailVerified, hostedDomain },
       approvedBy: identity.facts.approvedBy ?? null,
     });
   }

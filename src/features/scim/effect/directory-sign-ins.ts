@@ -8,6 +8,7 @@ import {
   type SignedIn,
   UserLifecycle,
 } from '../../../extensions.js';
+import type { ScimSettings } from '../../../platform/config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
@@ -16,6 +17,7 @@ import { fitClaims } from '../../../identity/claim-limits.js';
 import { areSameClaims, type Claims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { allowFacts } from '../../../provider/identity/allow.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { isSameName, toNameKey } from '../users/directory-user.store.js';
@@ -67,9 +69,8 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     const settings = this.known.get(provider);
     if (!settings) return undefined;
     const { proof } = identity;
-    const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
     // An answer of the provider during a session may lack the claim.
-    const name = ownName ?? (await this.names.find(userId))?.name;
+    const name = nameIn(identity, settings) ?? (await this.names.find(userId))?.name;
     const user = await this.admitted(provider, userId, name);
     if (!user) return { facts: { isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
@@ -97,8 +98,7 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     const settings = this.known.get(provider);
     if (!settings) return;
     const { isInDirectory } = identity.facts;
-    const name =
-      settings.claim === 'provider_user_id' ? identity.providerUserId : (identity.directoryName ?? UNNAMED);
+    const name = nameIn(identity, settings) ?? UNNAMED;
     const { userId } = session;
     const before = await this.names.find(userId);
     const ofProvider = this.providers.get(provider).settings;
@@ -148,4 +148,9 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
     return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
   }
+}
+
+/** Returns who a user is in the directory. */
+function nameIn({ providerUserId, kept }: Identity, { claim }: ScimSettings): string | undefined {
+  return claim === 'provider_user_id' ? providerUserId : kept[claim];
 }

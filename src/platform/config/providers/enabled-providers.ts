@@ -179,6 +179,7 @@ function requireKeyId(source: Source, clientKey: string | undefined): void {
 }
 
 function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'], 'options'> {
+  const directoryClaim = directoryClaimOf(source);
   return {
     redirectUris: readKey(source, 'redirect_uris'),
     issuer: readKey(source, 'issuer'),
@@ -189,7 +190,8 @@ function ofEveryProvider(source: Source): Omit<SampleProviderSettings['provider'
     emailDomains: readKey(source, 'email_domains')?.map(domainKey),
     emailTrusted: readKey(source, 'email_trusted'),
     scim: scimOf(source),
-    directoryClaim: directoryClaimOf(source),
+    directoryClaim,
+    keeps: directoryClaim === undefined ? undefined : [directoryClaim],
     variables: { adapter: variableOf(source, 'adapter'), issuer: variableOf(source, 'issuer') },
   };
 }

@@ -59,6 +59,7 @@ export interface SampleProviderSettings {
     | 'emailTrusted'
     | 'scim'
     | 'directoryClaim'
+    | 'keeps'
     | 'variables'
     | 'options'
   >;
