@@ -180,7 +180,7 @@ export interface DomainEvents {
 /** Count of all instances together. */
 export type Total = 'users' | 'live_sessions';
 
-export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout' | 'recheck';
+export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout' | 'refresh';
 
 @Injectable()
 export class Events extends EventEmitter<DomainEvents> {}

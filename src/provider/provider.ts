@@ -145,19 +145,19 @@ export class Provider {
   }
 
   /**
-   * Asks about a user again, for the setting `recheck`.
+   * Asks about a user again, by a refresh token (`ProviderSettings.offline`).
    * @param rotated receives a new refresh token, also if the call fails afterwards
    * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not
    *   answer as it should. Nothing is logged: `reasonOf` describes the error
    */
   async refresh(refreshToken: string, rotated: (refreshToken: string) => unknown): Promise<Identity> {
     const { adapter } = this;
-    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc asks again');
+    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc has refresh tokens');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
       return this.toIdentity(settings, await adapter.refresh(settings, { refreshToken, rotated, signal }));
     };
-    return this.ask('recheck', work, this.deadlineMs, [refreshToken]);
+    return this.ask('refresh', work, this.deadlineMs, [refreshToken]);
   }
 
   private toIdentity(settings: ProviderSettings, answer: ProviderIdentity): Identity {
@@ -295,8 +295,8 @@ export class Provider {
       const attributes = { 'latchkey.provider': provider };
       return await inSpan(`provider ${operation}`, attributes, () => within(deadlineMs, work));
     } catch (cause) {
-      // The error of a re-check is of one user among many: its caller warns once.
-      if (operation !== 'recheck') this.warn(operation, cause, secrets);
+      // The error of a refresh is of one user among many: its caller warns once.
+      if (operation !== 'refresh') this.warn(operation, cause, secrets);
       throw (error = this.mapError(cause, secrets));
     } finally {
       const seconds = (performance.now() - began) / 1000;

@@ -26,7 +26,7 @@ export interface Identity {
   readonly idToken: string | null;
   /** When the session at the provider ends, in seconds since the epoch; null: not reported. */
   readonly sessionExpiry: number | null;
-  /** Refresh token of the provider, for the setting `recheck`. */
+  /** Refresh token of the provider, with `ProviderSettings.offline`. */
   readonly refreshToken: string | null;
   /** Claims at the paths of `ProviderSettings.keeps`, by path; without those that are absent or unusable. */
   readonly kept: Readonly<Record<string, string>>;

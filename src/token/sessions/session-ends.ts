@@ -7,8 +7,8 @@ type EndSettings = Pick<Settings, 'sessionIdleTtl' | 'maxSessions' | 'providers'
  * (docs/guides/session-length.md#how-long-a-session-lasts).
  */
 export function mayEndEarly({ sessionIdleTtl, maxSessions, providers }: EndSettings): boolean {
-  const rechecks = [...providers.values()].some(({ recheck }) => recheck !== undefined);
-  return sessionIdleTtl !== undefined || maxSessions !== undefined || rechecks;
+  const isAnyOffline = [...providers.values()].some(({ offline }) => offline);
+  return sessionIdleTtl !== undefined || maxSessions !== undefined || isAnyOffline;
 }
 
 /** When a session ends, as answers with tokens say. Seconds from now. */

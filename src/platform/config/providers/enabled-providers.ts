@@ -132,6 +132,7 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
   if (adapter === 'microsoft') requireTenants(source, url);
   if (adapter === 'apple') requireKeyId(source, clientKey);
   const shared = ofEveryProvider(source);
+  const recheck = recheckOf(source);
   if (production) refuseWeak(source, adapter, usesSecret ? clientSecret : undefined);
   if (clientId === undefined || clientSecret === undefined) return undefined;
   const file = secretFiles.get(variableOf(source, 'client_secret'));
@@ -147,7 +148,8 @@ function parseProvider(source: Source, surroundings: Surroundings): ProviderSett
     clientKey,
     clientKeyFile: secretFiles.get(variableOf(source, 'client_key')),
     ...shared,
-    recheck: recheckOf(source),
+    recheck,
+    offline: recheck && true,
     signals: signalsOf(source, adapter, url),
     options: {
       ...(method === 'private_key_jwt' && adapter !== 'apple' && { token_endpoint_auth_method: method }),

@@ -45,6 +45,8 @@ export interface ProviderSettings {
   readonly emailTrusted?: boolean | undefined;
   /** How the provider is asked again during a session; unset: never. Adapter `oidc` only. */
   readonly recheck?: RecheckSettings | undefined;
+  /** Asks the provider for a refresh token, which a feature uses; unset: not. Adapter `oidc` only. */
+  readonly offline?: boolean | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;
   /** SCIM of its directory (docs/directory.md); unset: off. */
