@@ -2,7 +2,7 @@ import { fitClaims, type Cut } from './claim-limits.js';
 import type { Claims } from './claims.js';
 
 /**
- * Lays claims of the admission service over the provider's, name by name. What exceeds the limits is cut
+ * Lays claims of a feature over the provider's, name by name. What exceeds the limits is cut
  * from the provider's (docs/guides/roles.md#limits).
  * @param claims within the limits alone
  */

@@ -43,13 +43,6 @@ export class User {
   @Column('jsonb', { name: 'provider_claims', nullable: true })
   providerClaims!: Claims | null;
 
-  /**
-   * Claims of the admission service, as of the last sign-in: they are part of the provider's, and laid over
-   * them again when the provider is asked again; null: none.
-   */
-  @Column('jsonb', { name: 'admission_claims', nullable: true, select: false })
-  admissionClaims!: Claims | null;
-
   /** Claims that the application has set; null: none. */
   @Column('jsonb', { name: 'application_claims', nullable: true })
   applicationClaims!: Claims | null;

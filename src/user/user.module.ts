@@ -6,7 +6,6 @@ import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { Clock } from '../platform/database/clock.js';
 import { Sql } from '../platform/database/sql.js';
-import { AdmissionClaims } from './admission-claims.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
@@ -27,8 +26,8 @@ const userLocks = {
 
 const userChanges = {
   provide: UserChanges,
-  inject: [Sql, AuditStore, Clock],
-  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock]): UserChanges =>
+  inject: [Sql, AuditStore, Clock, UserLifecycles],
+  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock, UserLifecycles]): UserChanges =>
     distributed ? new CitusUserChanges(...others) : new UserChanges(...others),
 };
 
@@ -38,7 +37,6 @@ const userChanges = {
   imports: [ChannelModule, DiscoveryModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
   providers: [
-    AdmissionClaims,
     ClaimsChangesStore,
     ClaimsStore,
     userChanges,
@@ -49,7 +47,6 @@ const userChanges = {
     UserStore,
   ],
   exports: [
-    AdmissionClaims,
     ClaimsChangesStore,
     ClaimsStore,
     UserChanges,

@@ -32,7 +32,6 @@ const REMOVED = {
   avatarUrl: null,
   emailKey: null,
   providerClaims: null,
-  admissionClaims: null,
   applicationClaims: null,
   claims: null,
   claimsVersion: '0',

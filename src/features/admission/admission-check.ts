@@ -1,18 +1,20 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import {
   type Candidate,
   type Checked,
   type IdentityChanges,
   SignInStep,
   type SignedIn,
+  UserLifecycle,
 } from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';
 import type { Claims } from '../../identity/claims.js';
 import { layOver } from '../../identity/lay-over.js';
-import { AdmissionClaims } from '../../user/admission-claims.store.js';
 import { UserStore } from '../../user/user.store.js';
+import { AdmissionClaimsStore } from './admission-claims.store.js';
 import { AdmissionService } from './admission.service.js';
 
 declare module '../../provider/identity/identity.js' {
@@ -25,13 +27,14 @@ declare module '../../provider/identity/identity.js' {
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
 @SignInStep({ check: 'ask', after: 'keep' })
-export class AdmissionCheck implements SignInStep {
+@UserLifecycle()
+export class AdmissionCheck implements SignInStep, UserLifecycle {
   private readonly logger = new Logger('ProviderClaims');
 
   constructor(
     private readonly service: AdmissionService,
     private readonly users: UserStore,
-    private readonly claims: AdmissionClaims,
+    private readonly claims: AdmissionClaimsStore,
   ) {}
 
   async check(candidate: Candidate): Promise<IdentityChanges> {
@@ -48,12 +51,20 @@ export class AdmissionCheck implements SignInStep {
   }
 
   async recheck({ userId, identity }: Checked): Promise<IdentityChanges> {
-    const { claims } = layOver(identity.claims, await this.claims.find(userId));
+    const { claims } = layOver(identity.claims, await this.claims.findOne(userId));
     return { claims };
   }
 
   after({ session, identity }: SignedIn): Promise<void> {
     return this.claims.keep(session.userId, identity.facts.overlay ?? {});
+  }
+
+  overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
+    return this.claims.find(manager, userIds);
+  }
+
+  removed(manager: EntityManager, userId: string): Promise<void> {
+    return this.claims.forget(manager, userId);
   }
 }
 

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Verified } from '../../../extensions.js';
 import type { Claims } from '../../../identity/claims.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
-import { AdmissionClaims } from '../../../user/admission-claims.store.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
 import { SessionFactsStore } from './session-facts.store.js';
 
@@ -15,7 +16,8 @@ export class InheritedIdentities {
     private readonly facts: SessionFactsStore,
     private readonly sessions: SessionStore,
     private readonly users: UserStore,
-    private readonly admissionClaims: AdmissionClaims,
+    private readonly lifecycles: UserLifecycles,
+    private readonly dataSource: DataSource,
   ) {}
 
   /**
@@ -51,9 +53,10 @@ export class InheritedIdentities {
     return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };
   }
 
-  /** Without claims of the admission service, which is asked again; `allow` does not read them. */
+  /** Without claims that features have laid over: their steps run again; `allow` does not read them. */
   private async claimsOfProvider(userId: string, stored: Claims): Promise<Claims> {
-    const laidOver = await this.admissionClaims.find(userId);
-    return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(laidOver, name)));
+    const overlays = await this.lifecycles.overlays(this.dataSource.manager, [userId]);
+    const overlay = overlays.get(userId) ?? {};
+    return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(overlay, name)));
   }
 }

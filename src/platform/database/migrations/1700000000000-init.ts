@@ -26,7 +26,6 @@ export class Init1700000000000 implements MigrationInterface {
         avatar_url text,
         created_at timestamptz NOT NULL DEFAULT now(),
         provider_claims jsonb,
-        admission_claims jsonb,
         application_claims jsonb,
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
@@ -263,6 +262,11 @@ export class Init1700000000000 implements MigrationInterface {
       CREATE INDEX provider_checks_ends_at ON provider_checks (ends_at) WHERE ends_at IS NOT NULL;
       CREATE INDEX provider_checks_expires_at ON provider_checks (expires_at);
 
+      CREATE TABLE admission_claims (
+        user_id uuid PRIMARY KEY,
+        claims jsonb NOT NULL
+      );
+
       CREATE TABLE sample_codes (
         code_hash bytea PRIMARY KEY,
         client_id text NOT NULL,
@@ -432,7 +436,7 @@ export class Init1700000000000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+      DROP TABLE admission_claims, signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
         directory_former_names, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, user_words, users;
     `);
