@@ -52,4 +52,4 @@ export type {
   Verified,
 } from './auth/extensions/sign-in-steps.js';
 export { TokenGrant } from './auth/extensions/token-grants.js';
-export { UserLifecycle, type ClaimedUser } from './user/user-lifecycle.js';
+export { UserLifecycle, type ClaimedUser, type UserQuery, type UserStates } from './user/user-lifecycle.js';

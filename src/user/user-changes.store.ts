@@ -23,15 +23,13 @@ export interface UserChange {
    */
   readonly claims?: (present: Claims) => Claims;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
-  /** What the provider's directory says; null: it does not know the user. */
-  readonly directory?: { readonly active: boolean; readonly changedAt: Date } | null;
 }
 
 /** A user as a change has left them. */
 export type ChangedUser = User;
 
 const PROFILE = ['username', 'email', 'email_key'];
-const STATE = ['provider_claims', 'claims_version', 'directory_active', 'directory_changed_at'];
+const STATE = ['provider_claims', 'claims_version'];
 
 /** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
 @Injectable()
@@ -129,7 +127,7 @@ async function write(manager: EntityManager, users: readonly object[], columns: 
  */
 function changed(
   user: User,
-  { claims, profile, directory }: UserChange,
+  { claims, profile }: UserChange,
   overlay: Claims,
   now: number,
 ): {
@@ -148,10 +146,6 @@ function changed(
     {},
     user,
     profile && { ...profile, emailKey: toKey(profile.email) },
-    directory !== undefined && {
-      directoryActive: directory?.active ?? null,
-      directoryChangedAt: directory?.changedAt ?? null,
-    },
     !isSame && {
       providerClaims: toColumn(provider),
       claims: toColumn(effective),
@@ -160,11 +154,7 @@ function changed(
   );
   const hasOtherClaims = !isSame && !areSameClaims(effective, user.claims ?? {});
   const hasOtherProfile = after.username !== user.username || after.email !== user.email;
-  const isOther =
-    !isSame ||
-    hasOtherProfile ||
-    after.directoryActive !== user.directoryActive ||
-    after.directoryChangedAt?.getTime() !== user.directoryChangedAt?.getTime();
+  const isOther = !isSame || hasOtherProfile;
   return { user: after, isOther, hasOtherClaims, hasOtherProfile };
 }
 

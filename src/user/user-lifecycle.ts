@@ -1,12 +1,21 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import type { Claims } from '../identity/claims.js';
 import { decorated } from '../platform/decorated.js';
 import { User } from './user.entity.js';
 
 /** User with claims of several sources. */
-export type ClaimedUser = Pick<User, 'userId' | 'provider' | 'directoryActive'>;
+export type ClaimedUser = Pick<User, 'userId' | 'provider'>;
+
+/**
+ * What features say of a user beside the core. Each feature declares the members that it writes or reads
+ * (declaration merging), as in `IdentityFacts`.
+ */
+export interface UserStates {}
+
+/** Search for users, whose alias is `user`. */
+export type UserQuery = SelectQueryBuilder<User>;
 
 /**
  * What a feature does with a user, in the transaction of the change: a provider with the decorator of the
@@ -29,6 +38,15 @@ export interface UserLifecycle {
   overlays?(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
+  /** @returns what the feature says of users, by user */
+  describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
+  /**
+   * Restricts a search to users with a state.
+   * @param value null: users of whom the feature says nothing
+   * @returns an alias with `createdAt` and `userId` of each user found, by which an index finds the newest:
+   *   `user`, or a table that is joined; undefined for a state of another feature
+   */
+  restrict?(query: UserQuery, state: keyof UserStates, value: boolean | null): string | undefined;
 }
 
 export const UserLifecycle = DiscoveryService.createDecorator<void>();
@@ -83,5 +101,26 @@ export class UserLifecycles implements OnModuleInit {
       for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
     }
     return names;
+  }
+
+  /** @returns what all features say of users, by user */
+  async describe(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>> {
+    const states = new Map<string, UserStates>();
+    for (const one of this.all) {
+      for (const [userId, state] of (await one.describe?.(users)) ?? []) {
+        states.set(userId, { ...states.get(userId), ...state });
+      }
+    }
+    return states;
+  }
+
+  /** Restricts a search for users as `UserLifecycle.restrict` does. Of a state of no feature, no user is found. */
+  restrict(query: UserQuery, state: keyof UserStates, value: boolean | null): string {
+    for (const one of this.all) {
+      const alias = one.restrict?.(query, state, value);
+      if (alias !== undefined) return alias;
+    }
+    if (value !== null) query.andWhere('false');
+    return 'user';
   }
 }

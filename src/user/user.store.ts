@@ -37,8 +37,6 @@ const REMOVED = {
   claimsVersion: '0',
   claimsChangedAt: null,
   sessionsEndedAt: null,
-  directoryActive: null,
-  directoryChangedAt: null,
 } as const;
 
 /** User who is created before the first sign-in. */

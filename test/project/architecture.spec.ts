@@ -113,6 +113,7 @@ const SPANNING = [
   'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
   'device/sign-out.sql.ts',
+  'features/scim/effect/directory-state.sql.ts',
   'realtime/batch/push-batch.sql.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',

@@ -14,6 +14,8 @@ import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
 import { DirectoryNamesModule } from './effect/directory-names.module.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
+import { DirectoryState } from './effect/directory-state.entity.js';
+import { DirectoryStates } from './effect/directory-state.store.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
 import { UnnamedSessions } from './effect/unnamed-sessions.js';
 import { DirectoryGroup } from './groups/directory-group.entity.js';
@@ -41,6 +43,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     TokenModule,
     TypeOrmModule.forFeature([
       DirectoryActivity,
+      DirectoryState,
       DirectoryUser,
       DirectoryFormerName,
       DirectoryGroup,
@@ -56,6 +59,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryMembers,
     DirectoryRights,
     DirectorySignIns,
+    DirectoryStates,
     DirectoryTasks,
     DirectoryUserStore,
     ScimGroups,

@@ -1,13 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import {
-  type Checked,
-  type ClaimedUser,
-  type IdentityChanges,
-  SignInStep,
-  type SignedIn,
-  UserLifecycle,
-} from '../../../extensions.js';
+import { type Checked, type IdentityChanges, SignInStep, type SignedIn } from '../../../extensions.js';
 import type { ScimSettings } from '../../../platform/config/providers/provider-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
@@ -48,8 +40,7 @@ interface Standing {
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
 @SignInStep({ check: 'facts', after: 'judge', keepsProof: true })
-@UserLifecycle()
-export class DirectorySignIns implements SignInStep, UserLifecycle {
+export class DirectorySignIns implements SignInStep {
   private readonly known: ReturnType<typeof scimProviders>;
 
   constructor(
@@ -80,14 +71,6 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
 
   recheck(checked: Checked): Promise<IdentityChanges | undefined> {
     return this.check(checked);
-  }
-
-  async ownClaims(
-    manager: EntityManager,
-    { provider, directoryActive }: ClaimedUser,
-  ): Promise<readonly string[]> {
-    const isKnown = directoryActive !== null && this.known.has(provider);
-    return isKnown ? this.rights.namesOf(manager, provider) : [];
   }
 
   /**

@@ -34,16 +34,12 @@ export class Init1700000000000 implements MigrationInterface {
         suspended_at timestamptz,
         removed_at timestamptz,
         sessions_ended_at timestamptz,
-        directory_active boolean,
-        directory_changed_at timestamptz,
         last_seen_at timestamptz DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
       CREATE INDEX users_email_key ON users (email_key, user_id) WHERE email_key IS NOT NULL;
       CREATE INDEX users_provider ON users (provider, created_at, user_id);
       CREATE INDEX users_suspended_at ON users (created_at, user_id) WHERE suspended_at IS NOT NULL;
-      CREATE INDEX users_directory ON users (directory_active, created_at, user_id)
-        WHERE directory_active IS NOT NULL;
       CREATE INDEX users_roles ON users USING gin ((claims -> 'roles') jsonb_path_ops)
         WHERE claims -> 'roles' IS NOT NULL;
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
@@ -348,6 +344,14 @@ export class Init1700000000000 implements MigrationInterface {
         PRIMARY KEY (provider, claim)
       );
 
+      CREATE TABLE directory_states (
+        user_id uuid PRIMARY KEY,
+        active boolean NOT NULL,
+        changed_at timestamptz NOT NULL,
+        created_at timestamptz NOT NULL
+      );
+      CREATE INDEX directory_states_newest ON directory_states (active, created_at, user_id);
+
       CREATE TABLE directory_tasks (
         id uuid PRIMARY KEY,
         provider text NOT NULL,
@@ -436,7 +440,7 @@ export class Init1700000000000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE admission_claims, signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
+      DROP TABLE admission_claims, signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_states, directory_sources, directory_names, directory_members, directory_groups,
         directory_former_names, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
         authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, user_words, users;
     `);
