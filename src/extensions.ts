@@ -1,5 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { RequestHandler } from 'express';
+import type { MigrationInterface } from 'typeorm';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
 
@@ -28,6 +29,8 @@ export interface Feature {
    * share the database.
    */
   entities?(): Promise<Readonly<Record<string, Type>>>;
+  /** Imports the migrations of its tables, which run also while the feature is off. */
+  migrations?(): Promise<Readonly<Record<string, Type<MigrationInterface>>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
   /** Reads the addresses of requests before the router, the log and the limits see them. */

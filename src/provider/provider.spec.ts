@@ -122,7 +122,7 @@ describe('a provider', () => {
           sessionExpiry: null,
           refreshToken: null,
           proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
-          kept: {},
+          rawClaims: {},
           facts: {},
           ...names,
         });

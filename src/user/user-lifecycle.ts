@@ -32,8 +32,8 @@ export interface UserLifecycle {
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /**
-   * @returns claims that the feature has laid over the provider's at the last sign-in, by user: a later change
-   *   of the provider's claims does not replace them
+   * @returns claims that the feature has laid over the provider's at the last sign-in, by user: a later
+   *   change of the provider's claims does not replace them
    */
   overlays?(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
@@ -114,7 +114,10 @@ export class UserLifecycles implements OnModuleInit {
     return states;
   }
 
-  /** Restricts a search for users as `UserLifecycle.restrict` does. Of a state of no feature, no user is found. */
+  /**
+   * Restricts a search for users as `UserLifecycle.restrict` does. Of a state of no feature, no user is
+   * found.
+   */
   restrict(query: UserQuery, state: keyof UserStates, value: boolean | null): string {
     for (const one of this.all) {
       const alias = one.restrict?.(query, state, value);

@@ -7,4 +7,5 @@ export const admission: Feature = {
     admissionUrl !== undefined || [...providers.values()].some(({ offline }) => offline),
   module: async (settings) => (await import('./admission.module.js')).AdmissionModule.forRoot(settings),
   entities: () => import('./admission-claims.entity.js'),
+  migrations: () => import('./migrations/1700000000001-admission.js'),
 };

@@ -4,8 +4,8 @@ import { SignInStep, type SignedIn, UserLifecycle } from '../../extensions.js';
 import { AdmissionClaimsStore } from './admission-claims.store.js';
 
 /**
- * Forgets claims of a former `ADMISSION_URL`: if it is set again, a re-check must not lay them over the claims
- * of a later sign-in.
+ * Forgets claims of a former `ADMISSION_URL`: if it is set again, a re-check must not lay them over the
+ * claims of a later sign-in.
  */
 @Injectable()
 @SignInStep({ after: 'keep' })

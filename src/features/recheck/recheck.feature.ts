@@ -5,6 +5,7 @@ export const recheck: Feature = {
   isOn: ({ providers }) => [...providers.values()].some((provider) => provider.recheck),
   module: async () => ({ module: (await import('./recheck.module.js')).RecheckModule }),
   entities: () => import('./provider-check.entity.js'),
+  migrations: () => import('./migrations/1700000000004-recheck.js'),
   work: {
     'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
     'end-cut-sessions': {

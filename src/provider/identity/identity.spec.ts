@@ -15,7 +15,7 @@ const NONE = {
   sessionExpiry: null,
   refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
-  kept: {},
+  rawClaims: {},
   facts: {},
 };
 
@@ -51,7 +51,7 @@ describe('parseIdentity (spec §2.5)', () => {
       refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
-      kept: {},
+      rawClaims: {},
       facts: {},
     });
   });

@@ -29,7 +29,7 @@ export interface Identity {
   /** Refresh token of the provider, with `ProviderSettings.offline`. */
   readonly refreshToken: string | null;
   /** Claims at the paths of `ProviderSettings.keeps`, by path; without those that are absent or unusable. */
-  readonly kept: Readonly<Record<string, string>>;
+  readonly rawClaims: Readonly<Record<string, string>>;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
@@ -40,6 +40,8 @@ export interface Identity {
 /**
  * What features find out about a user who signs in, as JSON. Each feature declares the members that it writes
  * or reads (declaration merging, TypeScript handbook), so that no feature needs the folder of another one.
+ *
+ * @public
  */
 export interface IdentityFacts {}
 
@@ -109,7 +111,7 @@ export function parseIdentity(
       hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
-    kept: {},
+    rawClaims: {},
     facts: {},
   };
 }
@@ -159,11 +161,15 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 /**
- * Returns `Identity.kept`.
+ * Returns `Identity.rawClaims`.
  * @param raw claims as the provider sent them; empty for other adapters than `oidc` and `oauth2`
  * @param paths each a path in these claims, or the name of a kept claim
  */
-export function keptClaims({ proof }: Identity, raw: Claims, paths: readonly string[]): Identity['kept'] {
+export function rawClaimsAt(
+  { proof }: Identity,
+  raw: Claims,
+  paths: readonly string[],
+): Identity['rawClaims'] {
   const found = paths.map((path) => [path, claimAt(raw, path, 'id') ?? proof.claims[path]] as const);
   return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => isName(entry[1])));
 }

@@ -7,8 +7,8 @@ import { SessionStore } from '../../../token/sessions/session.store.js';
 import { SessionFactsStore } from './session-facts.store.js';
 
 /**
- * Sessions that another session has approved: they begin only while it lives. The proof is kept for the grant,
- * which checks a sign-in on the page again.
+ * Sessions that another session has approved: they begin only while it lives. The proof is kept for the
+ * grant, which checks a sign-in on the page again.
  */
 @Injectable()
 @SignInStep({ after: 'keep', keepsProof: true })

@@ -46,7 +46,7 @@ export class SessionFactsStore implements UserLifecycle {
     await this.insert({
       userId: session.userId,
       sessionId: session.sessionId,
-      facts: { ...facts, kept: identity.kept, isEmailVerified, hostedDomain },
+      facts: { ...facts, rawClaims: identity.rawClaims, isEmailVerified, hostedDomain },
       approvedBy: identity.facts.approvedBy ?? null,
     });
   }

@@ -134,6 +134,6 @@ export class DirectorySignIns implements SignInStep {
 }
 
 /** Returns who a user is in the directory. */
-function nameIn({ providerUserId, kept }: Identity, { claim }: ScimSettings): string | undefined {
-  return claim === 'provider_user_id' ? providerUserId : kept[claim];
+function nameIn({ providerUserId, rawClaims }: Identity, { claim }: ScimSettings): string | undefined {
+  return claim === 'provider_user_id' ? providerUserId : rawClaims[claim];
 }

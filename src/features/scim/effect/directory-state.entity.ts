@@ -1,5 +1,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
+declare module '../../../user/user-lifecycle.js' {
+  interface UserStates {
+    /** What the directory of the provider says; absent: it does not know the user. */
+    readonly directory?: { readonly active: boolean; readonly changed_at: Date };
+  }
+}
+
 /** Whether the directory of the provider lets a user in; users whom it does not know have no row. */
 @Entity('directory_states')
 @Index('directory_states_newest', ['active', 'createdAt', 'userId'])

@@ -8,13 +8,6 @@ import { DirectoryRights } from './directory-claims.js';
 import { DirectoryState } from './directory-state.entity.js';
 import { WRITE_STATES } from './directory-state.sql.js';
 
-declare module '../../../user/user-lifecycle.js' {
-  interface UserStates {
-    /** What the directory of the provider says; absent: it does not know the user. */
-    readonly directory?: { readonly active: boolean; readonly changed_at: Date };
-  }
-}
-
 /** What the directories of providers say of users, for those who look at users. */
 @Injectable()
 @UserLifecycle()

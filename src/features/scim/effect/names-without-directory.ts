@@ -23,7 +23,7 @@ export class NamesWithoutDirectory implements SignInStep {
   async after({ provider, identity, session: { userId } }: SignedIn): Promise<void> {
     const claim = this.claims.get(provider);
     if (claim === undefined) return;
-    const name = identity.kept[claim] ?? UNNAMED;
+    const name = identity.rawClaims[claim] ?? UNNAMED;
     if ((await this.names.find(userId))?.name === name) return;
     await this.names.save({ userId, provider, name, facts: null });
   }

@@ -56,7 +56,7 @@ export interface ProviderSettings {
    * (docs/directory.md#who-is-who); unset: none is kept.
    */
   readonly directoryClaim?: string | undefined;
-  /** Paths of claims that features need as the provider sends them (`Identity.kept`); unset: none. */
+  /** Paths of claims that features need as the provider sends them (`Identity.rawClaims`); unset: none. */
   readonly keeps?: readonly string[] | undefined;
   /** Shared Signals and global token revocation (docs/signals.md); unset: off. Adapter `oidc` only. */
   readonly signals?: SignalsSettings | undefined;
