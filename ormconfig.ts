@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { loadSettings } from './src/settings.js';
 import { dataSourceOptions } from './src/platform/database/pool/data-source.js';
 import { directTarget } from './src/platform/database/pool/connection-target.js';
-import { ENTITIES } from './src/entities.js';
+import { ENTITIES, MIGRATIONS } from './src/entities.js';
 
 const settings = loadSettings();
 if (!settings.databaseUrl) throw new Error('The TypeORM CLI needs DATABASE_URL.');
@@ -12,4 +12,5 @@ if (!settings.databaseUrl) throw new Error('The TypeORM CLI needs DATABASE_URL.'
 export default new DataSource({
   ...dataSourceOptions(directTarget(settings), settings.databasePoolSize),
   entities: ENTITIES,
+  migrations: MIGRATIONS,
 });

@@ -8,6 +8,7 @@ import { Instance, Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './token/sessions/logout-token.entity.js';
 import { FEATURES } from './features.js';
+import { Init1700000000000 } from './platform/database/migrations/1700000000000-init.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
@@ -15,9 +16,16 @@ import { User } from './user/user.entity.js';
 import { UserWord } from './user/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
-const ofFeatures = await Promise.all(
+const entitiesOfFeatures = await Promise.all(
   FEATURES.map(async (feature) => Object.values((await feature.entities?.()) ?? {})),
 );
+
+const migrationsOfFeatures = await Promise.all(
+  FEATURES.map(async (feature) => Object.values((await feature.migrations?.()) ?? {})),
+);
+
+/** All migrations. They run in the order of the times in their names. */
+export const MIGRATIONS = [Init1700000000000, ...migrationsOfFeatures.flat()];
 
 /** All entities, for the data source and for the test that compares them with the schema. */
 export const ENTITIES = [
@@ -38,5 +46,5 @@ export const ENTITIES = [
   Presence,
   StoredAuditEvent,
   Webhook,
-  ...ofFeatures.flat(),
+  ...entitiesOfFeatures.flat(),
 ];

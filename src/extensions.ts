@@ -1,5 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { RequestHandler } from 'express';
+import type { MigrationInterface } from 'typeorm';
 import type { AuditName } from './audit/audit-names.js';
 import type { Work } from './platform/background.js';
 import type { Settings } from './platform/config/settings/settings.js';
@@ -38,6 +39,8 @@ export interface Feature extends SettingsPart {
    * share the database.
    */
   entities?(): Promise<Readonly<Record<string, Type>>>;
+  /** Imports the migrations of its tables, which run also while the feature is off. */
+  migrations?(): Promise<Readonly<Record<string, Type<MigrationInterface>>>>;
   /** Repeated work, by name (platform/background.ts). */
   readonly work?: Readonly<Record<string, Work>>;
   /** Events of the audit trail that it writes; `AuditNames` has them as well. */
@@ -59,8 +62,8 @@ export interface Feature extends SettingsPart {
    * @throws InvalidSettings
    */
   check?(settings: Settings): Promise<void>;
-  /** Whether users have claims of the feature while it is on. */
-  readonly givesClaims?: true;
+  /** Whether users have claims of the feature. */
+  givesClaims?(settings: Settings): boolean;
   /**
    * What `check-config` warns of.
    * @param givesClaims whether users have claims of a feature
@@ -83,4 +86,4 @@ export type {
   Verified,
 } from './auth/extensions/sign-in-steps.js';
 export { TokenGrant } from './auth/extensions/token-grants.js';
-export { UserLifecycle, type ClaimedUser } from './user/user-lifecycle.js';
+export { UserLifecycle, type ClaimedUser, type UserQuery, type UserStates } from './user/user-lifecycle.js';

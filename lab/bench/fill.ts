@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
 import type { Client } from 'pg';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { MIGRATIONS } from '../../src/entities.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import {
   hashRefreshToken,
@@ -28,7 +29,7 @@ export interface KnownSessions {
  */
 export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<KnownSessions> {
   const patience = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
-  await migrate(dataSourceOptions(databaseUrl, 1), patience);
+  await migrate({ ...dataSourceOptions(databaseUrl, 1), migrations: MIGRATIONS }, patience);
   await admin.query(FLOOR_SCHEMA);
   await insertUsers(admin);
 

@@ -2,8 +2,8 @@ import { fitClaims, type Cut } from './claim-limits.js';
 import type { Claims } from './claims.js';
 
 /**
- * Lays claims of another service over the provider's, name by name. What exceeds the limits is cut from the
- * provider's (docs/guides/roles.md#limits).
+ * Lays claims of a feature over the provider's, name by name. What exceeds the limits is cut
+ * from the provider's (docs/guides/roles.md#limits).
  * @param claims within the limits alone
  */
 export function layOver(

@@ -115,7 +115,7 @@ export interface ProviderIdentity {
    * type than an integer is a `server_error`.
    */
   session_expiry?: number;
-  /** Refresh token of the provider, for the setting `recheck`; adapter `oidc` only. */
+  /** Refresh token of the provider, with `offline` of its settings; adapter `oidc` only. */
   refresh_token?: string;
   /**
    * Claims of the user: `roles`, `groups`, `entitlements` (lists of texts), or any other name with any JSON.

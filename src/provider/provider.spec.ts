@@ -122,6 +122,8 @@ describe('a provider', () => {
           sessionExpiry: null,
           refreshToken: null,
           proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
+          rawClaims: {},
+          facts: {},
           ...names,
         });
       },

@@ -14,7 +14,7 @@ import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
 import type { Claims } from './identity/claims.js';
-import { directoryNameOf, parseIdentity, type Identity } from './identity/identity.js';
+import { rawClaimsAt, parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, refusalLine } from './errors/log-line.js';
@@ -123,7 +123,7 @@ export class Provider {
         ...request,
         ...(iss !== undefined && { iss }),
         ...(own && { memory: own }),
-        ...(settings.directoryClaim !== undefined && { received: keep }),
+        ...(settings.keeps && { received: keep }),
         signal,
       };
       const received = await this.adapter.exchange(settings, exchange);
@@ -132,8 +132,9 @@ export class Provider {
       const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
       const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
       const parsed = this.toIdentity(settings, answer as ProviderIdentity);
-      const directoryName = directoryNameOf(parsed, raw, settings.directoryClaim);
-      const identity = directoryName === undefined ? parsed : { ...parsed, directoryName };
+      const identity = settings.keeps
+        ? { ...parsed, rawClaims: rawClaimsAt(parsed, raw, settings.keeps) }
+        : parsed;
       if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };
@@ -146,7 +147,7 @@ export class Provider {
   }
 
   /**
-   * Asks about a user again.
+   * Asks about a user again, by a refresh token (`ProviderSettings.offline`).
    * @param rotated receives a new refresh token, also if the call fails afterwards
    * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not
    *   answer as it should. Nothing is logged: `reasonOf` describes the error
@@ -157,7 +158,7 @@ export class Provider {
     rotated: (refreshToken: string) => unknown,
   ): Promise<Identity> {
     const { adapter } = this;
-    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc asks again');
+    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc has refresh tokens');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
       return this.toIdentity(settings, await adapter.refresh(settings, { refreshToken, rotated, signal }));

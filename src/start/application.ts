@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
 import { AppModule } from '../app.module.js';
+import { MIGRATIONS } from '../entities.js';
 import { FEATURES } from '../features.js';
 import type { Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
@@ -43,7 +44,11 @@ export async function startApplication(
   const module = await AppModule.forRoot(settings); // once: TypeORM's module warns of a second one
   const direct = directTarget(settings);
   const app = await retry(async (msLeft) => {
-    const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, retries.signal);
+    const newer = await migrateOnce(
+      { ...dataSourceOptions(direct, 1), migrations: MIGRATIONS },
+      msLeft,
+      retries.signal,
+    );
     if (newer.length > 0)
       log.warn(`A newer version has migrated the database. This version continues: ${newer.join(', ')}`);
     const created = await createApp(

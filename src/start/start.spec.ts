@@ -1,6 +1,5 @@
 import { jest } from '@jest/globals';
 import type { Settings } from '../platform/config/settings/settings.js';
-import type { Settings } from '../platform/config/settings/settings.js';
 import { parseSettings } from '../settings.js';
 import { providerLines, readyFacts } from './start.js';
 

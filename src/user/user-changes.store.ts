@@ -10,6 +10,7 @@ import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
+import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { User } from './user.entity.js';
 
@@ -19,19 +20,17 @@ export const MOST_CHANGED = 1000;
 /** What is to become of a user. An absent member stays as it is. */
 export interface UserChange {
   /**
-   * Returns the provider's claims from the present ones; those of the admission service stay laid over them.
+   * Returns the provider's claims from the present ones; those that features lay over them stay.
    */
   readonly claims?: (present: Claims) => Claims;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
-  /** What the provider's directory says; null: it does not know the user. */
-  readonly directory?: { readonly active: boolean; readonly changedAt: Date } | null;
 }
 
 /** A user as a change has left them. */
 export type ChangedUser = User;
 
 const PROFILE = ['username', 'email', 'email_key'];
-const STATE = ['provider_claims', 'claims_version', 'directory_active', 'directory_changed_at'];
+const STATE = ['provider_claims', 'claims_version'];
 
 /** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
 @Injectable()
@@ -39,6 +38,7 @@ export class UserChanges {
   constructor(
     private readonly audit: AuditStore,
     private readonly clock: Clock,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /**
@@ -62,7 +62,13 @@ export class UserChanges {
     const changes = await read();
     const users = locked.filter(({ userId }) => changes.has(userId));
     const now = Math.floor(this.clock.now());
-    const results = users.map((user) => changed(user, changes.get(user.userId)!, now));
+    const overlays = await this.lifecycles.overlays(
+      manager,
+      users.map(({ userId }) => userId),
+    );
+    const results = users.map((user) =>
+      changed(user, changes.get(user.userId)!, overlays.get(user.userId) ?? {}, now),
+    );
     const ofClaims = results.filter(({ hasOtherClaims }) => hasOtherClaims).map(({ user }) => user);
     const others = results.filter((one) => one.isOther && !one.hasOtherClaims).map(({ user }) => user);
     // One statement for all: an INSERT with a conflict for each row is the only form of the query builder.
@@ -102,7 +108,6 @@ export class UserChanges {
   protected locking(manager: EntityManager): SelectQueryBuilder<User> {
     return manager
       .createQueryBuilder(User, 'one')
-      .addSelect('one.admissionClaims')
       .where({ removedAt: IsNull() })
       .setLock('for_no_key_update');
   }
@@ -117,10 +122,15 @@ async function write(manager: EntityManager, users: readonly object[], columns: 
   await insert.orUpdate(columns, ['user_id']).updateEntity(false).execute();
 }
 
-/** Returns the user after a change, and what is different. @param now milliseconds since the epoch */
+/**
+ * Returns the user after a change, and what is different.
+ * @param overlay claims that features lay over the provider's
+ * @param now milliseconds since the epoch
+ */
 function changed(
   user: User,
-  { claims, profile, directory }: UserChange,
+  { claims, profile }: UserChange,
+  overlay: Claims,
   now: number,
 ): {
   readonly user: User;
@@ -130,8 +140,7 @@ function changed(
 } {
   const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
   const provider = claims
-    ? fitClaims(layOver(claims(before.provider), user.admissionClaims ?? {}).claims, before.application)
-        .claims
+    ? fitClaims(layOver(claims(before.provider), overlay).claims, before.application).claims
     : before.provider;
   const effective = effectiveClaims(provider, before.application);
   const isSame = areSameClaims(provider, before.provider);
@@ -139,10 +148,6 @@ function changed(
     {},
     user,
     profile && { ...profile, emailKey: toKey(profile.email) },
-    directory !== undefined && {
-      directoryActive: directory?.active ?? null,
-      directoryChangedAt: directory?.changedAt ?? null,
-    },
     !isSame && {
       providerClaims: toColumn(provider),
       claims: toColumn(effective),
@@ -151,11 +156,7 @@ function changed(
   );
   const hasOtherClaims = !isSame && !areSameClaims(effective, user.claims ?? {});
   const hasOtherProfile = after.username !== user.username || after.email !== user.email;
-  const isOther =
-    !isSame ||
-    hasOtherProfile ||
-    after.directoryActive !== user.directoryActive ||
-    after.directoryChangedAt?.getTime() !== user.directoryChangedAt?.getTime();
+  const isOther = !isSame || hasOtherProfile;
   return { user: after, isOther, hasOtherClaims, hasOtherProfile };
 }
 

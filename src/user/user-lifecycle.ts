@@ -1,11 +1,21 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, SelectQueryBuilder } from 'typeorm';
+import type { Claims } from '../identity/claims.js';
 import { decorated } from '../platform/decorated.js';
 import { User } from './user.entity.js';
 
 /** User with claims of several sources. */
-export type ClaimedUser = Pick<User, 'userId' | 'provider' | 'directoryActive'>;
+export type ClaimedUser = Pick<User, 'userId' | 'provider'>;
+
+/**
+ * What features say of a user beside the core. Each feature declares the members that it writes or reads
+ * (declaration merging), as in `IdentityFacts`.
+ */
+export interface UserStates {}
+
+/** Search for users, whose alias is `user`. */
+export type UserQuery = SelectQueryBuilder<User>;
 
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
@@ -24,10 +34,24 @@ export interface UserLifecycle {
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
+  /**
+   * @returns claims that the feature has laid over the provider's at the last sign-in, by user: a later
+   *   change of the provider's claims does not replace them
+   */
+  overlays?(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
   /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
   right?(userId: string): Promise<UserRight | null>;
+  /** @returns what the feature says of users, by user */
+  describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
+  /**
+   * Restricts a search to users with a state.
+   * @param value null: users of whom the feature says nothing
+   * @returns an alias with `createdAt` and `userId` of each user found, by which an index finds the newest:
+   *   `user`, or a table that is joined; undefined for a state of another feature
+   */
+  restrict?(query: UserQuery, state: keyof UserStates, value: boolean | null): string | undefined;
 }
 
 export const UserLifecycle = DiscoveryService.createDecorator<void>();
@@ -61,15 +85,23 @@ export class UserLifecycles implements OnModuleInit {
     return wasRefused;
   }
 
-  /** @returns names of the user's claims that are not the provider's; among them, the admission service's */
+  /** @returns claims that features have laid over the provider's, by user */
+  async overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
+    const overlays = new Map<string, Claims>();
+    for (const one of this.all) {
+      for (const [userId, claims] of (await one.overlays?.(manager, userIds)) ?? []) {
+        overlays.set(userId, { ...overlays.get(userId), ...claims });
+      }
+    }
+    return overlays;
+  }
+
+  /** @returns names of the user's claims that are not the provider's, but those of features */
   async ownClaims(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
-    const user = await manager
-      .createQueryBuilder(User, 'user')
-      .addSelect('user.admissionClaims')
-      .where({ userId })
-      .getOne();
+    const user = await manager.findOneBy(User, { userId });
     if (!user) return new Set();
-    const names = new Set(Object.keys(user.admissionClaims ?? {}));
+    const overlays = await this.overlays(manager, [userId]);
+    const names = new Set(Object.keys(overlays.get(userId) ?? {}));
     for (const one of this.all) {
       for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
     }
@@ -83,5 +115,29 @@ export class UserLifecycles implements OnModuleInit {
       if (right) return right;
     }
     return null;
+  }
+
+  /** @returns what all features say of users, by user */
+  async describe(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>> {
+    const states = new Map<string, UserStates>();
+    for (const one of this.all) {
+      for (const [userId, state] of (await one.describe?.(users)) ?? []) {
+        states.set(userId, { ...states.get(userId), ...state });
+      }
+    }
+    return states;
+  }
+
+  /**
+   * Restricts a search for users as `UserLifecycle.restrict` does. Of a state of no feature, no user is
+   * found.
+   */
+  restrict(query: UserQuery, state: keyof UserStates, value: boolean | null): string {
+    for (const one of this.all) {
+      const alias = one.restrict?.(query, state, value);
+      if (alias !== undefined) return alias;
+    }
+    if (value !== null) query.andWhere('false');
+    return 'user';
   }
 }

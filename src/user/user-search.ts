@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Not, type Repository, type SelectQueryBuilder } from 'typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
 import { addressKey } from '../platform/config/urls/email-address.js';
 import { placeOf, timeAt } from '../platform/database/page.js';
 import { errorCode } from '../platform/errors/error-facts.js';
@@ -11,6 +11,7 @@ import {
   type SearchOrder,
   type SearchPlace,
 } from './search-cursor.js';
+import { UserLifecycles, type UserQuery, type UserStates } from './user-lifecycle.js';
 import { findByWords, LAST, whereWords, type Found, type FoundPage } from './user-word-search.js';
 import { searchedWords } from './user-words.js';
 import { User } from './user.entity.js';
@@ -23,8 +24,8 @@ export interface UserFilter {
   /** One of the effective `roles`. */
   readonly role?: string | undefined;
   readonly suspended?: boolean | undefined;
-  /** Whether the directory lets the user in; null: it does not know the user. */
-  readonly directory?: boolean | null | undefined;
+  /** What a feature says of the user; null: nothing. */
+  readonly state?: { readonly name: keyof UserStates; readonly value: boolean | null } | undefined;
   readonly provider?: string | undefined;
   readonly userId?: string | undefined;
 }
@@ -34,8 +35,6 @@ export interface UserPage {
   /** Cursor of the next page; undefined for the last one. */
   readonly next: string | undefined;
 }
-
-type Query = SelectQueryBuilder<User>;
 
 /** Newest users among which a role is looked for before its index is read. */
 const MOST_RECENT = 2000;
@@ -49,7 +48,10 @@ const CANCELED = '57014'; // by the statement timeout
  */
 @Injectable()
 export class UserSearch {
-  constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
+  constructor(
+    @InjectRepository(User) private readonly users: Repository<User>,
+    private readonly lifecycles: UserLifecycles,
+  ) {}
 
   /**
    * @param cursor `next` of the page before
@@ -65,7 +67,7 @@ export class UserSearch {
         filter.role !== undefined ||
         filter.provider !== undefined ||
         filter.suspended !== undefined ||
-        filter.directory !== undefined;
+        filter.state !== undefined;
       if (!isWide || errorCode(error) !== CANCELED) throw error;
       throw new OAuthError('invalid_request', 'the search takes too long: narrow the search', {
         cause: error,
@@ -119,30 +121,40 @@ export class UserSearch {
    * users lack it.
    */
   private async findNewest(filter: UserFilter, most: number, after?: SearchPlace): Promise<Found[]> {
-    const select = (): Query => {
-      const query = this.select(filter).addSelect(placeOf('user.createdAt'), 'place');
-      return after ? query.andWhere(before('user'), after) : query;
+    const select = (): { query: UserQuery; alias: string } => {
+      const { query, alias } = this.restricted(filter);
+      query.addSelect(placeOf(`${alias}.createdAt`), 'place');
+      if (after) query.andWhere(before(alias), after);
+      return { query, alias };
     };
-    if (filter.role === undefined) return readNewest(select(), 'user.createdAt', most);
-    const recent = select().andWhere((query) => {
+    if (filter.role === undefined) {
+      const { query, alias } = select();
+      return readNewest(query, `${alias}.createdAt`, most);
+    }
+    const recent = select().query.andWhere((query) => {
       const newest = query.subQuery().select('newest.userId').from(User, 'newest');
       if (after) newest.where(before('newest'));
       newest.orderBy('newest.createdAt', 'DESC').addOrderBy('newest.userId', 'DESC').limit(MOST_RECENT);
       return `user.userId IN ${newest.getQuery()}`;
     });
     const found = await readNewest(recent, 'place', most);
-    return found.length === most ? found : readNewest(select(), 'place', most);
+    return found.length === most ? found : readNewest(select().query, 'place', most);
   }
 
-  private select({ userId, role, suspended, directory, provider }: UserFilter): Query {
+  private select(filter: UserFilter): UserQuery {
+    return this.restricted(filter).query;
+  }
+
+  /** @returns also the alias by which an index finds the newest users */
+  private restricted({ userId, role, suspended, state, provider }: UserFilter) {
     const query = this.users.createQueryBuilder('user').where({ removedAt: IsNull() });
     if (userId !== undefined) query.andWhere({ userId });
     if (provider !== undefined) query.andWhere({ provider });
     if (suspended !== undefined) query.andWhere({ suspendedAt: suspended ? Not(IsNull()) : IsNull() });
-    if (directory !== undefined) query.andWhere({ directoryActive: directory ?? IsNull() });
     if (role !== undefined)
       query.andWhere(`user.claims -> 'roles' @> :role`, { role: JSON.stringify([role]) });
-    return query;
+    const alias = state ? this.lifecycles.restrict(query, state.name, state.value) : 'user';
+    return { query, alias };
   }
 }
 
@@ -154,7 +166,7 @@ function addressRange(prefix: string): { begin: string; end: string } {
   return { begin, end: begin + LAST };
 }
 
-async function findByEmail(query: Query, most: number, after?: SearchPlace): Promise<Found[]> {
+async function findByEmail(query: UserQuery, most: number, after?: SearchPlace): Promise<Found[]> {
   if (after) query.andWhere('(user.emailKey, user.userId) > (:key, :id)', after);
   const users = await query.orderBy('user.emailKey').addOrderBy('user.userId').limit(most).getMany();
   return users.map((user) => ({ user, by: 'email', key: user.emailKey!, id: user.userId }));
@@ -165,8 +177,8 @@ function before(user: string): string {
   return `(${user}.createdAt, ${user}.userId) < (${timeAt(':key')}, :id)`;
 }
 
-/** @param time by which the list is sorted: `place` is an expression that no index has */
-async function readNewest(query: Query, time: 'user.createdAt' | 'place', most: number): Promise<Found[]> {
+/** @param time by which the list is sorted: a column, or `place`, an expression that no index has */
+async function readNewest(query: UserQuery, time: string, most: number): Promise<Found[]> {
   query.orderBy(time, 'DESC').addOrderBy('user.userId', 'DESC').limit(most);
   // `place` is exact: a Date has no microseconds.
   const { entities, raw } = await query.getRawAndEntities<{ place: string }>();

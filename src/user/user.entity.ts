@@ -11,9 +11,6 @@ import type { Claims } from '../identity/claims.js';
 @Index('users_email_key', ['emailKey', 'userId'], { where: 'email_key IS NOT NULL' })
 @Index('users_provider', ['provider', 'createdAt', 'userId'])
 @Index('users_suspended_at', ['createdAt', 'userId'], { where: 'suspended_at IS NOT NULL' })
-@Index('users_directory', ['directoryActive', 'createdAt', 'userId'], {
-  where: 'directory_active IS NOT NULL',
-})
 @Index('users_roles', { synchronize: false })
 @Index('users_removed_at', ['removedAt', 'userId'], { where: 'removed_at IS NOT NULL' })
 @Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
@@ -42,13 +39,6 @@ export class User {
   /** Claims from the provider, as of the last sign-in; null: none. */
   @Column('jsonb', { name: 'provider_claims', nullable: true })
   providerClaims!: Claims | null;
-
-  /**
-   * Claims of the admission service, as of the last sign-in: they are part of the provider's, and laid over
-   * them again when the provider is asked again; null: none.
-   */
-  @Column('jsonb', { name: 'admission_claims', nullable: true, select: false })
-  admissionClaims!: Claims | null;
 
   /** Claims that the application has set; null: none. */
   @Column('jsonb', { name: 'application_claims', nullable: true })
@@ -86,13 +76,6 @@ export class User {
   /** Last end of all sessions, or of all others: a sign-in that began before is refused. */
   @Column('timestamptz', { name: 'sessions_ended_at', nullable: true })
   sessionsEndedAt!: Date | null;
-
-  /** Whether the directory of the provider lets the user in (docs/directory.md); null: it has none. */
-  @Column('boolean', { name: 'directory_active', nullable: true })
-  directoryActive!: boolean | null;
-
-  @Column('timestamptz', { name: 'directory_changed_at', nullable: true })
-  directoryChangedAt!: Date | null;
 
   /** Last use of a session, to the minute; null: there was no sign-in yet. */
   @Column('timestamptz', { name: 'last_seen_at', nullable: true, default: () => 'now()' })

@@ -6,7 +6,6 @@ import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { Clock } from '../platform/database/clock.js';
 import { Sql } from '../platform/database/sql.js';
-import { AdmissionClaims } from './admission-claims.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
@@ -26,8 +25,8 @@ const userLocks = {
 
 const userChanges = {
   provide: UserChanges,
-  inject: [Sql, AuditStore, Clock],
-  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock]): UserChanges =>
+  inject: [Sql, AuditStore, Clock, UserLifecycles],
+  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock, UserLifecycles]): UserChanges =>
     distributed ? new CitusUserChanges(...others) : new UserChanges(...others),
 };
 
@@ -36,25 +35,7 @@ const userChanges = {
 @Module({
   imports: [ChannelModule, DiscoveryModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
-  providers: [
-    AdmissionClaims,
-    ClaimsChangesStore,
-    ClaimsStore,
-    userChanges,
-    UserLifecycles,
-    userLocks,
-    UserSearch,
-    UserStore,
-  ],
-  exports: [
-    AdmissionClaims,
-    ClaimsChangesStore,
-    ClaimsStore,
-    UserChanges,
-    UserLifecycles,
-    UserLocks,
-    UserSearch,
-    UserStore,
-  ],
+  providers: [ClaimsChangesStore, ClaimsStore, userChanges, UserLifecycles, userLocks, UserSearch, UserStore],
+  exports: [ClaimsChangesStore, ClaimsStore, UserChanges, UserLifecycles, UserLocks, UserSearch, UserStore],
 })
 export class UserModule {}

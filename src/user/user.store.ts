@@ -32,14 +32,11 @@ const REMOVED = {
   avatarUrl: null,
   emailKey: null,
   providerClaims: null,
-  admissionClaims: null,
   applicationClaims: null,
   claims: null,
   claimsVersion: '0',
   claimsChangedAt: null,
   sessionsEndedAt: null,
-  directoryActive: null,
-  directoryChangedAt: null,
 } as const;
 
 /** User who is created before the first sign-in. */

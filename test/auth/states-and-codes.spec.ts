@@ -4,7 +4,7 @@ import { AuthorizationCode } from '../../src/auth/clients/authorization-code.ent
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { AuthorizationState } from '../../src/auth/states/authorization-state.entity.js';
 import { StateService, type PendingSignIn } from '../../src/auth/states/state.service.js';
-import type { Verified } from '../../src/auth/extensions/sign-in-steps.js';
+import type { SignInSteps, Verified } from '../../src/auth/extensions/sign-in-steps.js';
 import { SecretKey } from '../../src/platform/config/secrets/secret-key.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
@@ -147,7 +147,7 @@ describe('what can be used once', () => {
         dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
-        { deviceGrant: 'off' },
+        { keepsProof: false } as SignInSteps,
       );
       const code = await codes.issue(binding, ada);
       expect(code).toMatch(/^lkc_[\w-]{43}$/);
@@ -171,7 +171,7 @@ describe('what can be used once', () => {
         dataSource,
         sql(),
         new IdTokens({ secretKey: new SecretKey(randomBytes(32)) }, new SessionStore(sql(), dataSource)),
-        { deviceGrant: 'off' },
+        { keepsProof: false } as SignInSteps,
       );
       const code = await codes.issue(binding, ada);
       await dataSource.query('UPDATE authorization_codes SET expires_at = now()');

@@ -77,7 +77,9 @@ describe('check-config', () => {
     };
     try {
       const first = await check({ ...env, DATABASE_URL: empty.url });
-      expect(first.stdout).toMatch(/^ok +database +PostgreSQL \d+.*; a start applies Init\d+$/m);
+      expect(first.stdout).toMatch(
+        /^ok +database +PostgreSQL \d+.*; a start applies Init\d+(?:, \w+\d{13})+$/m,
+      );
       expect(await query(empty.url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
 
       const before = await dump(database.url);

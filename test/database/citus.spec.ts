@@ -5,6 +5,7 @@ import request from 'supertest';
 import { AuditWalks } from '../../src/audit/search/audit-walks.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions, poolOf } from '../../src/platform/database/pool/data-source.js';
+import { MIGRATIONS } from '../../src/entities.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { createCitusDatabase } from '../support/citus.js';
@@ -250,11 +251,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
 
   it('a later version brings columns, indexes and tables, and the service spreads the tables', async () => {
     const options = dataSourceOptions(database.url, 1);
-    const migrations = [
-      ...(options.migrations as (new () => object)[]),
-      NextColumn1900000000000,
-      NextIndex1900000001000,
-    ];
+    const migrations = [...MIGRATIONS, NextColumn1900000000000, NextIndex1900000001000];
     const patience = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
     expect(await migrate({ ...options, migrations }, patience)).toEqual([]);
     await query(database.url, `UPDATE users SET locale = 'en' WHERE user_id = $1`, [

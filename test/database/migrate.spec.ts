@@ -5,8 +5,7 @@ import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from '../support/free-port.js';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
-import type { DatabaseOptions } from '../../src/platform/database/pool/data-source.js';
-import { migrate } from '../../src/platform/database/start/migrate.js';
+import { migrate, type MigrationOptions } from '../../src/platform/database/start/migrate.js';
 import type { RetryOptions } from '../../src/platform/database/start/retry.js';
 import { createEmptyDatabase, type TestDatabase, query as queryAt } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
@@ -52,7 +51,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-function options(url: string, ...more: (new () => MigrationInterface)[]): DatabaseOptions {
+function options(url: string, ...more: (new () => MigrationInterface)[]): MigrationOptions {
   return {
     type: 'postgres',
     pooler: 'session',

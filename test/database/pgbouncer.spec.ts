@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { MIGRATIONS } from '../../src/entities.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -68,8 +69,8 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
     const pooled = targetOf(() => pooler.url, 'transaction');
     const signal = new AbortController().signal;
     const retries = { timeoutMs: 10_000, signal, log: () => undefined };
-    await migrate(dataSourceOptions(pooled, 1), retries);
-    await migrate(dataSourceOptions(database.url, 1), retries); // no lock stays with a session of the pooler
+    await migrate({ ...dataSourceOptions(pooled, 1), migrations: MIGRATIONS }, retries);
+    await migrate({ ...dataSourceOptions(database.url, 1), migrations: MIGRATIONS }, retries); // no lock stays with a session of the pooler
     const left = `SELECT name FROM pg_settings, pg_sleep(0.1) WHERE name LIKE '%timeout' AND source = 'session'`;
     expect(await Promise.all([1, 2].map(() => query(pooler.url, left)))).toEqual([[], []]);
   });

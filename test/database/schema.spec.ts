@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { placements } from '../../src/commands/distribute/distribute.js';
-import { ENTITIES } from '../../src/entities.js';
+import { ENTITIES, MIGRATIONS } from '../../src/entities.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 
 describe('the schema', () => {
@@ -11,7 +11,11 @@ describe('the schema', () => {
   beforeAll(async () => {
     database = await createDatabase();
     const options = dataSourceOptions(database.url, 1);
-    dataSource = await new DataSource({ ...options, entities: ENTITIES }).initialize();
+    dataSource = await new DataSource({
+      ...options,
+      entities: ENTITIES,
+      migrations: MIGRATIONS,
+    }).initialize();
   });
   afterAll(async () => {
     await dataSource?.destroy();
@@ -60,9 +64,11 @@ describe('the schema', () => {
         'channel_events',
         'presence',
         'audit_events',
+        'admission_claims',
         'device_session_facts',
         'signal_subjects',
         'provider_checks',
+        'directory_states',
       ]);
       expect(beside('authorization_codes')).toEqual(['sample_codes']);
       const onEveryNode = planned.filter(({ by }) => by === undefined).map(({ table }) => table);

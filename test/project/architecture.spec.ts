@@ -113,13 +113,15 @@ const SPANNING = [
   'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
   'device/sign-out.sql.ts',
+  'features/scim/effect/directory-state.sql.ts',
   'realtime/batch/push-batch.sql.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',
   'token/refresh/refresh.sql.ts',
 ];
 
-const MIGRATIONS = 'platform/database/migrations/'; // for the tables of all modules
+/** For the tables of the core's modules; the migrations of a feature name only its own. */
+const MIGRATIONS = 'platform/database/migrations/';
 
 /** Also a right of service keys and a path, a type of resources (RFC 7643 §4.1), a label, and members of an answer, so the word alone is no table. */
 const OTHER_MEANINGS = ['users', 'User', 'Device', 'devices', 'audit_events'];
@@ -188,8 +190,8 @@ describe('a table is named in its own module', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('except in migrations; their folder has no other files', () => {
-    const migrations = files.filter((file) => file.startsWith(MIGRATIONS));
+  it('except in migrations of the core; folders of migrations have no other files', () => {
+    const migrations = files.filter((file) => file.includes('/migrations/'));
     expect(migrations.filter((file) => !/\/\d{13}-[\w-]+\.ts$/.test(file))).toEqual([]);
   });
 

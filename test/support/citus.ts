@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { MIGRATIONS } from '../../src/entities.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import { distributeNewTables } from '../../src/commands/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
@@ -20,7 +21,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
 /** Creates such a schema with the service's tables, migrated and distributed. */
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
-  await migrate(dataSourceOptions(database.url, 1), retries);
+  await migrate({ ...dataSourceOptions(database.url, 1), migrations: MIGRATIONS }, retries);
   await distributeNewTables(targetOf(() => database.url, 'session'));
   return database;
 }

@@ -56,10 +56,14 @@ async function ensureTemplate(admin: Client): Promise<void> {
   if (rowCount) return;
   const { DataSource } = await import('typeorm');
   const { dataSourceOptions } = await import('../../src/platform/database/pool/data-source.js');
+  const { MIGRATIONS } = await import('../../src/entities.js');
   const unfinished = `${TEMPLATE}_unfinished`;
   await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
   await admin.query(`CREATE DATABASE ${unfinished}`);
-  const dataSource = await new DataSource(dataSourceOptions(serverUrl() + unfinished, 1)).initialize();
+  const dataSource = await new DataSource({
+    ...dataSourceOptions(serverUrl() + unfinished, 1),
+    migrations: MIGRATIONS,
+  }).initialize();
   try {
     await dataSource.runMigrations();
   } finally {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { dataSourceOptions } from '../../../src/platform/database/pool/data-source.js';
+import { MIGRATIONS } from '../../../src/entities.js';
 import { migrate } from '../../../src/platform/database/start/migrate.js';
 import { Cleanup } from '../cleanup.js';
 import { startDatabase } from '../database.js';
@@ -39,11 +40,14 @@ async function measure(cleanup: Cleanup): Promise<void> {
   const admin = new Client(url);
   await admin.connect();
   cleanup.add(() => admin.end());
-  await migrate(dataSourceOptions(url, 1), {
-    timeoutMs: 10_000,
-    signal: new AbortController().signal,
-    log: () => undefined,
-  });
+  await migrate(
+    { ...dataSourceOptions(url, 1), migrations: MIGRATIONS },
+    {
+      timeoutMs: 10_000,
+      signal: new AbortController().signal,
+      log: () => undefined,
+    },
+  );
   const { rows: found } = await admin.query<{ at: Date; events: number }>(
     'SELECT at, (SELECT reltuples FROM pg_class WHERE oid = $1::regclass) AS events FROM audit_events ORDER BY at DESC LIMIT 1',
     ['audit_events'],

@@ -1,13 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Sql } from '../../platform/database/sql.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import type { Identity } from '../../provider/identity/identity.js';
-import type { Verified } from '../extensions/sign-in-steps.js';
+import { SignInSteps, type Verified } from '../extensions/sign-in-steps.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
@@ -39,7 +37,7 @@ export class AuthorizationCodes {
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly idTokens: IdTokens,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'deviceGrant'>,
+    private readonly steps: SignInSteps,
   ) {}
 
   /** A new code: 256 random bits, good for one request within 60 s. */
@@ -58,10 +56,10 @@ export class AuthorizationCodes {
       codeChallenge,
       userId: deriveUserId(provider, identity.providerUserId),
       provider,
-      // Without the proof, which only the checks at the callback, a directory and the page for devices read.
+      // The proof may be large, and most sign-ins do not need it after the checks at the callback.
       identity: {
         ...identity,
-        proof: this.keepsProof(identity) ? identity.proof : NO_PROOF,
+        proof: this.steps.keepsProof ? identity.proof : NO_PROOF,
         idToken: seal(identity.idToken),
         refreshToken: seal(identity.refreshToken),
       },
@@ -89,10 +87,6 @@ export class AuthorizationCodes {
   /** Deletes the codes of a removed user, which no sign-in accepts any more. */
   async forget(userId: string): Promise<void> {
     await this.dataSource.manager.delete(AuthorizationCode, { userId });
-  }
-
-  private keepsProof({ proof }: Identity): boolean {
-    return proof.isInDirectory !== undefined || this.settings.deviceGrant !== 'off';
   }
 }
 

@@ -32,10 +32,11 @@ export interface Candidate {
   readonly device?: DeviceDto;
 }
 
-/** What a step changes of the identity, for the steps after it and for the session. */
-export type IdentityChanges = Partial<
-  Pick<Identity, 'claims' | 'admissionClaims' | 'sessionExpiry' | 'proof'>
->;
+/**
+ * What a step changes of the identity, for the steps after it and for the session. `facts` are added to those
+ * of the steps before.
+ */
+export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry' | 'proof' | 'facts'>>;
 
 /** A user whom the provider was asked about again. */
 export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
@@ -58,6 +59,8 @@ interface Stages {
   readonly check?: (typeof CHECKS)[number];
   /** When `after` runs. */
   readonly after?: (typeof FOLLOWERS)[number];
+  /** Whether `identity.proof` is read after the callback, so that authorization codes keep it. */
+  readonly keepsProof?: true;
 }
 
 type Changes = IdentityChanges | void;
@@ -86,6 +89,8 @@ export const SignInStep = DiscoveryService.createDecorator<Stages>();
 /** Runs the steps of all features. */
 @Injectable()
 export class SignInSteps implements OnModuleInit {
+  /** Whether a step reads `identity.proof` after the callback. */
+  keepsProof = false;
   private checks: readonly SignInStep[] = [];
   private facts: readonly SignInStep[] = [];
   private followers: readonly SignInStep[] = [];
@@ -104,8 +109,9 @@ export class SignInSteps implements OnModuleInit {
       if (isComplete) continue;
       throw new Error(`${instance.constructor.name}: each method of a SignInStep needs its stage`);
     }
-    const of = (key: keyof Stages, stage: string): SignInStep[] =>
+    const of = (key: 'check' | 'after', stage: string): SignInStep[] =>
       steps.filter(({ said }) => said[key] === stage).map(({ instance }) => instance);
+    this.keepsProof = steps.some(({ said }) => said.keepsProof);
     this.checks = CHECKS.flatMap((stage) => of('check', stage));
     this.facts = of('check', 'facts');
     this.followers = FOLLOWERS.flatMap((stage) => of('after', stage));
@@ -127,7 +133,7 @@ export class SignInSteps implements OnModuleInit {
       let candidate: Candidate = { provider, identity, userId, origin, ...(device && { device }) };
       for (const step of this.checks) {
         const changes = await step.check?.(candidate);
-        if (changes) candidate = { ...candidate, identity: { ...candidate.identity, ...changes } };
+        candidate = { ...candidate, identity: changed(candidate.identity, changes) };
       }
       return { ...verified, identity: candidate.identity };
     });
@@ -157,8 +163,12 @@ export class SignInSteps implements OnModuleInit {
 
 async function recheckedBy(steps: readonly SignInStep[], checked: Checked): Promise<Identity> {
   let { identity } = checked;
-  for (const step of steps) identity = { ...identity, ...(await step.recheck?.({ ...checked, identity })) };
+  for (const step of steps) identity = changed(identity, await step.recheck?.({ ...checked, identity }));
   return identity;
+}
+
+function changed(identity: Identity, changes: Changes): Identity {
+  return changes ? { ...identity, ...changes, facts: { ...identity.facts, ...changes.facts } } : identity;
 }
 
 /**

@@ -5,6 +5,13 @@ import { allowFacts, checkAllow } from '../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { type Candidate, type Checked, SignInStep } from '../extensions/sign-in-steps.js';
 
+declare module '../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** For the condition `directory`; absent: no directory was asked. */
+    readonly isInDirectory?: boolean;
+  }
+}
+
 /** Refuses sign-ins that the setting `allow` does not cover (docs/guides/access-policy.md#conditions). */
 @Injectable()
 @SignInStep({ check: 'rules' })
@@ -32,7 +39,8 @@ export class AllowCheck implements SignInStep {
   private reasonToRefuse({ provider, identity }: Pick<Candidate, 'provider' | 'identity'>) {
     const { settings } = this.providers.get(provider);
     if (!settings.allow) return undefined;
-    const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+    const { isInDirectory } = identity.facts;
+    const verdict = checkAllow(settings.allow, { ...allowFacts(identity, settings), isInDirectory });
     return verdict.isAllowed ? undefined : verdict.reason;
   }
 }

@@ -11,7 +11,7 @@ import { checkSettings } from '../../platform/database/pool/session-settings.js'
 import { Sql } from '../../platform/database/sql.js';
 import { checkDatabase } from '../../platform/database/start/migrate.js';
 import { requireNoTables, requireSchema } from '../../platform/database/start/require-usable.js';
-import { ENTITIES } from '../../entities.js';
+import { ENTITIES, MIGRATIONS } from '../../entities.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../../platform/http/server/listening.js';
 import { checkAdapters } from '../../provider/custom/custom-adapters.js';
@@ -37,7 +37,7 @@ export async function checkConfig(settings: Settings, report: CheckReport): Prom
   const features = FEATURES.filter((feature) => feature.isOn(settings));
   for (const feature of features) await feature.check?.(settings);
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
-  const givesClaims = features.some((feature) => feature.givesClaims);
+  const givesClaims = features.some((feature) => feature.givesClaims?.(settings));
   for (const feature of features) {
     const advice = feature.advise?.(settings, givesClaims);
     if (advice !== undefined) report.add('warning', feature.name, advice);
@@ -75,7 +75,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   }
   const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
   const { version, pending, newer } = await checkDatabase(
-    dataSourceOptions(directTarget(settings), 1),
+    { ...dataSourceOptions(directTarget(settings), 1), migrations: MIGRATIONS },
     waits,
   );
   const options = { ...dataSourceOptions(usualTarget(settings), 1), entities: ENTITIES };
@@ -83,7 +83,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   try {
     const warning = await checkSettings(dataSource);
     if (pending.length === 0) await requireSchema(dataSource);
-    else if (pending.length === dataSource.migrations.length) await requireNoTables(dataSource);
+    else if (pending.length === MIGRATIONS.length) await requireNoTables(dataSource);
     const applies =
       pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
     report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);

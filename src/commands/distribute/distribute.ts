@@ -4,7 +4,7 @@ import { hasCitus, isDistributed, ReferenceTable } from '../../platform/database
 import type { ConnectionTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { migrate, NO_TIMEOUTS } from '../../platform/database/start/migrate.js';
-import { ENTITIES } from '../../entities.js';
+import { ENTITIES, MIGRATIONS } from '../../entities.js';
 
 const LOCK = 0x6c6b_0004; // number of an advisory lock, which must not change between versions
 
@@ -60,7 +60,10 @@ export function distributeDatabase(target: ConnectionTarget, log: (line: string)
   return onCluster(target, async (cluster) => {
     if (!(await hasCitus(cluster))) return false;
     const { signal } = new AbortController();
-    await migrate(dataSourceOptions(target, 1), { timeoutMs: MIGRATION_TIMEOUT_MS, signal, log });
+    await migrate(
+      { ...dataSourceOptions(target, 1), migrations: MIGRATIONS },
+      { timeoutMs: MIGRATION_TIMEOUT_MS, signal, log },
+    );
     await requireStopped(cluster);
     await distribute(cluster, log);
     return true;

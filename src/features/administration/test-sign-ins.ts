@@ -16,6 +16,13 @@ import { redirectUriAt } from '../../provider/redirect-uris.js';
 import { adminCallback } from './admin-callback.js';
 import type { AllowVerdict, TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 
+declare module '../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Whether the directory has the user, who is active; absent if it was not asked. */
+    readonly isInDirectory?: boolean;
+  }
+}
+
 type Callback = Required<Pick<TestSignInDto, 'code' | 'state'>> & { readonly iss?: string | undefined };
 
 /**
@@ -93,7 +100,7 @@ export class TestSignIns {
     const userId = deriveUserId(provider, identity.providerUserId);
     try {
       const known = await this.steps.preview({ provider, identity, userId });
-      const { isInDirectory } = known.proof;
+      const { isInDirectory } = known.facts;
       return { known, directory: isInDirectory === undefined ? null : isInDirectory ? 'active' : 'none' };
     } catch (error) {
       if (!(error instanceof OAuthError) || error.error !== 'access_denied') throw error;
@@ -121,7 +128,8 @@ export class TestSignIns {
 
 function allowVerdict(identity: Identity, settings: ProviderSettings): AllowVerdict | null {
   if (!settings.allow) return null;
-  const verdict = checkAllow(settings.allow, allowFacts(identity, settings));
+  const { isInDirectory } = identity.facts;
+  const verdict = checkAllow(settings.allow, { ...allowFacts(identity, settings), isInDirectory });
   return verdict.isAllowed
     ? { allowed: true, by: verdict.by, reason: null }
     : { allowed: false, by: null, reason: verdict.reason };

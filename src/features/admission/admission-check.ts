@@ -1,29 +1,40 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import {
   type Candidate,
   type Checked,
   type IdentityChanges,
   SignInStep,
   type SignedIn,
+  UserLifecycle,
 } from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';
+import type { Claims } from '../../identity/claims.js';
 import { layOver } from '../../identity/lay-over.js';
-import { AdmissionClaims } from '../../user/admission-claims.store.js';
 import { UserStore } from '../../user/user.store.js';
+import { AdmissionClaimsStore } from './admission-claims.store.js';
 import { AdmissionService } from './admission.service.js';
+
+declare module '../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Those of `claims` that are laid over the provider's, until the next sign-in. */
+    readonly overlay?: Claims;
+  }
+}
 
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
 @SignInStep({ check: 'ask', after: 'keep' })
-export class AdmissionCheck implements SignInStep {
+@UserLifecycle()
+export class AdmissionCheck implements SignInStep, UserLifecycle {
   private readonly logger = new Logger('ProviderClaims');
 
   constructor(
     private readonly service: AdmissionService,
     private readonly users: UserStore,
-    private readonly claims: AdmissionClaims,
+    private readonly claims: AdmissionClaimsStore,
   ) {}
 
   async check(candidate: Candidate): Promise<IdentityChanges> {
@@ -36,16 +47,24 @@ export class AdmissionCheck implements SignInStep {
     }
     const { claims, cuts } = layOver(identity.claims, decision.claims);
     if (cuts.length > 0) this.logger.warn(`provider ${provider}, user_id ${userId}: ${describeCuts(cuts)}`);
-    return { claims, admissionClaims: decision.claims };
+    return { claims, facts: { overlay: decision.claims } };
   }
 
   async recheck({ userId, identity }: Checked): Promise<IdentityChanges> {
-    const { claims } = layOver(identity.claims, await this.claims.find(userId));
+    const { claims } = layOver(identity.claims, await this.claims.findOne(userId));
     return { claims };
   }
 
   after({ session, identity }: SignedIn): Promise<void> {
-    return this.claims.keep(session.userId, identity.admissionClaims ?? {});
+    return this.claims.keep(session.userId, identity.facts.overlay ?? {});
+  }
+
+  overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
+    return this.claims.find(manager, userIds);
+  }
+
+  removed(manager: EntityManager, userId: string): Promise<void> {
+    return this.claims.forget(manager, userId);
   }
 }
 

@@ -23,11 +23,15 @@ declare module '../../platform/config/settings/settings.js' {
   interface Settings extends SettingValues<typeof settings> {}
 }
 
+/** Without `ADMISSION_URL`, it forgets claims that a re-check would lay over the provider's later. */
 export const admission: Feature = {
   name: 'admission',
   settings,
-  givesClaims: true,
-  isOn: ({ admissionUrl }) => admissionUrl !== undefined,
+  givesClaims: ({ admissionUrl }) => admissionUrl !== undefined,
   impersonalReason: 'admission', // the words of the operator's own service are for the operator
-  module: async () => ({ module: (await import('./admission.module.js')).AdmissionModule }),
+  isOn: ({ admissionUrl, providers }) =>
+    admissionUrl !== undefined || [...providers.values()].some(({ offline }) => offline),
+  module: async (all) => (await import('./admission.module.js')).AdmissionModule.forRoot(all),
+  entities: () => import('./admission-claims.entity.js'),
+  migrations: () => import('./migrations/1700000000001-admission.js'),
 };

@@ -41,6 +41,7 @@ export const deviceGrant: Feature = {
     ...(await import('./page/device-confirmation.entity.js')),
     ...(await import('./approval/session-facts.entity.js')),
   }),
+  migrations: () => import('./migrations/1700000000002-device-grant.js'),
   work: {
     'read-device-decisions': {
       everyMs: 500,

@@ -30,6 +30,7 @@ export const providerEvents: Feature = {
     ...(await import('./effect/signal-subject.entity.js')),
     ...(await import('./effect/signal-account.entity.js')),
   }),
+  migrations: () => import('./migrations/1700000000003-provider-events.js'),
   commands: {
     signals: {
       about: 'connects the security events of a provider (Shared Signals)',

@@ -5,7 +5,6 @@ import { Clock } from '../../platform/database/clock.js';
 import { hashIfNamed } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
-import { AdmissionClaims } from '../../user/admission-claims.store.js';
 import { CheckStore } from './check.store.js';
 import { ProviderTokens } from './provider-tokens.js';
 
@@ -23,7 +22,6 @@ export class RecheckSignIns implements SignInStep {
     private readonly tokens: ProviderTokens,
     private readonly sessions: SessionStore,
     private readonly clock: Clock,
-    private readonly admissionClaims: AdmissionClaims,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -45,8 +43,6 @@ export class RecheckSignIns implements SignInStep {
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck) return;
     const { userId, sessionId } = session;
-    // of a former setting
-    if (this.settings.admissionUrl === undefined) await this.admissionClaims.keep(userId, {});
     const life = { interval: recheck.interval, ttl: this.settings.refreshTokenTtl };
     if (identity.refreshToken !== null) {
       const refreshToken = this.tokens.encrypt(identity.refreshToken, userId);

@@ -41,9 +41,11 @@ export const scim: Feature = {
     ...(await import('./groups/directory-member.entity.js')),
     ...(await import('./effect/directory-name.entity.js')),
     ...(await import('./effect/directory-source.entity.js')),
+    ...(await import('./effect/directory-state.entity.js')),
     ...(await import('./effect/directory-task.entity.js')),
     ...(await import('./activity/directory-activity.entity.js')),
   }),
+  migrations: () => import('./migrations/1700000000006-scim.js'),
   work: {
     'apply-directory-tasks': {
       everyMs: 1000,

@@ -13,6 +13,8 @@ import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
 import { DirectoryNamesModule } from './effect/directory-names.module.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
+import { DirectoryState } from './effect/directory-state.entity.js';
+import { DirectoryStates } from './effect/directory-state.store.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
 import { UnnamedSessions } from './effect/unnamed-sessions.js';
 import { DirectoryGroup } from './groups/directory-group.entity.js';
@@ -40,6 +42,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     TokenModule,
     TypeOrmModule.forFeature([
       DirectoryActivity,
+      DirectoryState,
       DirectoryUser,
       DirectoryFormerName,
       DirectoryGroup,
@@ -61,6 +64,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryMembers,
     DirectoryRights,
     DirectorySignIns,
+    DirectoryStates,
     DirectoryTasks,
     DirectoryUserStore,
     ScimGroups,

@@ -58,7 +58,7 @@ export function signInMetrics(meter: Meter, events: Events, settings: Settings):
   );
   const calls = meter.histogram(
     'latchkey_provider_request_duration_seconds',
-    'What a provider was asked for (authorize and issuer, which seldom need a request; exchange; or logout), by outcome: ok, or the error that it was mapped to.',
+    'What a provider was asked for (authorize and issuer, which seldom need a request; exchange; refresh; or logout), by outcome: ok, or the error that it was mapped to.',
     BUCKETS,
     'provider',
     'operation',

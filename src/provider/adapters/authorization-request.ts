@@ -64,17 +64,17 @@ export function memorized(name: string, memory: AdapterMemory | undefined, isReq
 }
 
 /**
- * Returns the parameters with which the provider issues a refresh token, for the setting `recheck`
+ * Returns the parameters with which the provider issues a refresh token, if `offline` is set
  * (docs/guides/recheck.md#refresh-tokens-of-products).
  * @param prompt of the client
  * @param supported `scopes_supported` of the provider; some products reject the scope `offline_access`
  */
 export function offlineParams(
-  { recheck, options }: Pick<ProviderSettings, 'recheck' | 'options'>,
+  { offline, options }: Pick<ProviderSettings, 'offline' | 'options'>,
   { scope, prompt }: { readonly scope: string; readonly prompt: string | undefined },
   supported: readonly string[] = [OFFLINE_ACCESS],
 ): Record<string, string> {
-  if (!recheck || options[OFFLINE] === 'no') return { scope };
+  if (!offline || options[OFFLINE] === 'no') return { scope };
   if (options[OFFLINE] === 'access_type') {
     return { scope, access_type: 'offline', ...consentOf(prompt, staticParams(options)['prompt']) };
   }

@@ -5,12 +5,11 @@ import type { ProviderIdentity } from '../provider-adapter.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { OidcAdapter } from './oidc.adapter.js';
 
-const RECHECK = { interval: 60, grace: 86_400, rate: 20 };
 const ALL = { name: 'Ada', email: 'ada@corp.example', picture: 'https://img.example/ada' };
 const MEMORY = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
 
 /** Refresh tokens and answers to them, as products document them; test/recheck/ has whole sessions. */
-describe('the adapter oidc with recheck', () => {
+describe('the adapter oidc with offline', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;
   let adapter: OidcAdapter;
@@ -28,7 +27,7 @@ describe('the adapter oidc with recheck', () => {
   afterEach(() => http.onApplicationShutdown());
 
   const settings = (product: string, more: Partial<ProviderSettings> = {}): ProviderSettings =>
-    withPreset(stub.settings({ adapter: product, recheck: RECHECK, ...more }));
+    withPreset(stub.settings({ adapter: product, offline: true, ...more }));
   const signal = new AbortController().signal;
 
   const parametersOf = async (
@@ -56,7 +55,7 @@ describe('the adapter oidc with recheck', () => {
   ])('%s (scopes %j) is asked for a refresh token by %j', async (product, supported, expected) => {
     stub.metadata = { scopes_supported: supported };
     expect(await parametersOf(settings(product))).toEqual(expected);
-    expect(await parametersOf(settings(product, { recheck: undefined }))).toEqual({ scope: usual });
+    expect(await parametersOf(settings(product, { offline: undefined }))).toEqual({ scope: usual });
   });
 
   it('keeps a scope that has it, and adds the consent to what a client asks of Google', async () => {
@@ -77,7 +76,7 @@ describe('the adapter oidc with recheck', () => {
     const request = { code: 'c', state: 's', redirectUri: 'https://app.example/cb', memory: MEMORY, signal };
     const both = { refresh_token: 'r1', session_expiry: 1_900_000_000 };
     expect(await adapter.exchange(settings('okta'), request)).toMatchObject(both);
-    const without = await adapter.exchange(settings('okta', { recheck: undefined }), request);
+    const without = await adapter.exchange(settings('okta', { offline: undefined }), request);
     expect(without.refresh_token).toBeUndefined();
     expect(without.session_expiry).toBe(1_900_000_000);
   });

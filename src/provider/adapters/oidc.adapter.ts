@@ -119,7 +119,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 
   /**
-   * Asks about the user of a refresh token again, for the setting `recheck`. The caller compares the user.
+   * Asks about the user of a refresh token again. The caller compares the user.
    * @throws ProviderRefusal `invalid_grant` if the provider has ended the access
    */
   async refresh(provider: ProviderSettings, request: RefreshRequest): Promise<ProviderIdentity> {
@@ -197,7 +197,7 @@ export class OidcAdapter implements ProviderAdapter {
       amr: claims['amr'] as string[],
       session_expiry: claims['session_expiry'] as number,
       ...(keepsToken && { id_token: idToken }),
-      ...(provider.recheck && tokens.refresh_token && { refresh_token: tokens.refresh_token }),
+      ...(provider.offline && tokens.refresh_token && { refresh_token: tokens.refresh_token }),
     };
     const accessToken = accessTokenIn(tokens);
     const all = await this.completed(library, provider, claims, accessToken);

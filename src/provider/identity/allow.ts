@@ -16,16 +16,19 @@ export interface AllowFacts {
   readonly hostedDomain?: string | null | undefined;
   /** As the provider sent them, before a cut, with the directory's `groups` and `roles`. */
   readonly claims: Claims;
-  /** Whether the user is active in the directory of the provider. */
+  /** For the condition `directory`: whether the provider's directory has the user, who is active. */
   readonly isInDirectory?: boolean | undefined;
 }
 
-/** Returns the facts of an identity. @param settings of its provider */
-export function allowFacts(identity: Identity, { adapter, emailTrusted }: EmailSettings): AllowFacts {
+/** Returns the facts of an identity, without those of features. @param settings of its provider */
+export function allowFacts(
+  identity: Identity,
+  { adapter, emailTrusted }: EmailSettings,
+): Omit<AllowFacts, 'isInDirectory'> {
   const { providerUserId, email, proof } = identity;
   const isTrusted = proof.isEmailVerified || (emailTrusted ?? adapter === 'contract');
-  const { hostedDomain, claims, isInDirectory } = proof;
-  return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims, isInDirectory };
+  const { hostedDomain, claims } = proof;
+  return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims };
 }
 
 type EmailSettings = Pick<ProviderSettings, 'adapter' | 'emailTrusted'>;

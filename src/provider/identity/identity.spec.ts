@@ -15,6 +15,8 @@ const NONE = {
   sessionExpiry: null,
   refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
+  rawClaims: {},
+  facts: {},
 };
 
 describe('parseIdentity (spec §2.5)', () => {
@@ -49,6 +51,8 @@ describe('parseIdentity (spec §2.5)', () => {
       refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
+      rawClaims: {},
+      facts: {},
     });
   });
 

@@ -26,19 +26,24 @@ export interface Identity {
   readonly idToken: string | null;
   /** When the session at the provider ends, in seconds since the epoch; null: not reported. */
   readonly sessionExpiry: number | null;
-  /** Refresh token of the provider, for the setting `recheck`. */
+  /** Refresh token of the provider, with `ProviderSettings.offline`. */
   readonly refreshToken: string | null;
-  /**
-   * Who the user is in the directory (`scim_claim`); absent if that is the user id, or the claim is absent.
-   */
-  readonly directoryName?: string;
+  /** Claims at the paths of `ProviderSettings.keeps`, by path; without those that are absent or unusable. */
+  readonly rawClaims: Readonly<Record<string, string>>;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
-  /** Those of `claims` that the admission service has laid over the provider's (src/features/admission). */
-  readonly admissionClaims?: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
   readonly proof: IdentityProof;
+  readonly facts: IdentityFacts;
 }
+
+/**
+ * What features find out about a user who signs in, as JSON. Each feature declares the members that it writes
+ * or reads (declaration merging, TypeScript handbook), so that no feature needs the folder of another one.
+ *
+ * @public
+ */
+export interface IdentityFacts {}
 
 /** How far the provider vouches for the identity. */
 interface IdentityProof {
@@ -48,10 +53,6 @@ interface IdentityProof {
   readonly hostedDomain: string | null | undefined;
   /** Claims before a cut (docs/provider-contract.md). */
   readonly claims: Claims;
-  /** Whether the directory has the user, who is active; absent if it was not asked. */
-  readonly isInDirectory?: boolean;
-  /** When the directory has last let the user in: milliseconds since the epoch. */
-  readonly activeSince?: number;
 }
 
 /** Characters of an `acr`, and of each of the methods: both are part of each token. */
@@ -110,6 +111,8 @@ export function parseIdentity(
       hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
+    rawClaims: {},
+    facts: {},
   };
 }
 
@@ -158,16 +161,15 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 /**
- * Returns who a user is in the directory of the provider.
+ * Returns `Identity.rawClaims`.
  * @param raw claims as the provider sent them; empty for other adapters than `oidc` and `oauth2`
- * @param claim a path in these claims, or a kept claim; undefined: the user id
+ * @param paths each a path in these claims, or the name of a kept claim
  */
-export function directoryNameOf(
+export function rawClaimsAt(
   { proof }: Identity,
   raw: Claims,
-  claim: string | undefined,
-): string | undefined {
-  if (claim === undefined) return undefined;
-  const name = claimAt(raw, claim, 'id') ?? proof.claims[claim];
-  return isName(name) ? name : undefined;
+  paths: readonly string[],
+): Identity['rawClaims'] {
+  const found = paths.map((path) => [path, claimAt(raw, path, 'id') ?? proof.claims[path]] as const);
+  return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => isName(entry[1])));
 }

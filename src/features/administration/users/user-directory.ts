@@ -1,6 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { PresenceStore } from '../../../channel/presence.store.js';
-import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { DeviceService } from '../../../device/device.service.js';
 import type { DeviceList } from '../../../device/devices.dto.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
@@ -10,14 +9,9 @@ import { SessionStore } from '../../../token/sessions/session.store.js';
 import type { SessionList } from '../../../token/sessions/sessions.dto.js';
 import { toMe } from '../../../user/me.dto.js';
 import { UserSearch, type UserFilter, type UserPage } from '../../../user/user-search.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
-import {
-  noSuchUser,
-  type DirectoryState,
-  type UserDetail,
-  type UserList,
-  type UserView,
-} from './users.dto.js';
+import { noSuchUser, type UserDetail, type UserList, type UserView } from './users.dto.js';
 
 /**
  * Most live sessions that are counted for each user of a list: a user with many sessions must not delay the
@@ -35,7 +29,7 @@ export class UserDirectory {
     private readonly sessions: SessionStore,
     private readonly sessionLists: SessionService,
     private readonly presence: PresenceStore,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'providers'>,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /** @param filter its prefix may be a whole `user_id` */
@@ -89,21 +83,11 @@ export class UserDirectory {
     return this.userSearch.find(filter, limit, cursor);
   }
 
-  /** Once the directory of a provider is off, it says nothing. */
-  private stateOf({
-    provider,
-    directoryActive,
-    directoryChangedAt,
-  }: UserPage['users'][number]): DirectoryState | null {
-    const isOn = this.settings.providers.get(provider)?.directoryClaims !== undefined;
-    if (!isOn || directoryActive === null || directoryChangedAt === null) return null;
-    return { active: directoryActive, changed_at: directoryChangedAt };
-  }
-
   /** @param mostSessions bound of the count of each user's live sessions */
   private async describe(users: UserPage['users'], mostSessions?: number): Promise<UserView[]> {
     const userIds = users.map(({ userId }) => userId);
-    const [sessions, devices] = await Promise.all([
+    const [states, sessions, devices] = await Promise.all([
+      this.lifecycles.describe(users),
       this.sessions.countLive(userIds, mostSessions),
       Promise.all(userIds.map((userId) => this.presence.onlineDevices(userId))),
     ]);
@@ -112,7 +96,7 @@ export class UserDirectory {
         provider: one.provider,
         provider_user_id: one.providerUserId,
         suspended_at: one.suspendedAt,
-        directory: this.stateOf(one),
+        directory: states.get(one.userId)?.directory ?? null,
         last_seen_at: one.lastSeenAt,
         online: devices[i]!.size > 0,
         live_sessions: sessions.get(one.userId) ?? 0,

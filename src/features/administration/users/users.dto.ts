@@ -94,6 +94,13 @@ export class SuspensionDto {
   suspended!: boolean;
 }
 
+declare module '../../../user/user-lifecycle.js' {
+  interface UserStates {
+    /** `UserView.directory`; absent: null. */
+    readonly directory?: { readonly active: boolean; readonly changed_at: Date };
+  }
+}
+
 /** What the directory of a provider says of a user. */
 export class DirectoryState {
   /** Whether it lets the user in. */
@@ -239,6 +246,7 @@ const DIRECTORY: ReadonlyMap<string, boolean | null> = new Map([
 /** @throws OAuthError `invalid_request` for an id at the provider without the provider */
 export function toFilter(query: UsersDto): UserFilter {
   const { provider, provider_user_id: id, suspended } = query;
+  const directory = DIRECTORY.get(query.directory ?? '');
   if (id !== undefined && (id === '' || !provider)) {
     throw new OAuthError('invalid_request', 'provider_user_id needs provider, and must not be empty');
   }
@@ -248,7 +256,7 @@ export function toFilter(query: UsersDto): UserFilter {
     email: query.email?.trim() || undefined,
     role: query.role || undefined,
     suspended: suspended === undefined ? undefined : suspended === 'true',
-    directory: DIRECTORY.get(query.directory ?? ''),
+    state: directory === undefined ? undefined : { name: 'directory', value: directory },
     provider: provider || undefined,
   };
 }

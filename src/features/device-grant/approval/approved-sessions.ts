@@ -4,11 +4,14 @@ import { systemOrigin } from '../../../audit/audit-event.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
-import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+import { SessionFactsStore } from './session-facts.store.js';
 
-/** Sessions that another session has approved: they begin only while it lives. */
+/**
+ * Sessions that another session has approved: they begin only while it lives. The proof is kept for the
+ * grant, which checks a sign-in on the page again.
+ */
 @Injectable()
-@SignInStep({ after: 'keep' })
+@SignInStep({ after: 'keep', keepsProof: true })
 export class ApprovedSessions implements SignInStep {
   constructor(
     private readonly facts: SessionFactsStore,
@@ -23,7 +26,7 @@ export class ApprovedSessions implements SignInStep {
   async after(signedIn: SignedIn): Promise<void> {
     await this.facts.keep(signedIn);
     const { identity, session, origin } = signedIn;
-    const { approvedBy } = identity as Partial<ApprovedIdentity>;
+    const { approvedBy } = identity.facts;
     if (approvedBy === undefined) return;
     if (await this.sessions.isLive({ userId: session.userId, sessionId: approvedBy })) return;
     const bySystem = { ...origin, actor: systemOrigin().actor } as const;

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Verified } from '../../../extensions.js';
 import type { Claims } from '../../../identity/claims.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
-import { AdmissionClaims } from '../../../user/admission-claims.store.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
-import { SessionFactsStore, type ApprovedIdentity } from './session-facts.store.js';
+import { SessionFactsStore } from './session-facts.store.js';
 
 /** Identities of sessions that another session has approved. */
 @Injectable()
@@ -14,7 +16,8 @@ export class InheritedIdentities {
     private readonly facts: SessionFactsStore,
     private readonly sessions: SessionStore,
     private readonly users: UserStore,
-    private readonly admissionClaims: AdmissionClaims,
+    private readonly lifecycles: UserLifecycles,
+    private readonly dataSource: DataSource,
   ) {}
 
   /**
@@ -33,9 +36,9 @@ export class InheritedIdentities {
     if (!session || !isLive || !found || !user) return undefined;
     const { providerUserId, username, avatarUrl, provider } = user;
     const claims = await this.claimsOfProvider(key.userId, user.providerClaims ?? {});
-    const { isEmailVerified, hostedDomain, directoryName, ...inherited } = found.facts;
+    const { isEmailVerified, hostedDomain, ...inherited } = found.facts;
     const end = Math.floor(session.expiresAt.getTime() / 1000);
-    const identity: ApprovedIdentity = {
+    const identity: Identity = {
       ...inherited,
       providerUserId,
       username,
@@ -45,15 +48,15 @@ export class InheritedIdentities {
       refreshToken: null,
       sessionExpiry: Math.min(inherited.sessionExpiry ?? end, end),
       proof: { isEmailVerified, hostedDomain, claims },
-      ...(directoryName !== undefined && { directoryName }),
-      approvedBy: key.sessionId,
+      facts: { approvedBy: key.sessionId }, // the steps find the others again
     };
     return { provider, identity, requestedAt: approvedAt, begunAt: session.createdAt.getTime() };
   }
 
-  /** Without claims of the admission service, which is asked again; `allow` does not read them. */
+  /** Without claims that features have laid over: their steps run again; `allow` does not read them. */
   private async claimsOfProvider(userId: string, stored: Claims): Promise<Claims> {
-    const laidOver = await this.admissionClaims.find(userId);
-    return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(laidOver, name)));
+    const overlays = await this.lifecycles.overlays(this.dataSource.manager, [userId]);
+    const overlay = overlays.get(userId) ?? {};
+    return Object.fromEntries(Object.entries(stored).filter(([name]) => !Object.hasOwn(overlay, name)));
   }
 }

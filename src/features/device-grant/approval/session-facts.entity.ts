@@ -5,9 +5,8 @@ import { Expires } from '../../../platform/database/expires.js';
 /** What a session that is approved by another one takes over from it (docs/device-sign-in.md#the-session). */
 export type InheritedFacts = Pick<
   Identity,
-  'email' | 'subject' | 'session' | 'authTime' | 'acr' | 'amr' | 'sessionExpiry'
+  'email' | 'subject' | 'session' | 'authTime' | 'acr' | 'amr' | 'sessionExpiry' | 'rawClaims'
 > & {
-  readonly directoryName?: string | undefined;
   readonly isEmailVerified: boolean;
   readonly hostedDomain?: string | null | undefined;
 };

@@ -4,12 +4,15 @@ import { type SignedIn, UserLifecycle } from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
-import type { Identity } from '../../../provider/identity/identity.js';
 import { SessionFacts } from './session-facts.entity.js';
 import { KEEP_FACTS } from './session-facts.sql.js';
 
-/** An identity of a session that another device has approved. */
-export type ApprovedIdentity = Identity & { readonly approvedBy: string };
+declare module '../../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Session that has approved the sign-in on another device. */
+    readonly approvedBy?: string;
+  }
+}
 
 type NewFacts = Omit<SessionFacts, 'expiresAt'>;
 
@@ -43,8 +46,8 @@ export class SessionFactsStore implements UserLifecycle {
     await this.insert({
       userId: session.userId,
       sessionId: session.sessionId,
-      facts: { ...facts, directoryName: identity.directoryName, isEmailVerified, hostedDomain },
-      approvedBy: (identity as Partial<ApprovedIdentity>).approvedBy ?? null,
+      facts: { ...facts, rawClaims: identity.rawClaims, isEmailVerified, hostedDomain },
+      approvedBy: identity.facts.approvedBy ?? null,
     });
   }
 

@@ -11,6 +11,13 @@ import { SubjectUsers } from './subject-users.store.js';
 
 type Known = Pick<Candidate, 'provider' | 'identity'>;
 
+declare module '../../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** When a directory has last let the user in: milliseconds since the epoch. */
+    readonly activeSince?: number;
+  }
+}
+
 /** What signals mean for sign-ins: disabled accounts are refused. */
 @Injectable()
 @SignInStep({ check: 'rules', after: 'judge' })
@@ -31,10 +38,10 @@ export class SignalSignIns implements SignInStep, UserLifecycle {
    * Refuses a disabled account, unless the directory has let the user in since.
    * @throws OAuthError `access_denied`
    */
-  async check({ provider, identity: { subject, proof } }: Known): Promise<void> {
+  async check({ provider, identity: { subject, facts } }: Known): Promise<void> {
     if (!this.known.has(provider) || subject === null) return;
     const since = await this.accounts.disabledSince(hashOfName(provider, subject));
-    if (since === undefined || (proof.activeSince ?? 0) > since) return;
+    if (since === undefined || (facts.activeSince ?? 0) > since) return;
     throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'signal' });
   }
 

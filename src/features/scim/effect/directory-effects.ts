@@ -18,6 +18,7 @@ import { DirectoryUser } from '../users/directory-user.entity.js';
 import { nameOf } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryNames, UNNAMED, type Link } from './directory-name.store.js';
+import { DirectoryStates } from './directory-state.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
 
@@ -58,6 +59,7 @@ export class DirectoryEffects {
     private readonly history: ChannelHistory,
     private readonly changes: UserChanges,
     private readonly names: DirectoryNames,
+    private readonly states: DirectoryStates,
     private readonly rights: DirectoryRights,
     private readonly groups: DirectoryGroupStore,
     private readonly members: DirectoryMembers,
@@ -170,9 +172,7 @@ export class DirectoryEffects {
     const linked = (await this.names.linkedTo(manager, after.id)).filter(isFormer);
     const changes = new Map<string, UserChange>();
     for (const userId of new Set([...renamed, ...linked])) {
-      const lost = { directory: null, ...(renamed.has(userId) && { claims: withoutRights }) };
-      const end = { directory: { active: false, changedAt: after.changedAt } };
-      changes.set(userId, after.active ? lost : end);
+      changes.set(userId, after.active && renamed.has(userId) ? { claims: withoutRights } : {});
     }
     const users = await this.changes.apply(
       transaction,
@@ -181,13 +181,20 @@ export class DirectoryEffects {
       origin,
       'directory',
     );
+    const userIds = users.map(({ userId }) => userId);
+    if (after.active) await this.states.forget(manager, userIds);
+    else
+      await this.states.write(
+        manager,
+        userIds.map((userId) => stateOf(userId, after)),
+      );
     await this.names.link(
       manager,
       users.map((user) => linkOf(known, user, before)),
     );
     const lost = after.active ? users.filter(({ userId }) => renamed.has(userId)) : [];
     const refused = await this.refused(manager, provider, lost, new Map());
-    return { userIds: users.map(({ userId }) => userId), refused };
+    return { userIds, refused };
   }
 
   private async apply(
@@ -215,7 +222,6 @@ export class DirectoryEffects {
           owners.set(userId, user);
           changes.set(userId, {
             claims: (present) => laidOver(present, fits),
-            directory: { active: user.active, changedAt: user.changedAt },
             profile: hasOtherProfile ? profileOf(user) : undefined,
           });
         }
@@ -225,18 +231,22 @@ export class DirectoryEffects {
     const userIds = [...byName.values()].flat();
     if (userIds.length === 0) return NOBODY;
     const changed = await this.changes.apply(transaction, userIds, read, origin, 'directory');
+    await this.states.write(
+      manager,
+      changed.map(({ userId }) => stateOf(userId, owners.get(userId)!)),
+    );
     await this.names.link(
       manager,
       changed.map((user) => linkOf(known, user, owners.get(user.userId)!)),
     );
-    const active = changed.filter(({ directoryActive }) => directoryActive === true);
+    const active = changed.filter(({ userId }) => owners.get(userId)!.active);
     const refused = active.length > 0 ? await this.refused(manager, provider, active, rights) : [];
     return { userIds: changed.map(({ userId }) => userId), refused };
   }
 
   /**
    * Returns tasks that end the sessions of users whom `allow` does not cover any more.
-   * @param rights of users in the directory, also without a place in a token
+   * @param rights of the users in the directory, also without a place in a token
    */
   private async refused(
     manager: EntityManager,
@@ -250,11 +260,11 @@ export class DirectoryEffects {
       manager,
       users.map(({ userId }) => userId),
     );
-    return users.flatMap(({ userId, directoryActive }) => {
+    return users.flatMap(({ userId }) => {
       const known = facts.get(userId);
       if (!known) return [];
       const claims = laidOver(known.claims, rights.get(userId) ?? NO_RIGHTS);
-      const verdict = checkAllow(allow, { ...known, claims, isInDirectory: directoryActive === true });
+      const verdict = checkAllow(allow, { ...known, claims, isInDirectory: rights.has(userId) });
       return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
     });
   }
@@ -279,6 +289,10 @@ function linkOf({ provider, settings }: Known, user: ChangedUser, directoryUser:
   const isUserId = settings.claim === 'provider_user_id';
   const name = isUserId ? providerUserId : (nameOf(directoryUser, settings.attribute) ?? UNNAMED);
   return { userId, provider, name, directoryUserId: directoryUser.id };
+}
+
+function stateOf(userId: string, { active, changedAt }: DirectoryUser) {
+  return { userId, active, changedAt };
 }
 
 /** Of a person whom the directory does not know any more: fewer rights until the next sign-in. */

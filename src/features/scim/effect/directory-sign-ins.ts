@@ -1,21 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import {
-  type Checked,
-  type ClaimedUser,
-  type IdentityChanges,
-  SignInStep,
-  type SignedIn,
-  UserLifecycle,
-} from '../../../extensions.js';
+import { type Checked, type IdentityChanges, SignInStep, type SignedIn } from '../../../extensions.js';
+import type { ScimSettings } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { fitClaims } from '../../../identity/claim-limits.js';
-import { areSameClaims } from '../../../identity/claims.js';
+import { areSameClaims, type Claims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { allowFacts } from '../../../provider/identity/allow.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { isSameName, toNameKey } from '../users/directory-user.store.js';
@@ -23,6 +17,17 @@ import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-cla
 import { DirectoryEffects } from './directory-effects.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 import { FIND_STANDING, type StandingRow } from './standing.sql.js';
+
+declare module '../../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** Whether the directory has the user, who is active; absent if it was not asked. */
+    readonly isInDirectory?: boolean;
+    /** When the directory has last let the user in: milliseconds since the epoch. */
+    readonly activeSince?: number;
+    /** Those of `claims` that are laid over the provider's, and over the directory's. */
+    readonly overlay?: Claims;
+  }
+}
 
 /** An active directory user. */
 interface Standing {
@@ -34,9 +39,8 @@ interface Standing {
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
-@SignInStep({ check: 'facts', after: 'judge' })
-@UserLifecycle()
-export class DirectorySignIns implements SignInStep, UserLifecycle {
+@SignInStep({ check: 'facts', after: 'judge', keepsProof: true })
+export class DirectorySignIns implements SignInStep {
   private readonly known: ReturnType<typeof scimProviders>;
 
   constructor(
@@ -56,26 +60,17 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     const settings = this.known.get(provider);
     if (!settings) return undefined;
     const { proof } = identity;
-    const ownName = settings.claim === 'provider_user_id' ? identity.providerUserId : identity.directoryName;
     // An answer of the provider during a session may lack the claim.
-    const name = ownName ?? (await this.names.find(userId))?.name;
+    const name = nameIn(identity, settings) ?? (await this.names.find(userId))?.name;
     const user = await this.admitted(provider, userId, name);
-    if (!user) return { proof: { ...proof, isInDirectory: false } };
+    if (!user) return { facts: { isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
-    const found = { ...proof, claims: whole, isInDirectory: true, activeSince: user.activeSince };
-    return { claims: fitClaims(whole).claims, proof: found };
+    const facts = { isInDirectory: true, activeSince: user.activeSince };
+    return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole }, facts };
   }
 
   recheck(checked: Checked): Promise<IdentityChanges | undefined> {
     return this.check(checked);
-  }
-
-  async ownClaims(
-    manager: EntityManager,
-    { provider, directoryActive }: ClaimedUser,
-  ): Promise<readonly string[]> {
-    const isKnown = directoryActive !== null && this.known.has(provider);
-    return isKnown ? this.rights.namesOf(manager, provider) : [];
   }
 
   /**
@@ -85,14 +80,13 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
   async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
-    const { proof } = identity;
-    const name =
-      settings.claim === 'provider_user_id' ? identity.providerUserId : (identity.directoryName ?? UNNAMED);
+    const { isInDirectory } = identity.facts;
+    const name = nameIn(identity, settings) ?? UNNAMED;
     const { userId } = session;
     const before = await this.names.find(userId);
     const ofProvider = this.providers.get(provider).settings;
-    const hasFacts = ofProvider.allow !== undefined && proof.isInDirectory !== undefined;
-    const facts = hasFacts ? allowFacts(identity, ofProvider) : null;
+    const hasFacts = ofProvider.allow !== undefined && isInDirectory !== undefined;
+    const facts = hasFacts ? { ...allowFacts(identity, ofProvider), isInDirectory } : null;
     const isNew = before?.name !== name;
     if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
       const isLinked = Boolean(before?.directoryUserId);
@@ -103,7 +97,7 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     try {
       const user = await this.admitted(provider, userId, name);
       if (!user) return;
-      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.admissionClaims ?? {});
+      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.facts.overlay ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
@@ -137,4 +131,9 @@ export class DirectorySignIns implements SignInStep, UserLifecycle {
     const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
     return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
   }
+}
+
+/** Returns who a user is in the directory. */
+function nameIn({ providerUserId, rawClaims }: Identity, { claim }: ScimSettings): string | undefined {
+  return claim === 'provider_user_id' ? providerUserId : rawClaims[claim];
 }

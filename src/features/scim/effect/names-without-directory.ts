@@ -10,25 +10,30 @@ import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 @Injectable()
 @SignInStep({ after: 'keep' })
 export class NamesWithoutDirectory implements SignInStep {
-  private readonly concerned: ReadonlySet<string>;
+  /** Claims with the names, by provider. */
+  private readonly claims: ReadonlyMap<string, string>;
 
   constructor(
     private readonly names: DirectoryNames,
     @Inject(SETTINGS) settings: Settings,
   ) {
-    this.concerned = keepingProviders(settings);
+    this.claims = claimsOf(settings);
   }
 
   async after({ provider, identity, session: { userId } }: SignedIn): Promise<void> {
-    if (!this.concerned.has(provider)) return;
-    const { directoryName: name = UNNAMED } = identity;
+    const claim = this.claims.get(provider);
+    if (claim === undefined) return;
+    const name = identity.rawClaims[claim] ?? UNNAMED;
     if ((await this.names.find(userId))?.name === name) return;
     await this.names.save({ userId, provider, name, facts: null });
   }
 }
 
-/** Returns the providers whose directory is off, but has a name for each user. */
-function keepingProviders({ providers }: Pick<Settings, 'providers'>): ReadonlySet<string> {
-  const all = [...providers].filter(([, { scim, directoryClaim }]) => !scim && directoryClaim !== undefined);
-  return new Set(all.map(([name]) => name));
+/** Returns the claims of the providers whose directory is off, but has a name for each user. */
+function claimsOf({ providers }: Pick<Settings, 'providers'>): ReadonlyMap<string, string> {
+  const all = [...providers].map(([name, { scim, directoryClaim }]) => [
+    name,
+    scim ? undefined : directoryClaim,
+  ]);
+  return new Map(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

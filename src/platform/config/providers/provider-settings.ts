@@ -50,10 +50,10 @@ export interface ProviderSettings {
   readonly emailDomains?: readonly string[] | undefined;
   /** Whether the service serves it itself. */
   readonly isBuiltIn?: true;
-  /** Whether the provider is asked for a refresh token, which a feature uses. Adapter `oidc` only. */
-  readonly offline?: boolean;
-  /** Paths of claims that a feature needs as the provider sent them (Identity.kept). */
-  readonly keeps?: readonly string[];
+  /** Asks the provider for a refresh token, which a feature uses; unset: not. Adapter `oidc` only. */
+  readonly offline?: boolean | undefined;
+  /** Paths of claims that features need as the provider sends them (`Identity.rawClaims`); unset: none. */
+  readonly keeps?: readonly string[] | undefined;
   /** Names of the claims that users also have from the provider's directory; unset: no directory is known. */
   readonly directoryClaims?: readonly string[] | undefined;
   /** Variables for messages, as they were spelled. */

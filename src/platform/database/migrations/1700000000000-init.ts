@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by
- * that column.
+ * The core's schema of the first release; features have migrations of their own. Rows of users are keyed by
+ * `user_id` first, so the data can be spread by that column.
  *
  * - `access_tokens` has no foreign keys and one index, since each slows a refresh.
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
@@ -26,7 +26,6 @@ export class Init1700000000000 implements MigrationInterface {
         avatar_url text,
         created_at timestamptz NOT NULL DEFAULT now(),
         provider_claims jsonb,
-        admission_claims jsonb,
         application_claims jsonb,
         claims jsonb,
         claims_version bigint NOT NULL DEFAULT 0,
@@ -35,16 +34,12 @@ export class Init1700000000000 implements MigrationInterface {
         suspended_at timestamptz,
         removed_at timestamptz,
         sessions_ended_at timestamptz,
-        directory_active boolean,
-        directory_changed_at timestamptz,
         last_seen_at timestamptz DEFAULT now()
       );
       CREATE INDEX users_created_at ON users (created_at, user_id);
       CREATE INDEX users_email_key ON users (email_key, user_id) WHERE email_key IS NOT NULL;
       CREATE INDEX users_provider ON users (provider, created_at, user_id);
       CREATE INDEX users_suspended_at ON users (created_at, user_id) WHERE suspended_at IS NOT NULL;
-      CREATE INDEX users_directory ON users (directory_active, created_at, user_id)
-        WHERE directory_active IS NOT NULL;
       CREATE INDEX users_roles ON users USING gin ((claims -> 'roles') jsonb_path_ops)
         WHERE claims -> 'roles' IS NOT NULL;
       CREATE INDEX users_with_claims ON users (user_id, claims_version) WHERE claims_version <> 0;
@@ -244,197 +239,14 @@ export class Init1700000000000 implements MigrationInterface {
         retry_at timestamptz,
         paused_at timestamptz
       );
-
-      CREATE TABLE provider_checks (
-        user_id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        refresh_token bytea NOT NULL,
-        subject bytea,
-        signed_in_at timestamptz NOT NULL DEFAULT now(),
-        checked_at timestamptz NOT NULL DEFAULT now(),
-        due_at timestamptz,
-        lease uuid,
-        failing_since timestamptz,
-        attempts integer NOT NULL DEFAULT 0,
-        ends_at timestamptz,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE INDEX provider_checks_due ON provider_checks (provider, due_at) WHERE due_at IS NOT NULL;
-      CREATE INDEX provider_checks_ends_at ON provider_checks (ends_at) WHERE ends_at IS NOT NULL;
-      CREATE INDEX provider_checks_expires_at ON provider_checks (expires_at);
-
-      CREATE TABLE sample_codes (
-        code_hash bytea PRIMARY KEY,
-        client_id text NOT NULL,
-        redirect_uri text NOT NULL,
-        code_challenge text,
-        provider_user_id text NOT NULL,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE INDEX sample_codes_expires_at ON sample_codes (expires_at);
-
-      CREATE TABLE directory_users (
-        id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        user_name text NOT NULL,
-        user_name_key text NOT NULL,
-        external_id text,
-        display_name_key text,
-        email_keys text[] NOT NULL,
-        active boolean NOT NULL,
-        resource jsonb NOT NULL,
-        created_at timestamptz NOT NULL DEFAULT now(),
-        activated_at timestamptz NOT NULL DEFAULT now(),
-        changed_at timestamptz NOT NULL DEFAULT now()
-      );
-      CREATE UNIQUE INDEX directory_users_user_name ON directory_users (provider, user_name_key);
-      CREATE UNIQUE INDEX directory_users_external_id ON directory_users (provider, external_id)
-        WHERE external_id IS NOT NULL;
-      CREATE INDEX directory_users_created_at ON directory_users (provider, created_at, id);
-      CREATE INDEX directory_users_email_keys ON directory_users USING gin (email_keys);
-
-      CREATE TABLE directory_former_names (
-        provider text NOT NULL,
-        name text NOT NULL,
-        directory_user_id uuid NOT NULL,
-        PRIMARY KEY (provider, name)
-      );
-
-      CREATE TABLE directory_groups (
-        id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        display_name text NOT NULL,
-        display_name_key text NOT NULL,
-        external_id text,
-        member_count integer NOT NULL DEFAULT 0,
-        removed boolean NOT NULL DEFAULT false,
-        created_at timestamptz NOT NULL DEFAULT now(),
-        changed_at timestamptz NOT NULL DEFAULT now()
-      );
-      CREATE UNIQUE INDEX directory_groups_external_id ON directory_groups (provider, external_id)
-        WHERE external_id IS NOT NULL AND NOT removed;
-      CREATE INDEX directory_groups_display_name ON directory_groups (provider, display_name_key);
-      CREATE INDEX directory_groups_created_at ON directory_groups (provider, created_at, id);
-
-      CREATE TABLE directory_members (
-        group_id uuid NOT NULL,
-        user_id uuid NOT NULL,
-        removed boolean NOT NULL DEFAULT false,
-        PRIMARY KEY (group_id, user_id)
-      );
-      CREATE INDEX directory_members_user_id ON directory_members (user_id);
-
-      CREATE TABLE directory_names (
-        user_id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        name text NOT NULL,
-        name_key text NOT NULL,
-        directory_user_id uuid,
-        facts jsonb,
-        named_at timestamptz NOT NULL DEFAULT now()
-      );
-      CREATE INDEX directory_names_name ON directory_names (provider, name);
-      CREATE INDEX directory_names_name_key ON directory_names (provider, name_key);
-      CREATE INDEX directory_names_directory_user_id ON directory_names (directory_user_id)
-        WHERE directory_user_id IS NOT NULL;
-
-      CREATE TABLE directory_sources (
-        provider text NOT NULL,
-        claim text NOT NULL,
-        PRIMARY KEY (provider, claim)
-      );
-
-      CREATE TABLE directory_tasks (
-        id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        kind text NOT NULL,
-        subject text NOT NULL,
-        after uuid,
-        created_at timestamptz NOT NULL DEFAULT now()
-      );
-      CREATE INDEX directory_tasks_created_at ON directory_tasks (created_at);
-
-      CREATE TABLE device_requests (
-        id uuid PRIMARY KEY,
-        device_code_hash bytea NOT NULL,
-        user_code_hash bytea NOT NULL,
-        client_id text NOT NULL,
-        device_id uuid,
-        device_name text,
-        user_agent text,
-        address text,
-        network bytea NOT NULL,
-        number smallint,
-        hinted_user_id uuid,
-        state text NOT NULL DEFAULT 'open',
-        user_id uuid,
-        approved_by uuid,
-        provider text,
-        identity jsonb,
-        requested_at timestamptz,
-        poll_interval integer NOT NULL,
-        polled_at timestamptz,
-        created_at timestamptz NOT NULL DEFAULT now(),
-        codes_expire_at timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE UNIQUE INDEX device_requests_device_code_hash ON device_requests (device_code_hash);
-      CREATE UNIQUE INDEX device_requests_user_code_hash ON device_requests (user_code_hash);
-      CREATE INDEX device_requests_hinted_user_id ON device_requests (hinted_user_id) WHERE hinted_user_id IS NOT NULL;
-      CREATE INDEX device_requests_user_id ON device_requests (user_id) WHERE user_id IS NOT NULL;
-      CREATE INDEX device_requests_expires_at ON device_requests (expires_at);
-
-      CREATE TABLE device_confirmations (
-        secret_hash bytea PRIMARY KEY,
-        request_id uuid NOT NULL,
-        provider text NOT NULL,
-        identity jsonb NOT NULL,
-        requested_at timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE INDEX device_confirmations_expires_at ON device_confirmations (expires_at);
-
-      CREATE TABLE device_session_facts (
-        user_id uuid NOT NULL,
-        session_id uuid NOT NULL,
-        facts jsonb NOT NULL,
-        approved_by uuid,
-        expires_at timestamptz NOT NULL,
-        PRIMARY KEY (user_id, session_id)
-      );
-      CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
-
-      CREATE TABLE directory_activity (
-        provider text PRIMARY KEY,
-        requested_at timestamptz NOT NULL,
-        request text NOT NULL,
-        failed_at timestamptz,
-        failure jsonb
-      );
-
-      CREATE TABLE signal_subjects (
-        user_id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        subject bytea NOT NULL,
-        claims_at timestamptz
-      );
-      CREATE INDEX signal_subjects_subject ON signal_subjects (subject);
-
-      CREATE TABLE signal_accounts (
-        subject bytea PRIMARY KEY,
-        disabled boolean NOT NULL,
-        changed_at timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE INDEX signal_accounts_expires_at ON signal_accounts (expires_at);
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE signal_accounts, signal_subjects, device_session_facts, device_confirmations, device_requests, directory_activity, directory_tasks, directory_sources, directory_names, directory_members, directory_groups,
-        directory_former_names, directory_users, provider_checks, webhooks, audit_events, sample_codes, presence, instances, idempotency_keys, channel_events, channels, logout_tokens, signing_keys,
-        authorization_codes, authorization_states, access_tokens, refresh_tokens, devices, void_claims, user_words, users;
+      DROP TABLE webhooks, audit_events, presence, instances, idempotency_keys, channel_events, channels,
+        logout_tokens, signing_keys, authorization_codes, authorization_states, access_tokens,
+        refresh_tokens, devices, void_claims, user_words, users;
     `);
   }
 }

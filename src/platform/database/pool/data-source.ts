@@ -2,7 +2,6 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { boundedPg, type BoundedPool } from './bounded-pool.js';
 import { targetOf, type ConnectionTarget } from './connection-target.js';
-import { Init1700000000000 } from '../migrations/1700000000000-init.js';
 
 // Together below 2 s, within which a database that hangs is an error (SECURITY.md#promises, P10).
 const CONNECT_TIMEOUT_MS = 900;
@@ -23,7 +22,10 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
-/** Returns TypeORM's options, without entities. @param target a URL stands for a target without a pooler */
+/**
+ * Returns TypeORM's options, without entities and migrations.
+ * @param target a URL stands for a target without a pooler
+ */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
   const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
   let pool: BoundedPool | undefined;
@@ -32,7 +34,6 @@ export function dataSourceOptions(target: ConnectionTarget | string, poolSize: n
     driver: boundedPg((made) => (pool = made)),
     pool: () => pool,
     pooler,
-    migrations: [Init1700000000000],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,
     poolSize,

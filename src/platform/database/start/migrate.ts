@@ -38,6 +38,8 @@ const liftTimeouts = (lockTimeoutMs: number): string => `
     'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) AS name
   WHERE current_setting(name, true) IS NOT NULL`;
 
+export type MigrationOptions = DatabaseOptions & Required<Pick<DatabaseOptions, 'migrations'>>;
+
 /** Takes the lock in a transaction, which is idle while the migrations run. */
 const TAKE_LOCK = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -50,13 +52,13 @@ const TAKE_LOCK = `
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
-export function migrate(options: DatabaseOptions, retries: RetryOptions): Promise<readonly string[]> {
+export function migrate(options: MigrationOptions, retries: RetryOptions): Promise<readonly string[]> {
   return retry((msLeft) => migrateOnce(options, msLeft, retries.signal), retries);
 }
 
 /** Applies the missing migrations as `migrate`, without retries. */
 export async function migrateOnce(
-  options: DatabaseOptions,
+  options: MigrationOptions,
   msLeft: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -85,7 +87,7 @@ export async function migrateOnce(
 
 /** Checks that a start could migrate the database. @returns also the version of the server */
 export function checkDatabase(
-  options: DatabaseOptions,
+  options: MigrationOptions,
   retries: RetryOptions,
 ): Promise<MigrationState & { readonly version: string }> {
   return retry(async (msLeft) => {
@@ -135,7 +137,7 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
 }
 
 async function withMigrations<Result>(
-  options: DatabaseOptions,
+  options: MigrationOptions,
   work: (runner: QueryRunner, state: MigrationState) => Promise<Result>,
 ): Promise<Result> {
   // `debug` is silent: failures are thrown.
