@@ -213,6 +213,9 @@ describe('the statement of a sign-in', () => {
     await execute([again(first, named('Ada Byron')), again(other, named('Bo'))]);
     expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']);
     expect(await words(other)).toEqual(before);
+    const { identity } = named('Ada Byron');
+    await execute([again(first, { identity: { ...identity, avatarUrl: 'https://example.org/ada.png' } })]);
+    expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']); // those that stay are not written again
   });
 
   it('9. `device` keeps what the client leaves out', async () => {
