@@ -13,12 +13,12 @@ describe('the statements of introspection', () => {
   const { run, insert, whileHeld } = useStatements();
   const begin = (columns: object = {}, userId: string = randomUUID()) =>
     insert('refresh_tokens', sessionOf(userId, { ...columns }));
-  const issue = async (columns: object = {}, userId?: string) => {
+  type Token = Readonly<Record<'user_id' | 'session_id' | 'jti' | 'expires_at' | 'token', string>>;
+  const issue = async (columns: object = {}, userId?: string): Promise<Token> => {
     const { user_id, session_id } = await begin(columns, userId);
     const row = { user_id, session_id, jti: randomUUID(), expires_at: 'infinity', token: randomUUID() };
     return insert('access_tokens', row);
   };
-  type Token = Awaited<ReturnType<typeof issue>>;
   type Session = Awaited<ReturnType<typeof begin>>;
   const SIGN_OUT = 'UPDATE refresh_tokens SET signed_out_at = now() WHERE user_id = $1';
 

@@ -213,6 +213,9 @@ describe('the statement of a sign-in', () => {
     await execute([again(first, named('Ada Byron')), again(other, named('Bo'))]);
     expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']);
     expect(await words(other)).toEqual(before);
+    const { identity } = named('Ada Byron');
+    await execute([again(first, { identity: { ...identity, avatarUrl: 'https://example.org/ada.png' } })]);
+    expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']); // those that stay are not written again
   });
 
   it('9. `device` keeps what the client leaves out', async () => {
@@ -235,7 +238,8 @@ describe('the statement of a sign-in', () => {
     const push = 'UPDATE channels SET last_offset = last_offset + 1 WHERE user_id = $1';
     const [row] = await whileHeld([push, [idOf(first)]], () => execute([again(first)]));
     expect(row).toMatchObject({ event_offset: '3' });
-    const events = await rowsOf('channel_events', first);
+    const text = 'SELECT * FROM channel_events WHERE user_id = $1 ORDER BY event_offset';
+    const events = await run(text, [idOf(first)]);
     expect(events.map(({ event, event_offset: offset }) => [event, offset])).toEqual([
       ['device.signed_in', '1'],
       ['device.signed_in', '3'],
@@ -266,9 +270,8 @@ describe('the statement of a sign-in', () => {
       newcomer({ sessionExpiry: at }),
     ];
     await execute([first, bounded]);
-    const [[one], [other]] = await Promise.all(
-      [first, bounded].map((signIn) => rowsOf('refresh_tokens', signIn)),
-    );
+    const [one] = await rowsOf('refresh_tokens', first);
+    const [other] = await rowsOf('refresh_tokens', bounded);
     const { session_id, token_hash, ends_because } = one!;
     expect([session_id, token_hash, ends_because]).toEqual([
       first.session.sessionId,

@@ -160,8 +160,8 @@ describe('the statements of a sign-out', () => {
     '3. `%s` waits for a locked session, and leaves one that has ended by then',
     async (_name, statement) => {
       const [ended, other] = [await begin(PHONE), await begin(LAPTOP)];
-      const held = [`${SIGN_OUT} AND session_id = $2`, [userId, ended]] as const;
-      expect(idsOf(await whileHeld([...held], statement))).toEqual(new Set([other]));
+      const held: [string, unknown[]] = [`${SIGN_OUT} AND session_id = $2`, [userId, ended]];
+      expect(idsOf(await whileHeld(held, statement))).toEqual(new Set([other]));
     },
   );
 
@@ -197,9 +197,11 @@ describe('the statements of a sign-out', () => {
       await begin(null, { provider_subject: other }),
     ];
     expect(await meant(other, [Buffer.alloc(32)])).toEqual(new Set());
+    await begin(null, { provider_session: other, provider_subject: subject }); // another session of the subject
     expect(await meant(null, null, past)).toEqual(new Set()); // begun later
     expect(await meant(sid, [subject])).toEqual(new Set([all[0], all[1]]));
     expect(await meant(null, [other])).toEqual(new Set([all[2]]));
+    expect((await meant(null, [subject])).size).toBe(1);
     const early = await begin(null, { begun_at: past });
     expect(await meant(null, null, past)).toEqual(new Set([early]));
   });

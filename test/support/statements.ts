@@ -27,10 +27,14 @@ export function useStatements() {
     await database?.drop();
   });
 
-  async function run(statement: string | Pick<Statement, 'text'>, values: unknown[] = []): Promise<Row[]> {
-    const text = typeof statement === 'string' ? statement : statement.text;
-    return (await pool.query<Row>(text, values)).rows;
-  }
+  type Run = (statement: string | Pick<Statement, 'text'>, values?: unknown[]) => Promise<Row[]>;
+  const runOn =
+    (findPool: () => pg.Pool): Run =>
+    async (statement, values = []) => {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      return (await findPool().query<Row>(text, values)).rows;
+    };
+  const run = runOn(() => pool);
 
   async function inTransaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect();
@@ -46,8 +50,7 @@ export function useStatements() {
   return {
     run,
     /** As `run`, with a plan that reads rows as they were inserted: only ORDER BY gives them another order. */
-    runUnsorted: async ({ text }: Pick<Statement, 'text'>, values: unknown[]): Promise<Row[]> =>
-      (await unsorted.query<Row>(text, values)).rows,
+    runUnsorted: runOn(() => unsorted),
     /** Inserts a row. @returns it */
     insert: async <Values extends Row>(table: string, row: Values): Promise<Values> => {
       const places = Object.keys(row).map((_, i) => `$${i + 1}`);
