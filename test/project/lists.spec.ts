@@ -23,6 +23,9 @@ it('the administration page has all audit events', () => {
   const features = below
     .filter((file) => /\.tsx?$/.test(file))
     .map((file) => textOf(`admin/src/features/${file}`));
-  const names = namesIn(textOf('admin/src/audit/event-names.ts') + features.join('\n'), /^ +(\w+): '/gm);
+  const names = namesIn(
+    textOf('admin/src/audit/event-names.ts') + features.join('\n'),
+    /(?:^ +|\{ )(\w+): '/gm,
+  );
   expect([...names]).toEqual(expect.arrayContaining([...AUDIT_NAMES]));
 });
