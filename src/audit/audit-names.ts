@@ -19,17 +19,17 @@ export const CORE_AUDIT_NAMES = [
   'webhook_event_set_aside',
 ] as const;
 
-/** Features add the names of their events, which their `audit.events` lists as well. */
+/** Features add the names of their events, which their `auditNames` lists as well. @public */
 export interface AuditNames extends Record<(typeof CORE_AUDIT_NAMES)[number], true> {}
 
 export type AuditName = keyof AuditNames;
 
-/** Features add types of actors. */
+/** Features add types of actors. @public */
 export interface ActorTypes extends Record<'user' | 'service_key' | 'provider' | 'system', true> {}
 
 export type ActorType = keyof ActorTypes;
 
-/** Features add sources of claims, which are types of actors. */
+/** Features add sources of claims. @public */
 export interface ChangeSources extends Record<'provider' | 'application', true> {}
 
 export type ChangeSource = keyof ChangeSources;

@@ -9,7 +9,7 @@ export interface SessionIds {
   readonly deviceId: string | null;
 }
 
-/** Why a session was signed out, other than by a person. Features add causes. */
+/** Why a session was signed out, other than by a person. Features add causes. @public */
 export interface EndCauses extends Record<
   'idle' | 'too_many' | 'not_allowed' | 'provider_ended' | 'suspended' | 'removed' | 'replaced',
   true
@@ -175,7 +175,7 @@ export interface DomainEvents {
 /** Count of all instances together. */
 export type Total = 'users' | 'live_sessions';
 
-/** Features add operations. */
+/** Features add operations. @public */
 export interface ProviderOperations extends Record<'authorize' | 'issuer' | 'exchange' | 'logout', true> {}
 
 export type ProviderOperation = keyof ProviderOperations;

@@ -23,29 +23,41 @@ it('the administration page has all audit events', () => {
   const features = below
     .filter((file) => /\.tsx?$/.test(file))
     .map((file) => textOf(`admin/src/features/${file}`));
-  const names = namesIn(textOf('admin/src/audit/event-names.ts') + features.join('\n'), /^ +(\w+): '/gm);
+  const names = namesIn(
+    textOf('admin/src/audit/event-names.ts') + features.join('\n'),
+    /(?:^ +|\{ )(\w+): '/gm,
+  );
   expect([...names]).toEqual(expect.arrayContaining([...AUDIT_NAMES]));
 });
 
 describe('the causes of ends (`EndCause`)', () => {
-  /** Of a union of texts; one that ends in `string & {}` is open. */
-  const causesIn = (file: string) => {
-    const [union] = /type EndCause =[^;]*/.exec(textOf(file))!;
-    return namesIn(union, /\| '(\w+)'/g);
-  };
-  const causes = causesIn('src/platform/events.ts');
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const declared = sources.flatMap((file) => [
+    ...textOf(`src/${file}`).matchAll(/interface EndCauses extends Record<([^,]*),/g),
+  ]);
+  const causes = declared.flatMap(([, names]) => [...namesIn(names!, /'(\w+)'/g)]);
+
+  it('are found', () => expect(causes).toEqual(expect.arrayContaining(['idle', 'suspended'])));
 
   it('are all in docs/guides/session-length.md', () => {
     const [, table] = textOf('docs/guides/session-length.md').split('## Why a session has ended');
-    expect(namesIn(table!.split('\n## ')[0]!, /\n\| `(\w+)`/g)).toEqual(causes);
+    const listed = namesIn(table!.split('\n## ')[0]!, /\n\| `(\w+)`/g);
+    expect([...listed]).toEqual(expect.arrayContaining(causes));
   });
 
   it('are all on the administration page', () => {
-    const [object] = /CAUSES: [^}]*/.exec(textOf('admin/src/audit/event-names.ts'))!;
-    expect(namesIn(object, /\n {2}(\w+): /g)).toEqual(causes);
+    const below = readdirSync('admin/src/features', { recursive: true, encoding: 'utf8' });
+    const files = ['audit/event-names.ts', ...below.map((file) => `features/${file}`)];
+    const objects = files
+      .filter((file) => /\.tsx?$/.test(file))
+      .flatMap((file) => /(?:CAUSES|causes): [^}]*/.exec(textOf(`admin/src/${file}`)) ?? []);
+    expect([...namesIn(objects.join('\n'), /(\w+): ['"]/g)]).toEqual(expect.arrayContaining(causes));
   });
 
   it('are all in the type of @latchkey/client', () => {
-    expect(causesIn('packages/client/src/session.ts')).toEqual(causes);
+    const [union] = /type EndCause =[^;]*/.exec(textOf('packages/client/src/session.ts'))!;
+    expect([...namesIn(union, /\| '(\w+)'/g)]).toEqual(expect.arrayContaining(causes));
   });
 });
