@@ -9,7 +9,7 @@ interface Viewpoint {
   readonly issuedAt?: number;
 }
 
-/** The members of src/channel/channel-state.sql.ts, which are the same in both statements. */
+/** The members of src/channel/channel-state.sql.ts, with equal names in both statements. */
 describe.each(['FIND_STATE', 'FIND_STATES'])('the statement of the state of a channel: %s', (name) => {
   const { run, insert, whileHeld } = useStatements();
   let userId: string;

@@ -17,7 +17,7 @@ describe('the statement of a sign-in', () => {
   ) => by(SIGN_IN, [lockTimeout, history, retention, ...toArrays(signIns)]);
   /** A sign-in of a new user, on a new device. */
   const newcomer = (fields: Partial<SignIn> = {}): SignIn => signInOf(randomUUID(), fields, randomUUID());
-  /** Another sign-in of the same user, on the same device. */
+  /** Another sign-in of a user, on one device. */
   const again = ({ session, identity }: SignIn, fields: Partial<SignIn> = {}): SignIn =>
     signInOf(identity.providerUserId, { session: { ...session, sessionId: randomUUID() }, ...fields });
   const idOf = ({ session }: SignIn): string => session.userId;
@@ -215,7 +215,7 @@ describe('the statement of a sign-in', () => {
     expect(await words(other)).toEqual(before);
     const { identity } = named('Ada Byron');
     await execute([again(first, { identity: { ...identity, avatarUrl: 'https://example.org/ada.png' } })]);
-    expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']); // those that stay are not written again
+    expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']); // words that stay are not written again
   });
 
   it('9. `device` keeps what the client leaves out', async () => {

@@ -10,7 +10,7 @@ const BY_INSERTION = ['indexscan', 'indexonlyscan', 'bitmapscan', 'mergejoin']
   .map((plan) => `-c enable_${plan}=off`)
   .join(' ');
 
-/** For tests of single statements: one migrated database for the spec file. Each test makes users of its own. */
+/** For tests of single statements: one migrated database for the spec file. Each test makes new users. */
 export function useStatements() {
   let database: TestDatabase;
   let pool: pg.Pool;
