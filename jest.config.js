@@ -38,6 +38,7 @@ const SLOW = [
   'test/database/shared-database.spec.ts',
   'test/http/open-files.spec.ts',
   'test/operations/traces.spec.ts',
+  'test/project/features.spec.ts',
   'test/project/first-minute.spec.ts',
   'test/project/quick-start.spec.ts',
   'test/provider/cas.spec.ts',

@@ -175,10 +175,7 @@ export interface DomainEvents {
 /** Count of all instances together. */
 export type Total = 'users' | 'live_sessions';
 
-/** Features add operations. @public */
-export interface ProviderOperations extends Record<'authorize' | 'issuer' | 'exchange' | 'logout', true> {}
-
-export type ProviderOperation = keyof ProviderOperations;
+export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'refresh' | 'logout';
 
 @Injectable()
 export class Events extends EventEmitter<DomainEvents> {}

@@ -152,11 +152,7 @@ export class Provider {
    * @throws OAuthError `invalid_grant` if the provider has ended the access; another error if it did not
    *   answer as it should. Nothing is logged: `reasonOf` describes the error
    */
-  async refresh(
-    operation: ProviderOperation,
-    refreshToken: string,
-    rotated: (refreshToken: string) => unknown,
-  ): Promise<Identity> {
+  async refresh(refreshToken: string, rotated: (refreshToken: string) => unknown): Promise<Identity> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc has refresh tokens');
     const work = async ({ signal }: AbortController): Promise<Identity> => {
@@ -164,7 +160,7 @@ export class Provider {
       return this.toIdentity(settings, await adapter.refresh(settings, { refreshToken, rotated, signal }));
     };
     // its error is of one user among many: the caller warns once
-    return this.ask(operation, work, this.deadlineMs, [refreshToken], false);
+    return this.ask('refresh', work, this.deadlineMs, [refreshToken], false);
   }
 
   private toIdentity(settings: ProviderSettings, answer: ProviderIdentity): Identity {

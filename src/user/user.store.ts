@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Not, type EntityManager, type Repository } from 'typeorm';
 import { addressKey } from '../platform/config/urls/email-address.js';
 import { lastUse, writeLastUse } from '../platform/database/last-use.js';
+import { deleteRowsOf } from '../platform/database/of-user.js';
 import { placeOf, timeAt } from '../platform/database/page.js';
 import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
@@ -140,6 +141,7 @@ export class UserStore {
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
     const staysRefused = await this.lifecycles.removed(manager, userId);
+    await deleteRowsOf(manager, userId);
     await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     await manager.delete(User, { userId, removedAt: IsNull() });
     await manager.delete(UserWord, { userId });

@@ -1,59 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { writeFileSync } from 'node:fs';
-import { getMetadataArgsStorage } from 'typeorm';
 import { ROOT } from '../../docs/.vitepress/places.js';
 import type { Feature } from '../../src/extensions.js';
 import { FEATURES } from '../../src/features.js';
-
-/** Tracked and new files of the repository. */
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => file !== '' && existsSync(join(ROOT, file)));
-const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-
-/** The lists that name features: of the service, and of its administration page. */
-const LISTS = ['src/features.ts', 'admin/src/features.ts'];
-/** Pages of features. */
-const PAGES: Readonly<Record<string, string>> = { administration: 'admin/', 'demo-page': 'demo/' };
-
-const isOf = ({ name }: Feature, file: string): boolean =>
-  file.includes(`/features/${name}/`) || file.startsWith(PAGES[name] ?? ' ');
-
-/** Matches what only a feature has: its name, settings, keys of providers, tables, events and work. */
-async function wordsOf(feature: Feature): Promise<RegExp> {
-  const { name, settings = {}, providerKeys = {}, builtInProvider, work = {} } = feature;
-  const entities = Object.values((await feature.entities?.()) ?? {});
-  const tables = getMetadataArgsStorage().tables.filter(({ target }) => entities.includes(target as never));
-  const words = [
-    name.replaceAll('-', '[-_ ]?'),
-    ...Object.entries(settings).flatMap(([key, row]) => [key, row.name]),
-    ...Object.keys({ ...providerKeys, ...builtInProvider?.keys }).filter((key) => key.includes('_')),
-    ...tables.map((table) => table.name!),
-    ...Object.keys(work),
-  ];
-  return new RegExp(`(?<![a-z])(?:${words.join('|')})(?![a-z])`, 'i');
-}
-
-describe('nothing else names', () => {
-  it.each(FEATURES.map((feature) => [feature.name, feature] as const))('%s', async (_, feature) => {
-    const words = await wordsOf(feature);
-    const strangers = files
-      .filter((file) => /^(?:src|admin\/src|openapi)\/.*\.tsx?$/.test(file) && !isOf(feature, file))
-      .filter((file) => !LISTS.includes(file))
-      .flatMap((file) =>
-        textOf(file)
-          .split('\n')
-          .flatMap((line, i) => (words.test(line) ? [`${file}:${i + 1}: ${line.trim()}`] : [])),
-      );
-    expect(strangers).toEqual([]);
-  });
-});
+import { files, isOf, LISTS, textOf } from './feature-files.js';
 
 /** What a file imports, as paths in the repository without extension. */
 function importsOf(file: string): string[] {

@@ -43,25 +43,25 @@ const checked = { provider: 'corp', identity, userId: 'u' };
 
 it('runs the steps of each stage by the names of their classes, however the modules are ordered', async () => {
   const steps = await stepsOf([
-    step('Ask', { check: 'ask', after: 'keep' }, ['check', 'recheck', 'after']),
-    step('SecondRule', { check: 'rules' }, ['check', 'recheck']),
+    step('Ask', { check: 'ask', after: 'keep' }, ['check', 'checkAgain', 'after']),
+    step('SecondRule', { check: 'rules' }, ['check', 'checkAgain']),
     step('Limit', { after: 'limit' }, ['after']),
     step('FirstRule', { check: 'rules', after: 'judge' }, ['check', 'after']),
-    step('Facts', { check: 'facts', after: 'judge' }, ['check', 'recheck', 'after']),
+    step('Facts', { check: 'facts', after: 'judge' }, ['check', 'checkAgain', 'after']),
   ]);
   await steps.check(verified, {} as Origin);
   expect(ran.splice(0)).toEqual(['Facts.check', 'FirstRule.check', 'SecondRule.check', 'Ask.check']);
-  await steps.recheck(checked);
-  expect(ran.splice(0)).toEqual(['Facts.recheck', 'SecondRule.recheck', 'Ask.recheck']);
+  await steps.checkAgain(checked);
+  expect(ran.splice(0)).toEqual(['Facts.checkAgain', 'SecondRule.checkAgain', 'Ask.checkAgain']);
   await steps.preview(checked);
-  expect(ran.splice(0)).toEqual(['Facts.recheck']);
+  expect(ran.splice(0)).toEqual(['Facts.checkAgain']);
   await steps.after({} as SignedIn);
   expect(ran).toEqual(['Ask.after', 'Facts.after', 'FirstRule.after', 'Limit.after']);
 });
 
 it.each([
   ['check', { after: 'keep' }],
-  ['recheck', {}],
+  ['checkAgain', {}],
   ['after', { check: 'rules' }],
 ] as const)('stops the start if a step has %s without its stage', async (method, stages) => {
   await expect(stepsOf([step('Forgetful', stages, [method])])).rejects.toThrow(

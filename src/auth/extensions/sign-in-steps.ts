@@ -55,7 +55,7 @@ const CHECKS = ['facts', 'rules', 'ask'] as const;
 const FOLLOWERS = ['keep', 'judge', 'limit'] as const;
 
 interface Stages {
-  /** When `check` and `recheck` run. */
+  /** When `check` and `checkAgain` run. */
   readonly check?: (typeof CHECKS)[number];
   /** When `after` runs. */
   readonly after?: (typeof FOLLOWERS)[number];
@@ -79,7 +79,7 @@ export interface SignInStep {
    * When the provider was asked again during a session; ends no session itself.
    * @throws OAuthError `access_denied` if the sessions of the user must end
    */
-  recheck?(checked: Checked): Promise<Changes> | Changes;
+  checkAgain?(checked: Checked): Promise<Changes> | Changes;
   /** Before the tokens of a recorded sign-in are sent; its error is the answer instead. */
   after?(signedIn: SignedIn): Promise<void>;
 }
@@ -104,7 +104,7 @@ export class SignInSteps implements OnModuleInit {
   onModuleInit(): void {
     const steps = decorated<Stages, SignInStep>(this.discovery, SignInStep);
     for (const { said, instance } of steps) {
-      const isChecked = 'check' in instance || 'recheck' in instance;
+      const isChecked = 'check' in instance || 'checkAgain' in instance;
       const isComplete = isChecked === 'check' in said && 'after' in instance === 'after' in said;
       if (isComplete) continue;
       throw new Error(`${instance.constructor.name}: each method of a SignInStep needs its stage`);
@@ -143,8 +143,8 @@ export class SignInSteps implements OnModuleInit {
    * @returns the identity as the steps have changed it
    * @throws OAuthError `access_denied` if the sessions of the user must end
    */
-  recheck(checked: Checked): Promise<Identity> {
-    return recheckedBy(this.checks, checked);
+  checkAgain(checked: Checked): Promise<Identity> {
+    return checkedAgainBy(this.checks, checked);
   }
 
   /**
@@ -153,7 +153,7 @@ export class SignInSteps implements OnModuleInit {
    * @throws OAuthError `access_denied` if the user may not sign in
    */
   preview(checked: Checked): Promise<Identity> {
-    return recheckedBy(this.facts, checked);
+    return checkedAgainBy(this.facts, checked);
   }
 
   async after(signedIn: SignedIn): Promise<void> {
@@ -161,9 +161,9 @@ export class SignInSteps implements OnModuleInit {
   }
 }
 
-async function recheckedBy(steps: readonly SignInStep[], checked: Checked): Promise<Identity> {
+async function checkedAgainBy(steps: readonly SignInStep[], checked: Checked): Promise<Identity> {
   let { identity } = checked;
-  for (const step of steps) identity = changed(identity, await step.recheck?.({ ...checked, identity }));
+  for (const step of steps) identity = changed(identity, await step.checkAgain?.({ ...checked, identity }));
   return identity;
 }
 

@@ -31,7 +31,7 @@ export class AllowCheck implements SignInStep {
     throw refusal(reason);
   }
 
-  recheck(checked: Checked): void {
+  checkAgain(checked: Checked): void {
     const reason = this.reasonToRefuse(checked);
     if (reason !== undefined) throw refusal(reason);
   }

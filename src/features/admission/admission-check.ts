@@ -50,7 +50,7 @@ export class AdmissionCheck implements SignInStep, UserLifecycle {
     return { claims, facts: { overlay: decision.claims } };
   }
 
-  async recheck({ userId, identity }: Checked): Promise<IdentityChanges> {
+  async checkAgain({ userId, identity }: Checked): Promise<IdentityChanges> {
     const { claims } = layOver(identity.claims, await this.claims.findOne(userId));
     return { claims };
   }
@@ -61,10 +61,6 @@ export class AdmissionCheck implements SignInStep, UserLifecycle {
 
   overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
     return this.claims.find(manager, userIds);
-  }
-
-  removed(manager: EntityManager, userId: string): Promise<void> {
-    return this.claims.forget(manager, userId);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { SignInStep, type SignedIn, UserLifecycle } from '../../extensions.js';
+import { DataSource } from 'typeorm';
+import { SignInStep, type SignedIn } from '../../extensions.js';
 import { AdmissionClaimsStore } from './admission-claims.store.js';
 
 /**
@@ -9,8 +9,7 @@ import { AdmissionClaimsStore } from './admission-claims.store.js';
  */
 @Injectable()
 @SignInStep({ after: 'keep' })
-@UserLifecycle()
-export class FormerAdmission implements SignInStep, UserLifecycle {
+export class FormerAdmission implements SignInStep {
   constructor(
     private readonly claims: AdmissionClaimsStore,
     private readonly dataSource: DataSource,
@@ -18,9 +17,5 @@ export class FormerAdmission implements SignInStep, UserLifecycle {
 
   after({ session }: SignedIn): Promise<void> {
     return this.claims.forget(this.dataSource.manager, session.userId);
-  }
-
-  removed(manager: EntityManager, userId: string): Promise<void> {
-    return this.claims.forget(manager, userId);
   }
 }

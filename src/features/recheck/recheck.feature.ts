@@ -49,9 +49,6 @@ declare module '../../platform/events.js' {
     /** Seconds since the oldest due re-check became due. */
     readonly recheckDelay: number;
   }
-  interface ProviderOperations {
-    recheck: true;
-  }
 }
 
 export const recheck: Feature = {

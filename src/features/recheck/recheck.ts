@@ -55,7 +55,7 @@ export class Recheck {
     if (refreshToken === undefined) return this.end(row, 'provider_ended');
     let stored: Promise<void> | undefined;
     const answer = await provider
-      .refresh('recheck', refreshToken, (token) => (stored = this.keep(row, token)))
+      .refresh(refreshToken, (token) => (stored = this.keep(row, token)))
       .catch((error: unknown) => {
         if (error instanceof OAuthError) return error;
         throw error;
@@ -96,7 +96,7 @@ export class Recheck {
       return this.end(row, 'provider_ended');
     }
     try {
-      const { claims } = await this.steps.recheck({ provider, identity, userId });
+      const { claims } = await this.steps.checkAgain({ provider, identity, userId });
       await this.claims.atSignIn(userId, provider, claims, systemOrigin('recheck'));
     } catch (error) {
       if (error instanceof OAuthError && error.error === 'access_denied') return this.end(row, 'not_allowed');

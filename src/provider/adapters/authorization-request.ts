@@ -64,8 +64,7 @@ export function memorized(name: string, memory: AdapterMemory | undefined, isReq
 }
 
 /**
- * Returns the parameters with which the provider issues a refresh token, if `offline` is set
- * (docs/guides/recheck.md#refresh-tokens-of-products).
+ * Returns the parameters with which the provider issues a refresh token, if `offline` is set.
  * @param prompt of the client
  * @param supported `scopes_supported` of the provider; some products reject the scope `offline_access`
  */

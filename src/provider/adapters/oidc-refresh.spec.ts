@@ -8,7 +8,7 @@ import { OidcAdapter } from './oidc.adapter.js';
 const ALL = { name: 'Ada', email: 'ada@corp.example', picture: 'https://img.example/ada' };
 const MEMORY = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
 
-/** Refresh tokens and answers to them, as products document them; test/recheck/ has whole sessions. */
+/** Refresh tokens and answers to them, as products document them. */
 describe('the adapter oidc with offline', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;

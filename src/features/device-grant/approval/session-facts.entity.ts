@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { Expires } from '../../../platform/database/expires.js';
+import { OfUser } from '../../../platform/database/of-user.js';
 
 /** What a session that is approved by another one takes over from it (docs/device-sign-in.md#the-session). */
 export type InheritedFacts = Pick<
@@ -12,6 +13,7 @@ export type InheritedFacts = Pick<
 };
 
 /** Facts of a sign-in while the grant is on. Without them, a session cannot approve others. */
+@OfUser(true)
 @Expires()
 @Entity('device_session_facts')
 export class SessionFacts {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { type SignedIn, UserLifecycle } from '../../../extensions.js';
+import { DataSource } from 'typeorm';
+import type { SignedIn } from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import type { SessionKey } from '../../../token/sessions/session.store.js';
@@ -18,8 +18,7 @@ type NewFacts = Omit<SessionFacts, 'expiresAt'>;
 
 /** Keeps of each sign-in what a session that it approves later takes over. */
 @Injectable()
-@UserLifecycle()
-export class SessionFactsStore implements UserLifecycle {
+export class SessionFactsStore {
   private readonly insert: (row: NewFacts) => Promise<NewFacts>;
 
   constructor(
@@ -33,10 +32,6 @@ export class SessionFactsStore implements UserLifecycle {
   async find({ userId, sessionId }: SessionKey): Promise<SessionFacts | undefined> {
     const { manager } = this.dataSource;
     return (await manager.findOneBy(SessionFacts, { userId, sessionId })) ?? undefined;
-  }
-
-  async removed(manager: EntityManager, userId: string): Promise<void> {
-    await manager.delete(SessionFacts, { userId });
   }
 
   async keep({ identity, session }: SignedIn): Promise<void> {

@@ -69,7 +69,7 @@ export class DirectorySignIns implements SignInStep {
     return { claims: fitClaims(whole).claims, proof: { ...proof, claims: whole }, facts };
   }
 
-  recheck(checked: Checked): Promise<IdentityChanges | undefined> {
+  checkAgain(checked: Checked): Promise<IdentityChanges | undefined> {
     return this.check(checked);
   }
 

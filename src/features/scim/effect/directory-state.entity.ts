@@ -1,4 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { OfUser } from '../../../platform/database/of-user.js';
 
 declare module '../../../user/user-lifecycle.js' {
   interface UserStates {
@@ -8,6 +9,7 @@ declare module '../../../user/user-lifecycle.js' {
 }
 
 /** Whether the directory of the provider lets a user in; users whom it does not know have no row. */
+@OfUser(true)
 @Entity('directory_states')
 @Index('directory_states_newest', ['active', 'createdAt', 'userId'])
 export class DirectoryState {

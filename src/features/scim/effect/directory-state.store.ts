@@ -40,10 +40,6 @@ export class DirectoryStates implements UserLifecycle {
     if (userIds.length > 0) await manager.delete(DirectoryState, { userId: In([...userIds]) });
   }
 
-  removed(manager: EntityManager, userId: string): Promise<void> {
-    return this.forget(manager, [userId]);
-  }
-
   async ownClaims(manager: EntityManager, { userId, provider }: ClaimedUser): Promise<readonly string[]> {
     const isKnown = this.known.has(provider) && (await manager.existsBy(DirectoryState, { userId }));
     return isKnown ? this.rights.namesOf(manager, provider) : [];

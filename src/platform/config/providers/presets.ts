@@ -35,7 +35,7 @@ export const TENANTS_DECIDE = 'tenants_decide';
 export const HOSTED_DOMAIN = 'hosted_domain';
 
 /**
- * Option: how a refresh token is asked for (docs/guides/recheck.md). Google has
+ * Option: how a refresh token is asked for. Google has
  * a parameter of its own. The usual refresh token of Keycloak follows its single sign-on session; that of
  * `offline_access` does not. Others: the scope `offline_access`.
  */
