@@ -7,7 +7,7 @@ import { CachedReading } from '../platform/database/limits.js';
 import { Sql } from '../platform/database/sql.js';
 import { SignInTallies, HOUR_MS, type CountedRow } from './sign-in-tallies.js';
 
-/** Hours that are counted: seven days. */
+/** Hours that are counted: seven days. @public */
 export const HOURS = 168;
 /** Events of a time so long ago are all committed: their transactions take seconds. */
 const SETTLED_MS = 60_000;

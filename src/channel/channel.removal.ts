@@ -24,7 +24,10 @@ async function removeSlice(manager: EntityManager, userId: string): Promise<numb
   return (await manager.delete(StoredChannelEvent, slice)).affected!;
 }
 
-/** Removes the rest of the history and its counter. The caller has locked the user: nothing is appended. */
+/**
+ * Removes the rest of the history and its counter. The caller has locked the user: nothing is appended.
+ * @public
+ */
 export async function removeChannel(manager: EntityManager, userId: string): Promise<void> {
   await manager.delete(Channel, { userId });
   await manager.delete(StoredChannelEvent, { userId });

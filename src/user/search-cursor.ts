@@ -15,7 +15,7 @@ export interface SearchPlace {
   readonly id: string;
 }
 
-/** Form of a cursor; a key has at most 255 characters of at most six bytes of JSON each. */
+/** Form of a cursor; a key has at most 255 characters of at most six bytes of JSON each. @public */
 export const SEARCH_CURSOR = /^[\w-]{1,2200}$/;
 
 const MICROSECONDS = /^\d{1,16}$/;

@@ -14,7 +14,7 @@ import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { User } from './user.entity.js';
 
-/** Users that one transaction changes at most. */
+/** Users that one transaction changes at most. @public */
 export const MOST_CHANGED = 1000;
 
 /** What is to become of a user. An absent member stays as it is. */

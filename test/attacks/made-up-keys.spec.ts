@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import request from 'supertest';
-import { caep, push, Transmitter } from '../signals/transmitter.js';
+import { caep, push, Transmitter } from '../provider-events/transmitter.js';
 import { Endings } from '../support/endings.js';
 import { makeLogoutToken } from '../support/forged-tokens.js';
 import { startTestService, type TestService } from '../support/service.js';

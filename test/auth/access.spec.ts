@@ -34,7 +34,7 @@ const OPENS = {
 /** Logins of people, whose roles are called like them. */
 const PEOPLE = { user: 'ada', 'with support': 'latchkey-support', 'with admin': 'latchkey-admin' };
 
-/** `provider`: only a token of the provider opens it (test/signals/revocation.spec.ts). */
+/** `provider`: only a token of the provider opens it (test/provider-events/revocation.spec.ts). */
 type Kind = 'public' | 'provider' | keyof typeof OPENS;
 
 /** How docs/openapi.json says it. */

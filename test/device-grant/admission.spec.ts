@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { caep, push, risc, Transmitter } from '../signals/transmitter.js';
+import { caep, push, risc, Transmitter } from '../provider-events/transmitter.js';
 import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
 import { Endings } from '../support/endings.js';

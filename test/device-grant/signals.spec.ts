@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { caep, push, seconds, Transmitter } from '../signals/transmitter.js';
+import { caep, push, seconds, Transmitter } from '../provider-events/transmitter.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';

@@ -1,6 +1,13 @@
 import type { Feature } from '../../extensions.js';
+import { parser } from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
-import { calledUrl, signingSecrets } from '../../platform/config/settings/signed-calls.js';
+import { isCalledUrl, signingSecrets } from '../../platform/config/settings/signed-calls.js';
+
+const calledUrl = parser(
+  'an https:// URL, or an http:// URL of loopback, without fragment and user info',
+  // a comma is part of a host for URL parsers, but here rather a list
+  (value) => (isCalledUrl(value) && !new URL(value).hostname.includes(',') ? value : undefined),
+);
 
 export const settings = settingRows({
   admissionUrl: {

@@ -71,7 +71,7 @@ function keyOf({ type, name = '' }: ReadBy): string {
   return `${type} ${name}`;
 }
 
-/** Makes the error for a caller with too many reads. */
+/** Makes the error for a caller with too many reads. @public */
 export function tooManyReads(): OAuthError {
   const headers = { 'Retry-After': '2' };
   return new OAuthError('slow_down', 'too many costly reads of one caller at a time', { headers });

@@ -30,6 +30,7 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS
 /**
  * The route is for reverse proxies, which pass on a user's access token. An invalid one does not count for
  * the address, which is the proxy's, and a valid one is no use of the session.
+ * @public
  */
 export const ForwardedToken = (): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, 'forwarded' satisfies Access);

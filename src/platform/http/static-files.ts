@@ -20,6 +20,7 @@ const etags = new Map<string, { readonly stamp: string; readonly etag: string }>
 /**
  * Sends a file, which browsers may store but must revalidate: 304 while its content is unchanged. Its time
  * says nothing: in a package, all files have one time, in each version.
+ * @public
  */
 export function sendFile(response: Response, path: string): void {
   response.setHeader('Cache-Control', 'no-cache');
@@ -36,6 +37,7 @@ const CODINGS = [
 /**
  * Sends a file as `sendFile` does, compressed if the build has made that and the client accepts it. Only for
  * files without secrets: the length of a compressed answer depends on its content.
+ * @public
  */
 export function sendCompressed(request: Request, response: Response, path: string): void {
   response.vary('Accept-Encoding');

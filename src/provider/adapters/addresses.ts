@@ -37,7 +37,7 @@ export function reachable(provider: Settings, metadata: ServerMetadata): ServerM
   };
 }
 
-/** Returns the address that the service asks, of one that the provider announces. */
+/** Returns the address that the service asks, of one that the provider announces. @public */
 export function reachableAddress(provider: Settings, address: string): string {
   const { url = '', issuer } = provider;
   return issuer === undefined ? address : moved(address, nameOf(provider), url);

@@ -79,6 +79,7 @@ export async function fetchKeys(
 /**
  * Fetches a public document, of any status.
  * @throws an error with the code ETIMEDOUT after the deadline
+ * @public
  */
 export async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
   const signal = AbortSignal.timeout(DOCUMENT_MS);

@@ -72,7 +72,7 @@ export class Unsupported extends AggregateError {
   }
 }
 
-/** Algorithms of public keys (RFC 8725 §3.1: neither `none` nor a MAC with the client secret). */
+/** Algorithms of public keys (RFC 8725 §3.1: neither `none` nor a MAC with the client secret). @public */
 export const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 const NEVER = /^$/;
 const chosenHere = (options: Options): boolean => options['token_endpoint_auth_method'] !== undefined;

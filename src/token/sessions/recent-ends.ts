@@ -142,6 +142,7 @@ function nameOfUser(userId: string): Buffer {
  * waits for the first.
  * @param until seconds since the epoch
  * @returns false if it was used before
+ * @public
  */
 export async function rememberToken(manager: EntityManager, tokenHash: Buffer, until: number) {
   const inserted = await manager
@@ -155,7 +156,7 @@ export async function rememberToken(manager: EntityManager, tokenHash: Buffer, u
   return (inserted.raw as unknown[]).length > 0;
 }
 
-/** Deletes a used token, for a transaction that has not done all of its effect. */
+/** Deletes a used token, for a transaction that has not done all of its effect. @public */
 export async function forgetToken(manager: EntityManager, tokenHash: Buffer): Promise<void> {
   await manager.delete(LogoutToken, { tokenHash });
 }

@@ -70,7 +70,7 @@ export async function usersAtProvider(
   return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
 }
 
-/** Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most. */
+/** Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most. @public */
 export async function subjectsOfSessions(manager: EntityManager, userId: string): Promise<Buffer[]> {
   const rows = await manager
     .createQueryBuilder(Session, 'session')
@@ -82,15 +82,17 @@ export async function subjectsOfSessions(manager: EntityManager, userId: string)
   return rows.map(({ subject }) => subject);
 }
 
-/** Whether a session of a user has begun after a time. */
+/** Whether a session of a user has begun after a time. @public */
 export function hasBegunSince(manager: EntityManager, userId: string, time: Date): Promise<boolean> {
   return manager.existsBy(Session, { userId, createdAt: MoreThan(time) });
 }
 
 // SQL conditions on a row of another table with `user_id`; each is about one user, so that a Citus cluster
 // answers it on the node of the user.
+/** @public */
 export const hasAccessToken = (table: string): string => `EXISTS (
   SELECT FROM access_tokens a WHERE a.user_id = ${table}.user_id AND a.expires_at > now())`;
+/** @public */
 export const hasSession = (table: string): string => `EXISTS (
   SELECT FROM refresh_tokens t WHERE t.user_id = ${table}.user_id AND ${LIVING})`;
 

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { CheckReport } from '../../../platform/check-report.js';
-import { withPreset } from '../../../platform/config/providers/presets.js';
+import { openIdProviders, withPreset } from '../../../platform/config/providers/presets.js';
 import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
 import { siblingVariable } from '../../../platform/config/providers/provider-variables.js';
 import { InvalidSettings } from '../../../platform/config/settings/invalid-settings.js';
@@ -58,8 +58,8 @@ export async function runSignals(argv: readonly string[], load: LoadSettings): P
 function providerOf(settings: Settings, name: string): ProviderSettings | string {
   const configured = settings.providers.get(name);
   if (!configured) {
-    const names = [...settings.providers.keys()].join(', ');
-    return `no provider of this name is configured and enabled; there are: ${names || 'none'}`;
+    const names = openIdProviders(settings).join(', ');
+    return `no provider of this name is configured and enabled; of OpenID Connect there are: ${names || 'none'}`;
   }
   if (configured.signals) return withPreset(configured);
   return `signals are off: set ${siblingVariable(configured.variables.adapter, 'signals')} to on, and restart the service`;

@@ -13,7 +13,7 @@ import {
   type JWTPayload,
 } from 'jose';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { withoutNulls } from '../../../platform/http/parameters/json.js';
+import { withoutNulls } from '../without-nulls.js';
 import { withoutSecrets } from '../../../provider/adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long

@@ -1,5 +1,6 @@
 import type { JWTPayload } from 'jose';
-import { isObject, withoutNulls } from '../../../platform/http/parameters/json.js';
+import { isObject } from '../../../platform/http/parameters/json.js';
+import { withoutNulls } from '../without-nulls.js';
 import { isName } from '../../../provider/identity/identity.js';
 import { eventName, type EventName } from './event-types.js';
 import { SetError } from './set-error.js';

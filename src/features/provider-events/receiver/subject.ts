@@ -1,4 +1,5 @@
-import { isObject, withoutNulls } from '../../../platform/http/parameters/json.js';
+import { isObject } from '../../../platform/http/parameters/json.js';
+import { withoutNulls } from '../without-nulls.js';
 import { isName } from '../../../provider/identity/identity.js';
 
 /** Whom a signal is about. */

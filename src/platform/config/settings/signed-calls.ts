@@ -1,14 +1,8 @@
 import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
-import { InvalidValue, list, parser, type Parser } from './parsers.js';
+import { InvalidValue, list, type Parser } from './parsers.js';
 
 /** Rules for what is called with a signature: webhooks, and other services of the operator. */
 export const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
-
-export const calledUrl = parser(
-  'an https:// URL, or an http:// URL of loopback, without fragment and user info',
-  // a comma is part of a host for URL parsers, but here rather a list
-  (value) => (isCalledUrl(value) && !new URL(value).hostname.includes(',') ? value : undefined),
-);
 
 export const signingSecrets = atMost(
   5,

@@ -2,11 +2,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns an object without its members that are null: serializers write them for absent ones. */
-export function withoutNulls(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
-}
-
 /**
  * Whether JSON has a number that readers change in silence: a whole number beyond 2^53 - 1 (RFC 8259 §6,
  * RFC 7493 §2.2), or one too large for any (1e400). Fractions have the precision of a double.

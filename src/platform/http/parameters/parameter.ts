@@ -82,7 +82,7 @@ export function OptionalText(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
 }
 
-/** Allows text that a query may have several times, or nothing. */
+/** Allows text that a query may have several times, or nothing. @public */
 export function OptionalTexts(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false, true));
 }
@@ -131,12 +131,12 @@ export function membersOf(dto: Type, name: string): Type | undefined {
   return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }
 
-/** Requires a JSON object, with any members. */
+/** Requires a JSON object, with any members. @public */
 export function AnyObject(): PropertyDecorator {
   return exactRuleOf(ANY_OBJECT, isObject, 'a JSON object');
 }
 
-/** Allows a JSON object, with any members, or nothing. */
+/** Allows a JSON object, with any members, or nothing. @public */
 export function OptionalAnyObject(): PropertyDecorator {
   return applyDecorators(IsOptional(), AnyObject());
 }
