@@ -57,8 +57,8 @@ describe('the difference of claims', () => {
       { l: [...Array.from({ length: 177 }, (_, i) => `old ${1000 + i}`), '…'] },
     ],
   ])('beyond the limit: %s', (_name, before, after, added, removed) => {
-    expect(claimDifference('directory', before, after, true)).toEqual({
-      source: 'directory',
+    expect(claimDifference('application', before, after, true)).toEqual({
+      source: 'application',
       added,
       removed,
     });

@@ -105,16 +105,6 @@ describe('the description of the interface', () => {
     await request(service.url).get(`${path}/`).expect(404);
   });
 
-  it('the page links back to the page at /, unless there is none', async () => {
-    const { text } = await request(service.url).get('/docs').expect(200);
-    const other = await startTestService({ DEMO_ENABLED: String(!service.settings.demoEnabled) });
-    const { text: otherText } = await request(other.url).get('/docs').expect(200);
-    await other.close();
-    const [linked, alone] = service.settings.demoEnabled ? [text, otherText] : [otherText, text];
-    expect(linked).toContain('<a href="./">Back to the start page</a>');
-    expect(alone).not.toContain('Back to');
-  });
-
   it('has the address of the instance', async () => {
     const { text } = await request(service.url).get('/docs/openapi.json').expect(200);
     expect([text.includes(PUBLIC_URL), text.includes('localhost')]).toEqual([true, false]);
