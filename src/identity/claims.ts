@@ -60,7 +60,7 @@ export function toJson(claims: Claims): string | null {
   return Object.keys(claims).length > 0 ? JSON.stringify(claims) : null;
 }
 
-/** Returns a list; empty if the claims have none of this name. */
+/** Returns a list; empty if the claims have none of this name. @public */
 export function listClaim(claims: Claims, name: string): readonly unknown[] {
   const value = claims[name];
   return Array.isArray(value) ? value : [];

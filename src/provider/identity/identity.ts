@@ -125,7 +125,7 @@ function withoutEmail({ email: _email, ...others }: Claims): Claims {
   return others;
 }
 
-/** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. */
+/** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. @public */
 export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
 }

@@ -116,6 +116,7 @@ export function OptionalList(rule: { readonly max: number }): PropertyDecorator 
   return applyDecorators(IsOptional(), RequiredList(rule));
 }
 
+/** @public */
 export function RequiredBoolean(): PropertyDecorator {
   return ruleOf('boolean', (value) => typeof value === 'boolean', 'true or false');
 }
