@@ -14,10 +14,11 @@ import { withoutComments } from '../../platform/database/sql.js';
 export const REFRESH = {
   name: 'refresh',
   text: withoutComments(`
-    -- 1. The refreshes of this statement.
+    -- 1. The refreshes of this statement. \`(SELECT $1)\` hides the length of the arrays: else PostgreSQL plans
+    --    each batch anew (sign-in-columns.ts).
     WITH requested AS (
       SELECT * FROM unnest(
-        $1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::uuid[], $7::float8[], $8::text[]
+        (SELECT $1::uuid[]), $2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::uuid[], $7::float8[], $8::text[]
       ) WITH ORDINALITY AS r (
         user_id, session_id, token_hash, jkt, claims_version, jti, expires_at, token, place
       )
@@ -75,9 +76,8 @@ export const REFRESH = {
 export const REFRESH_WITHIN_LIMITS = {
   name: 'refresh-within-limits',
   text: withoutComments(`
-    -- 1. The refreshes of this statement. \`(SELECT $1)\` hides the length of the arrays: else PostgreSQL plans
-    --    each batch anew (sign-in-columns.ts). \`set_config\` is volatile, so it is called before there is a row
-    --    (36.7).
+    -- 1. The refreshes of this statement; \`(SELECT $1)\` as in REFRESH. \`set_config\` is volatile, so it is
+    --    called before there is a row (36.7).
     WITH requested AS MATERIALIZED (
       SELECT r.* FROM unnest(
         (SELECT $1::uuid[]), $2::uuid[], $3::bytea[], $4::bytea[], $5::bigint[], $6::uuid[], $7::float8[], $8::text[],
