@@ -16,35 +16,48 @@ import { User } from './user/user.entity.js';
 import { UserWord } from './user/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
-const entitiesOfFeatures = await Promise.all(
-  FEATURES.map(async (feature) => Object.values((await feature.entities?.()) ?? {})),
-);
+const core = {
+  migrations: [Init1700000000000],
+  entities: [
+    User,
+    UserWord,
+    VoidClaims,
+    Device,
+    Session,
+    AccessToken,
+    SigningKey,
+    AuthorizationState,
+    AuthorizationCode,
+    LogoutToken,
+    Channel,
+    StoredChannelEvent,
+    IdempotencyKey,
+    Instance,
+    Presence,
+    StoredAuditEvent,
+    Webhook,
+  ],
+};
 
-const migrationsOfFeatures = await Promise.all(
-  FEATURES.map(async (feature) => Object.values((await feature.migrations?.()) ?? {})),
-);
+const parts = [
+  core,
+  ...(await Promise.all(
+    FEATURES.map(async (feature) => ({
+      migrations: Object.values((await feature.migrations?.()) ?? {}),
+      entities: Object.values((await feature.entities?.()) ?? {}),
+    })),
+  )),
+];
 
 /** All migrations. They run in the order of the times in their names. */
-export const MIGRATIONS = [Init1700000000000, ...migrationsOfFeatures.flat()];
+export const MIGRATIONS = parts.flatMap(({ migrations }) => migrations);
 
 /** All entities, for the data source and for the test that compares them with the schema. */
-export const ENTITIES = [
-  User,
-  UserWord,
-  VoidClaims,
-  Device,
-  Session,
-  AccessToken,
-  SigningKey,
-  AuthorizationState,
-  AuthorizationCode,
-  LogoutToken,
-  Channel,
-  StoredChannelEvent,
-  IdempotencyKey,
-  Instance,
-  Presence,
-  StoredAuditEvent,
-  Webhook,
-  ...entitiesOfFeatures.flat(),
-];
+export const ENTITIES = parts.flatMap(({ entities }) => entities);
+
+/** Returns the entities without tables: none of the migrations of their part was applied. */
+export function entitiesOf(pending: readonly string[]): typeof ENTITIES {
+  return parts.flatMap(({ migrations, entities }) =>
+    migrations.every(({ name }) => pending.includes(name)) ? entities : [],
+  );
+}

@@ -9,8 +9,8 @@ const COMMIT_TIME = '10 seconds';
  * epoch). `pg` reads `float8` as a number, unlike `bigint`.
  *
  * - Before and after: the rows are the same, and nothing is locked.
- * - Concurrently: pushes go on. All members are of one snapshot (13.2.1), so `last`, `stored` and `lastId`
- *   agree; an event that commits later has a greater offset, and is delivered by its notification.
+ * - Concurrently: pushes do not wait. All members are of one snapshot (13.2.1), so `last`, `stored` and
+ *   `lastId` agree; an event that commits later has a greater offset, and is delivered by its notification.
  */
 export const FIND_STATE = {
   name: 'channel-state',

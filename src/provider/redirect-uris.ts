@@ -27,7 +27,9 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
-/** Whether one redirect URI is allowed for both providers. Those of the service's own pages do not count. */
+/**
+ * Whether one redirect URI is allowed for both providers. Callbacks of the service's own pages do not count.
+ */
 export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
   const rules = { ...settings, ownRedirectUris: [] };
   const [first, second] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);

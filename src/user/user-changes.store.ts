@@ -20,7 +20,7 @@ export const MOST_CHANGED = 1000;
 /** What is to become of a user. An absent member stays as it is. */
 export interface UserChange {
   /**
-   * Returns the provider's claims from the present ones; those that features lay over them stay.
+   * Returns the provider's claims from the present ones; claims that features lay over them stay.
    */
   readonly claims?: (present: Claims) => Claims;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;

@@ -27,11 +27,12 @@ describe('tokens for a device after the approval', () => {
   let strict: TestService;
   let directory: DirectoryClient;
   let user: string;
+  let env: Record<string, string>;
 
   beforeAll(async () => {
     transmitter = await Transmitter.start(endings);
     asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    const env = transmitter.env({
+    env = transmitter.env({
       DEVICE_GRANT: 'on',
       MAX_SESSIONS: String(MAX_SESSIONS),
       ADMISSION_URL: asked.url,
@@ -86,6 +87,23 @@ describe('tokens for a device after the approval', () => {
     const { status, body } = await poll(await approved(approver));
     expect([status, body]).toEqual([200, expect.objectContaining({ user_id: approver.user_id })]);
     expect(await isLive(body as Tokens)).toBe(true);
+  });
+
+  it('have no claims of a former admission service', async () => {
+    asked.answer = (response) =>
+      void response.end(JSON.stringify({ allow: true, claims: { floor: 'seventh' } }));
+    const approver = await signIn();
+    const claimsOf = async ({ access_token }: Tokens): Promise<unknown> =>
+      ((await bearer(here.url, access_token).get('/me')).body as { claims: unknown }).claims;
+    expect(await claimsOf(approver)).toMatchObject({ floor: 'seventh' });
+    const { ADMISSION_URL: _url, ADMISSION_SECRET: _secret, ...others } = env;
+    const later = await startTestService({ ...others, DATABASE_URL: here.databaseUrl });
+    try {
+      const { body } = await poll(await approved(approver), later);
+      expect(await claimsOf(body as Tokens)).not.toHaveProperty('floor');
+    } finally {
+      await later.close();
+    }
   });
 
   /** Polls for the tokens, and expects a refusal by a check, which spends the code. */

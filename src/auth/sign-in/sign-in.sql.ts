@@ -22,8 +22,8 @@ const MOST_DEVICES = 2000;
  * - Before: the user, the device and the channel may exist; nothing is locked.
  * - After: an admitted sign-in has all its rows, a refused one has none. User, device and channel are locked
  *   until the commit.
- * - Concurrently: pushes and refreshes of the user go on. Sign-ins, sign-outs and removals of the user wait
- *   for its lock.
+ * - Concurrently: pushes and refreshes of the user do not wait. Sign-ins, sign-outs and removals of the user
+ *   wait for its lock.
  *
  * Locks: users, devices, channels, access tokens, each by key (docs/development.md#locks). Each step takes
  * from an earlier one what that returns (docs/development.md#order-in-a-statement).

@@ -11,7 +11,7 @@ import { checkSettings } from '../../platform/database/pool/session-settings.js'
 import { Sql } from '../../platform/database/sql.js';
 import { checkDatabase } from '../../platform/database/start/migrate.js';
 import { requireNoTables, requireSchema } from '../../platform/database/start/require-usable.js';
-import { ENTITIES, MIGRATIONS } from '../../entities.js';
+import { ENTITIES, entitiesOf, MIGRATIONS } from '../../entities.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { isHiddenByIpv6, listenFailure, tryToListen } from '../../platform/http/server/listening.js';
 import { checkAdapters } from '../../provider/custom/custom-adapters.js';
@@ -83,7 +83,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   try {
     const warning = await checkSettings(dataSource);
     if (pending.length === 0) await requireSchema(dataSource);
-    else if (pending.length === MIGRATIONS.length) await requireNoTables(dataSource);
+    else await requireNoTables(dataSource, entitiesOf(pending), pending.length === MIGRATIONS.length);
     const applies =
       pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
     report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);

@@ -1,12 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   type Candidate,
   type Checked,
   type IdentityChanges,
   SignInStep,
   type SignedIn,
-  UserLifecycle,
 } from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
@@ -19,7 +17,7 @@ import { AdmissionService } from './admission.service.js';
 
 declare module '../../provider/identity/identity.js' {
   interface IdentityFacts {
-    /** Those of `claims` that are laid over the provider's, until the next sign-in. */
+    /** Claims that are laid over the provider's, until the next sign-in. */
     readonly overlay?: Claims;
   }
 }
@@ -27,8 +25,7 @@ declare module '../../provider/identity/identity.js' {
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
 @SignInStep({ check: 'ask', after: 'keep' })
-@UserLifecycle()
-export class AdmissionCheck implements SignInStep, UserLifecycle {
+export class AdmissionCheck implements SignInStep {
   private readonly logger = new Logger('ProviderClaims');
 
   constructor(
@@ -57,10 +54,6 @@ export class AdmissionCheck implements SignInStep, UserLifecycle {
 
   after({ session, identity }: SignedIn): Promise<void> {
     return this.claims.keep(session.userId, identity.facts.overlay ?? {});
-  }
-
-  overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
-    return this.claims.find(manager, userIds);
   }
 }
 

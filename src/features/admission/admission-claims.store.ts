@@ -1,26 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In, type EntityManager } from 'typeorm';
+import { UserLifecycle } from '../../extensions.js';
 import { UserLocks } from '../../audit/user-locks.js';
 import { areSameClaims, type Claims } from '../../identity/claims.js';
 import { AdmissionClaims } from './admission-claims.entity.js';
 
-/** Claims of the admission service, stored apart from the provider's until the next sign-in. */
+/**
+ * Claims of the admission service, stored apart from the provider's until the next sign-in, also if
+ * `ADMISSION_URL` was removed since.
+ */
 @Injectable()
-export class AdmissionClaimsStore {
+@UserLifecycle()
+export class AdmissionClaimsStore implements UserLifecycle {
   constructor(
     private readonly dataSource: DataSource,
     private readonly locks: UserLocks,
   ) {}
 
   /** Returns the claims to lay over the provider's (`layOver`), by user. */
-  async find(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
+  async overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
     const rows = await manager.findBy(AdmissionClaims, { userId: In([...userIds]) });
     return new Map(rows.map(({ userId, claims }) => [userId, claims]));
   }
 
   /** Returns the claims of one user. */
   async findOne(userId: string): Promise<Claims> {
-    return (await this.find(this.dataSource.manager, [userId])).get(userId) ?? {};
+    return (await this.overlays(this.dataSource.manager, [userId])).get(userId) ?? {};
   }
 
   /** Replaces them; writes nothing without a change, or if the user was removed since. */

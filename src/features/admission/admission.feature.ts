@@ -30,14 +30,12 @@ declare module '../../platform/config/settings/settings.js' {
   interface Settings extends SettingValues<typeof settings> {}
 }
 
-/** Without `ADMISSION_URL`, it forgets claims that a re-check would lay over the provider's later. */
 export const admission: Feature = {
   name: 'admission',
   settings,
   givesClaims: ({ admissionUrl }) => admissionUrl !== undefined,
   impersonalReason: 'admission', // the words of the operator's own service are for the operator
-  isOn: ({ admissionUrl, providers }) =>
-    admissionUrl !== undefined || [...providers.values()].some(({ offline }) => offline),
+  isOn: () => true, // the claims of a former service stay until the next sign-in
   module: async (all) => (await import('./admission.module.js')).AdmissionModule.forRoot(all),
   entities: () => import('./admission-claims.entity.js'),
   migrations: () => import('./migrations/1700000000001-admission.js'),

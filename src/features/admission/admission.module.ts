@@ -9,11 +9,10 @@ import { FormerAdmission } from './former-admission.js';
 /** Asks a service of the operator at each sign-in (docs/guides/access-policy.md#ask-a-service-of-yours). */
 @Module({ imports: [AuthModule], providers: [AdmissionClaimsStore] })
 export class AdmissionModule {
-  static forRoot({ admissionUrl }: Settings): DynamicModule {
-    const isOn = admissionUrl !== undefined;
-    return {
-      module: AdmissionModule,
-      providers: isOn ? [AdmissionCheck, AdmissionService] : [FormerAdmission],
-    };
+  static forRoot({ admissionUrl, providers }: Settings): DynamicModule {
+    if (admissionUrl !== undefined)
+      return { module: AdmissionModule, providers: [AdmissionCheck, AdmissionService] };
+    const isAnyOffline = [...providers.values()].some(({ offline }) => offline);
+    return { module: AdmissionModule, providers: isAnyOffline ? [FormerAdmission] : [] };
   }
 }

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SignInStep, type SignedIn } from '../../extensions.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { AdmissionClaimsStore } from './admission-claims.store.js';
 
 /**
@@ -13,9 +14,11 @@ export class FormerAdmission implements SignInStep {
   constructor(
     private readonly claims: AdmissionClaimsStore,
     private readonly dataSource: DataSource,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  after({ session }: SignedIn): Promise<void> {
-    return this.claims.forget(this.dataSource.manager, session.userId);
+  async after({ provider, session }: SignedIn): Promise<void> {
+    if (this.settings.providers.get(provider)?.offline)
+      await this.claims.forget(this.dataSource.manager, session.userId);
   }
 }

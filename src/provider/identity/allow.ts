@@ -20,7 +20,7 @@ export interface AllowFacts {
   readonly isInDirectory?: boolean | undefined;
 }
 
-/** Returns the facts of an identity, without those of features. @param settings of its provider */
+/** Returns the facts of an identity, without the facts of features. @param settings of its provider */
 export function allowFacts(
   identity: Identity,
   { adapter, emailTrusted }: EmailSettings,

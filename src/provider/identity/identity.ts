@@ -28,7 +28,7 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, with `ProviderSettings.offline`. */
   readonly refreshToken: string | null;
-  /** Claims at the paths of `ProviderSettings.keeps`, by path; without those that are absent or unusable. */
+  /** Claims at the paths of `ProviderSettings.keeps`, by path; without absent and unusable ones. */
   readonly rawClaims: Readonly<Record<string, string>>;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;

@@ -7,7 +7,7 @@ import { withoutComments } from '../../platform/database/sql.js';
  * - After: a refresh of a live session with its own refresh token and key, the current claims and a new proof
  *   has its access token. The others have none, and are returned with the reason. `proof`: the proof was used
  *   before, on any instance, since the `jti` of a token is derived from it.
- * - Concurrently: everything goes on, since no existing row is locked. A session may end before the commit:
+ * - Concurrently: nothing waits, since no existing row is locked. A session may end before the commit:
  *   its new token is rejected, since verification reads the session (introspect.sql.ts). Only an equal proof
  *   waits.
  */
@@ -65,8 +65,8 @@ export const REFRESH = {
  * session.
  *
  * - Before: as for REFRESH.
- * - After: as for REFRESH; sessions with a new token have their new idle end. Those are locked until the
- *   commit.
+ * - After: as for REFRESH; sessions with a new token have their new idle end. These sessions are locked until
+ *   the commit.
  * - Concurrently: refreshes that move the idle end of one session wait for each other. A sign-out locks the
  *   sessions of a user in another order, so that a batch gives up after `lock_timeout` ($11), and is repeated
  *   one by one (LimitedRefreshStore): a deadlock takes two locked sessions.

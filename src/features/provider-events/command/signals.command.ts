@@ -56,9 +56,10 @@ export async function runSignals(argv: readonly string[], load: LoadSettings): P
 
 /** @returns the provider, or why it has no signals */
 function providerOf(settings: Settings, name: string): ProviderSettings | string {
-  const configured = settings.providers.get(name);
+  const speakers = openIdProviders(settings);
+  const configured = speakers.includes(name) ? settings.providers.get(name) : undefined;
   if (!configured) {
-    const names = openIdProviders(settings).join(', ');
+    const names = speakers.join(', ');
     return `no provider of this name is configured and enabled; of OpenID Connect there are: ${names || 'none'}`;
   }
   if (configured.signals) return withPreset(configured);

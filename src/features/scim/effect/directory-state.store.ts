@@ -8,7 +8,7 @@ import { DirectoryRights } from './directory-claims.js';
 import { DirectoryState } from './directory-state.entity.js';
 import { WRITE_STATES } from './directory-state.sql.js';
 
-/** What the directories of providers say of users, for those who look at users. */
+/** What the directories of providers say of users, for support people. */
 @Injectable()
 @UserLifecycle()
 export class DirectoryStates implements UserLifecycle {

@@ -23,7 +23,7 @@ export const HTTPS = 'https:// in production, unless the host is loopback';
 /** Completes a built-in provider, once all other settings are known. */
 type Complete = (settings: Parameters<BuiltInProvider['complete']>[1]) => ProviderSettings;
 
-/** The enabled providers: first those that the service serves itself. */
+/** The enabled providers: first the built-in ones. */
 export interface EnabledProviders {
   readonly builtIn: ReadonlyMap<string, Complete>;
   readonly others: ReadonlyMap<string, ProviderSettings>;
@@ -144,10 +144,15 @@ function requireKeyId(source: ProviderSource, clientKey: string | undefined): vo
   source.refuseUnset('client_key_id', 'the id of the key at Apple, because client_key does not contain it');
 }
 
-/** Members that also a built-in provider has, with those of the features. */
+/** Members that also a built-in provider has, and the members of features. */
 type Shared = Pick<ProviderSettings, 'variables' | 'directoryClaims'> & Partial<ProviderSettings>;
 
+/** @throws if two features set one member */
 function ofEveryProvider(source: ProviderSource, tables: SettingTables): Shared {
+  const ofFeatures = tables.parts.map((part) => part.ofProvider?.(source) ?? {});
+  const members = ofFeatures.flatMap((one) => Object.keys(one));
+  const twice = members.find((member, i) => members.indexOf(member) !== i);
+  if (twice !== undefined) throw new Error(`two features set ${twice} of a provider`);
   return Object.assign(
     {
       redirectUris: source.read(ROWS, 'redirect_uris'),
@@ -160,7 +165,7 @@ function ofEveryProvider(source: ProviderSource, tables: SettingTables): Shared 
       emailTrusted: source.read(ROWS, 'email_trusted'),
       variables: { adapter: source.variableOf('adapter'), issuer: source.variableOf('issuer') },
     },
-    ...tables.parts.map((part) => part.ofProvider?.(source)),
+    ...ofFeatures,
   ) as Shared;
 }
 

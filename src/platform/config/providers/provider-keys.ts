@@ -68,7 +68,8 @@ const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
 );
 
 /**
- * The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6), except those of features.
+ * The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6), without the keys of
+ * features.
  */
 export const providerKeys = {
   enabled: {

@@ -71,7 +71,7 @@ export class ProviderSource {
     this.refuse(key, 'is not set', use);
   }
 
-  /** Reads a key whose name is not that of its row. */
+  /** Reads a key with another name than its row has. */
   check(row: SettingRow<unknown>, key: string): void {
     read(row, this.variableOf(key), this.text(key), this.errors);
   }

@@ -53,7 +53,7 @@ export class SettingTables {
   readonly settings: Readonly<Record<string, Setting<unknown>>>;
   /** Keys that the service reads itself; all others are options of the adapter. */
   readonly ownKeys: Readonly<Record<string, ProviderRow<unknown>>>;
-  /** Variables of all settings but those of providers. */
+  /** Variables of all settings, without providers. */
   readonly variables: readonly string[];
   /** Keys of providers with secrets. */
   readonly providerSecrets: readonly string[];

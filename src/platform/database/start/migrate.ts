@@ -5,10 +5,17 @@ import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../../errors/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
-import { requireCreateRight, migrationState, requireUsable, type MigrationState } from './require-usable.js';
+import {
+  migrationState,
+  ofOtherSchema,
+  requireCreateRight,
+  requireUsable,
+  type MigrationState,
+} from './require-usable.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
+const DUPLICATE_TABLE = '42P07';
 const NO_CONNECTION = '08001'; // sqlclient_unable_to_establish_sqlconnection
 
 // Number of an advisory lock, which must not change between versions.
@@ -75,7 +82,11 @@ export async function migrateOnce(
     };
     const newer = await withMigrations(untimed, async (runner, state) => {
       const executor = new MigrationExecutor(runner.connection, runner);
-      for (const migration of await executor.getPendingMigrations()) await apply(migration, runner, executor);
+      const pending = await executor.getPendingMigrations();
+      const isOld = pending.length < runner.connection.migrations.length;
+      await applyAll(pending, runner, executor).catch((error: unknown) => {
+        throw isOld && errorCode(error) === DUPLICATE_TABLE ? ofOtherSchema(error) : error;
+      });
       return state.newer;
     });
     await lock.query('COMMIT'); // so that a pooler may keep the session
@@ -151,26 +162,50 @@ async function withMigrations<Result>(
   }
 }
 
-/**
- * Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a
- * lock.
- */
-async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
-  if (migration.instance?.transaction === false) {
+/** Applies migrations in order. */
+async function applyAll(
+  pending: readonly Migration[],
+  runner: QueryRunner,
+  executor: MigrationExecutor,
+): Promise<void> {
+  let group: Migration[] = [];
+  for (const migration of pending) {
+    if (migration.instance?.transaction !== false) {
+      group.push(migration);
+      continue;
+    }
+    await apply(group, runner, executor);
+    group = [];
     // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
     // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
     await executor.executeMigration(migration);
-    return;
   }
+  await apply(group, runner, executor);
+}
+
+/**
+ * Applies migrations of the core and of features as a whole or not at all, while other instances serve: it
+ * does not wait long for a lock.
+ */
+async function apply(
+  migrations: readonly Migration[],
+  runner: QueryRunner,
+  executor: MigrationExecutor,
+): Promise<void> {
+  if (migrations.length === 0) return;
+  let present = '';
   await runner.startTransaction();
   try {
     await runner.query(liftTimeouts(LOCK_TIMEOUT_MS));
-    await executor.executeMigration(migration);
+    for (const migration of migrations) {
+      present = migration.name;
+      await executor.executeMigration(migration);
+    }
     await runner.commitTransaction();
   } catch (error) {
     await runner.rollbackTransaction().catch(() => undefined); // the first error is the one that counts
     if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
-    const locked = `migration ${migration.name} did not get its locks, nothing of it was applied`;
+    const locked = `migration ${present} did not get its locks, nothing of it was applied`;
     const advice = 'end what holds a table for so long (a dump, VACUUM, an open transaction)';
     throw Object.assign(new Error(`${locked}: ${advice}`, { cause: error }), { code: LOCK_NOT_AVAILABLE });
   }

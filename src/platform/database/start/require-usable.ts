@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { DataSource, EntityTarget, ObjectLiteral, QueryRunner } from 'typeorm';
+import { errorMessage } from '../../errors/error-facts.js';
 import { describeWrongSetting } from './retry.js';
 
 const READ_ONLY = '25006'; // read_only_sql_transaction
@@ -83,6 +84,11 @@ const DIFFERENCES = `
 const OTHER_SCHEMA =
   'begin with an empty database, or start the version that made this one (docs/maintenance.md#upgrades)';
 
+/** Returns the error of a schema that has tables of migrations which were not applied. */
+export function ofOtherSchema(cause: unknown): Error {
+  return new Error(`the database cannot be used: ${errorMessage(cause)}; ${OTHER_SCHEMA}`, { cause });
+}
+
 /** @throws a sentence if the migrated schema is of another version, from before 0.1.0, or half restored */
 export async function requireSchema(dataSource: DataSource): Promise<void> {
   const columns = dataSource.entityMetadatas.flatMap(({ tableName, columns: all }) =>
@@ -99,16 +105,23 @@ export async function requireSchema(dataSource: DataSource): Promise<void> {
 }
 
 /**
- * @throws as the first migration would: a table of this name is of another application, or of half a backup
+ * @param entities of pending migrations
+ * @param isEmpty whether no migration was applied
+ * @throws as the migrations would: a table of this name is of another application, of half a backup, or of
+ *   another version
  */
-export async function requireNoTables(dataSource: DataSource): Promise<void> {
+export async function requireNoTables(
+  dataSource: DataSource,
+  entities: readonly EntityTarget<ObjectLiteral>[],
+  isEmpty: boolean,
+): Promise<void> {
   const [table] = await dataSource.query<{ name: string }[]>(
     `SELECT relname AS name FROM pg_class
      WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relname = ANY ($1)`,
-    [dataSource.entityMetadatas.map(({ tableName }) => tableName)],
+    [entities.map((entity) => dataSource.getMetadata(entity).tableName)],
   );
   const code = '42P07'; // duplicate_table
   if (!table) return;
   const error = Object.assign(new Error(`relation "${table.name}" already exists`), { code });
-  throw new Error(describeWrongSetting(error), { cause: error });
+  throw isEmpty ? new Error(describeWrongSetting(error), { cause: error }) : ofOtherSchema(error);
 }
