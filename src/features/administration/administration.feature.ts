@@ -1,7 +1,7 @@
 import type { Feature } from '../../extensions.js';
 import * as parsers from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
-import { adminCallback } from './admin-callback.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 import { withoutAdministrators } from './administrators.js';
 
 const settings = settingRows({
@@ -37,6 +37,11 @@ declare module '../../platform/config/settings/settings.js' {
 
 declare module '../../audit/audit-names.js' {
   interface AuditNames extends Record<'user_suspended' | 'user_restored' | 'provider_tested', true> {}
+}
+
+/** Returns the redirect URI of sign-ins on the administration page. */
+export function adminCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+  return `${publicUrl}/admin/callback`;
 }
 
 export const administration: Feature = {

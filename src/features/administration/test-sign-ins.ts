@@ -13,7 +13,7 @@ import type { Claims } from '../../provider/identity/claims.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { redirectUriAt } from '../../provider/redirect-uris.js';
-import { adminCallback } from './admin-callback.js';
+import { adminCallback } from './administration.feature.js';
 import type { AllowVerdict, TestBegun, TestResult, TestSignInDto } from './test-sign-in.dto.js';
 
 declare module '../../provider/identity/identity.js' {

@@ -5,8 +5,8 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { AdmissionClaimsStore } from './admission-claims.store.js';
 
 /**
- * Forgets claims of a former `ADMISSION_URL`: if it is set again, a re-check must not lay them over the
- * claims of a later sign-in.
+ * Forgets claims of a former `ADMISSION_URL`: once it is set again, they must not be laid over the claims of
+ * a later sign-in.
  */
 @Injectable()
 @SignInStep({ after: 'keep' })

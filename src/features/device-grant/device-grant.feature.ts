@@ -1,7 +1,7 @@
 import type { Feature } from '../../extensions.js';
 import { oneOf } from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
-import { deviceCallback } from './page/device-callback.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 
 const settings = settingRows({
   deviceGrant: {
@@ -24,6 +24,11 @@ declare module '../../platform/http/rate-limit.js' {
   interface OtherLimits {
     user_code: true;
   }
+}
+
+/** Returns the redirect URI of the sign-in on the page for devices. */
+export function deviceCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+  return `${publicUrl}/device/callback`;
 }
 
 export const deviceGrant: Feature = {

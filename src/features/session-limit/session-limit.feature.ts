@@ -19,5 +19,5 @@ export const sessionLimit: Feature = {
   settings,
   endsEarly: true,
   isOn: ({ maxSessions }) => maxSessions !== undefined,
-  module: async () => ({ module: (await import('./session-limit.module.js')).SessionLimitModule }),
+  module: async () => ({ module: (await import('./session-limit.js')).SessionLimitModule }),
 };

@@ -1,8 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Module } from '@nestjs/common';
 import { SignInStep, type SignedIn } from '../../extensions.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { DeviceModule } from '../../device/device.module.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
+import { TokenModule } from '../../token/token.module.js';
 
 /**
  * Ends the sessions of a user beyond `MAX_SESSIONS` (docs/guides/session-length.md#number-of-sessions). It
@@ -10,7 +12,7 @@ import { SessionStore } from '../../token/sessions/session.store.js';
  */
 @Injectable()
 @SignInStep({ after: 'limit' })
-export class SessionLimit implements SignInStep {
+class SessionLimit implements SignInStep {
   constructor(
     private readonly sessions: SessionStore,
     private readonly signOuts: SignOutService,
@@ -26,3 +28,6 @@ export class SessionLimit implements SignInStep {
     await this.signOuts.endExcess(session, most, bySystem);
   }
 }
+
+@Module({ imports: [DeviceModule, TokenModule], providers: [SessionLimit] })
+export class SessionLimitModule {}

@@ -5,7 +5,7 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { challengeOf } from '../../../provider/adapters/authorization-request.js';
-import { deviceCallback } from './device-callback.js';
+import { deviceCallback } from '../device-grant.feature.js';
 import { DeviceCodes } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore } from '../requests/device-request.store.js';
