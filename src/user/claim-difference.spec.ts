@@ -47,7 +47,7 @@ describe('the difference of claims', () => {
       { plan: 'x'.repeat(99), '…': '…' },
       {},
     ],
-    ['a list is cut at its end', {}, { l: numbers }, { l: [...numbers.slice(0, 984), '…'] }, {}],
+    ['a list is cut at its end', {}, { l: numbers }, { l: [...numbers.slice(0, 983), '…'] }, {}],
     ['a list of long entries', {}, { l: [long, 'x'] }, { l: '…' }, {}],
     [
       'values that are added come before longer ones that are removed',
