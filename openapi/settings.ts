@@ -110,6 +110,8 @@ const trail = readFileSync(new URL('../docs/audit.md', import.meta.url), 'utf8')
 const rows = new Set([...trail.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name));
 // of a feature that is not part of this build, the table has rows as well
 if (AUDIT_NAMES.some((name) => !rows.has(name))) {
-  process.stderr.write('the table in docs/audit.md must have all events of src/audit/audit-names.ts and of the features\n');
+  process.stderr.write(
+    'the table in docs/audit.md must have all events of src/audit/audit-names.ts and of the features\n',
+  );
   process.exitCode = 1;
 }

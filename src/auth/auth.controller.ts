@@ -68,7 +68,7 @@ export class AuthController {
    * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and
    * `code_verifier`, and without `state`.
    *
-   * If it is on, a device without a browser polls with
+   * If the metadata have `device_authorization_endpoint`, a device without a browser polls with
    * `grant_type=urn:ietf:params:oauth:grant-type:device_code`, `device_code` and `client_id` (RFC 8628 §3.4).
    * All its errors have the status 400.
    *
