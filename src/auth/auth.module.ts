@@ -24,6 +24,7 @@ import { SignInSteps } from './extensions/sign-in-steps.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore } from './sign-in/sign-in.store.js';
 import { CitusSignIns } from './sign-in/sign-ins.citus.js';
+import { SealedIdentities } from './sealed-identities.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
 import { TokenGrants } from './extensions/token-grants.js';
@@ -61,12 +62,13 @@ const signInStore = {
     AuthorizationCodes,
     ClientSignIns,
     ProviderLogouts,
+    SealedIdentities,
     SignInSteps,
     SignInRefusals,
     signInStore,
     TokenGrants,
     SignInService,
   ],
-  exports: [AuthorizationCodes, SignInRefusals, SignInService, SignInSteps, TokenGrants],
+  exports: [AuthorizationCodes, SealedIdentities, SignInRefusals, SignInService, SignInSteps, TokenGrants],
 })
 export class AuthModule {}

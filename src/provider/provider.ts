@@ -14,7 +14,7 @@ import { deriveUserId } from '../identity/user-id.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter } from './custom/custom-adapters.js';
 import type { Claims } from './identity/claims.js';
-import { rawClaimsAt, parseIdentity, type Identity } from './identity/identity.js';
+import { namesAt, parseIdentity, type Identity } from './identity/identity.js';
 import { claimMaps } from './identity/select-claims.js';
 import { authenticated, splitRequired, withRequired } from './identity/step-up.js';
 import { oneLine, ownWords, refusalLine } from './errors/log-line.js';
@@ -132,9 +132,7 @@ export class Provider {
       const hasIdToken = adapter === 'oidc' || !ADAPTERS.has(adapter);
       const answer = hasIdToken ? received : { ...received, session_expiry: undefined };
       const parsed = this.toIdentity(settings, answer as ProviderIdentity);
-      const identity = settings.keeps
-        ? { ...parsed, rawClaims: rawClaimsAt(parsed, raw, settings.keeps) }
-        : parsed;
+      const identity = settings.keeps ? { ...parsed, names: namesAt(parsed, raw, settings.keeps) } : parsed;
       if (adapter === 'oidc') return identity;
       // Only `oidc` has the logouts for which these are stored, and `contract` and `oauth2` have no ID token.
       const other = { ...identity, subject: null, session: null, idToken: null, refreshToken: null };

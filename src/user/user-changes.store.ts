@@ -10,7 +10,6 @@ import { fitClaims } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
-import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { User } from './user.entity.js';
 
@@ -38,7 +37,6 @@ export class UserChanges {
   constructor(
     private readonly audit: AuditStore,
     private readonly clock: Clock,
-    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /**
@@ -62,13 +60,7 @@ export class UserChanges {
     const changes = await read();
     const users = locked.filter(({ userId }) => changes.has(userId));
     const now = Math.floor(this.clock.now());
-    const overlays = await this.lifecycles.overlays(
-      manager,
-      users.map(({ userId }) => userId),
-    );
-    const results = users.map((user) =>
-      changed(user, changes.get(user.userId)!, overlays.get(user.userId) ?? {}, now),
-    );
+    const results = users.map((user) => changed(user, changes.get(user.userId)!, now));
     const ofClaims = results.filter(({ hasOtherClaims }) => hasOtherClaims).map(({ user }) => user);
     const others = results.filter((one) => one.isOther && !one.hasOtherClaims).map(({ user }) => user);
     // One statement for all: an INSERT with a conflict for each row is the only form of the query builder.
@@ -124,13 +116,11 @@ async function write(manager: EntityManager, users: readonly object[], columns: 
 
 /**
  * Returns the user after a change, and what is different.
- * @param overlay claims that features lay over the provider's
  * @param now milliseconds since the epoch
  */
 function changed(
   user: User,
   { claims, profile }: UserChange,
-  overlay: Claims,
   now: number,
 ): {
   readonly user: User;
@@ -140,7 +130,8 @@ function changed(
 } {
   const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
   const provider = claims
-    ? fitClaims(layOver(claims(before.provider), overlay).claims, before.application).claims
+    ? fitClaims(layOver(claims(before.provider), user.identity?.overlay ?? {}).claims, before.application)
+        .claims
     : before.provider;
   const effective = effectiveClaims(provider, before.application);
   const isSame = areSameClaims(provider, before.provider);

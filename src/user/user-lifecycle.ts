@@ -1,7 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
-import type { Claims } from '../identity/claims.js';
 import { decorated } from '../platform/decorated.js';
 import { User } from './user.entity.js';
 
@@ -34,11 +33,6 @@ export interface UserLifecycle {
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
-  /**
-   * @returns claims that the feature has laid over the provider's at the last sign-in, by user: a later
-   *   change of the provider's claims does not replace them
-   */
-  overlays?(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
   /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
@@ -85,23 +79,11 @@ export class UserLifecycles implements OnModuleInit {
     return wasRefused;
   }
 
-  /** @returns claims that features have laid over the provider's, by user */
-  async overlays(manager: EntityManager, userIds: readonly string[]): Promise<ReadonlyMap<string, Claims>> {
-    const overlays = new Map<string, Claims>();
-    for (const one of this.all) {
-      for (const [userId, claims] of (await one.overlays?.(manager, userIds)) ?? []) {
-        overlays.set(userId, { ...overlays.get(userId), ...claims });
-      }
-    }
-    return overlays;
-  }
-
   /** @returns names of the user's claims that are not the provider's, but those of features */
   async ownClaims(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
     const user = await manager.findOneBy(User, { userId });
     if (!user) return new Set();
-    const overlays = await this.overlays(manager, [userId]);
-    const names = new Set(Object.keys(overlays.get(userId) ?? {}));
+    const names = new Set(Object.keys(user.identity?.overlay ?? {}));
     for (const one of this.all) {
       for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
     }

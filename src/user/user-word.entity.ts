@@ -2,7 +2,8 @@ import { Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * Word of a user's name or of the local part of the e-mail address, followed by the other words, as
- * `wordKeys` makes them. The primary key is (word, user_id): it is the order of the search.
+ * `wordKeys` makes them; or a name of the user at the provider (`nameKey`). The primary key is (word,
+ * user_id): it is the order of the search.
  */
 @Entity('user_words')
 @Index('user_words_user_id', ['userId'])

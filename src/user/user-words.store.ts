@@ -1,4 +1,5 @@
 import { In, type EntityManager } from 'typeorm';
+import { nameKeys } from './last-identity.js';
 import type { User } from './user.entity.js';
 import { UserWord } from './user-word.entity.js';
 import { wordKeys } from './user-words.js';
@@ -8,11 +9,12 @@ import { wordKeys } from './user-words.js';
  */
 export async function replaceWords(
   manager: EntityManager,
-  users: readonly Pick<User, 'userId' | 'username' | 'email'>[],
+  users: readonly Pick<User, 'userId' | 'provider' | 'providerUserId' | 'username' | 'email' | 'identity'>[],
 ): Promise<void> {
   await manager.delete(UserWord, { userId: In(users.map(({ userId }) => userId)) });
-  const words = users.flatMap(({ userId, username, email }) =>
-    wordKeys(username, email).map((word) => ({ userId, word })),
-  );
+  const words = users.flatMap(({ userId, provider, providerUserId, username, email, identity }) => {
+    const keys = [...wordKeys(username, email), ...nameKeys(provider, providerUserId, identity ?? {})];
+    return keys.map((word) => ({ userId, word }));
+  });
   if (words.length > 0) await manager.insert(UserWord, words);
 }

@@ -1,5 +1,6 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Claims } from '../identity/claims.js';
+import type { LastIdentity } from './last-identity.js';
 
 /**
  * One (provider, provider_user_id), byte for byte; users are never joined by e-mail. `user_id` is derived
@@ -35,6 +36,10 @@ export class User {
 
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
+
+  /** See LastIdentity; null: the provider said nothing else, or there was no sign-in yet. */
+  @Column('jsonb', { nullable: true })
+  identity!: LastIdentity | null;
 
   /** Claims from the provider, as of the last sign-in; null: none. */
   @Column('jsonb', { name: 'provider_claims', nullable: true })

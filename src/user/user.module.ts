@@ -25,8 +25,8 @@ const userLocks = {
 
 const userChanges = {
   provide: UserChanges,
-  inject: [Sql, AuditStore, Clock, UserLifecycles],
-  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock, UserLifecycles]): UserChanges =>
+  inject: [Sql, AuditStore, Clock],
+  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock]): UserChanges =>
     distributed ? new CitusUserChanges(...others) : new UserChanges(...others),
 };
 

@@ -9,6 +9,7 @@ import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './claims.store.js';
+import { nameKey } from './last-identity.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { UserWord } from './user-word.entity.js';
@@ -31,6 +32,7 @@ const REMOVED = {
   username: null,
   email: null,
   avatarUrl: null,
+  identity: null,
   emailKey: null,
   providerClaims: null,
   applicationClaims: null,
@@ -97,7 +99,7 @@ export class UserStore {
       .returning('user_id')
       .execute();
     if ((raw as unknown[]).length === 0) return false;
-    await replaceWords(manager, [user]);
+    await replaceWords(manager, [{ ...user, identity: null }]);
     return true;
   }
 
@@ -112,6 +114,32 @@ export class UserStore {
     const where = { emailKey: addressKey(email), provider, removedAt: IsNull() };
     const users = await manager.find(User, { select: { userId: true }, where, take: most });
     return users.map(({ userId }) => userId);
+  }
+
+  /** Returns the ids of the users of a provider whose subject at the last sign-in was this one. */
+  async findBySubject(manager: EntityManager, provider: string, subject: string): Promise<string[]> {
+    const found = await this.findByName(manager, provider, 'sub', [subject]);
+    const users = found.filter(({ identity }) => identity?.subject === subject);
+    return users.map(({ userId }) => userId);
+  }
+
+  /**
+   * Finds users of a provider by names at a path (`Identity.names`), whatever their case: the caller
+   * compares.
+   */
+  findByName(
+    manager: EntityManager,
+    provider: string,
+    path: string,
+    names: readonly string[],
+  ): Promise<Pick<User, 'userId' | 'identity'>[]> {
+    const keys = names.map((name) => nameKey(provider, path, name));
+    return manager
+      .createQueryBuilder(User, 'user')
+      .innerJoin(UserWord, 'name', 'name.userId = user.userId')
+      .select(['user.userId', 'user.identity'])
+      .where('name.word = ANY(:keys)', { keys })
+      .getMany();
   }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */

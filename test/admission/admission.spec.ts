@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
-import { AdmissionClaimsStore } from '../../src/features/admission/admission-claims.store.js';
 import { AdmissionService } from '../../src/features/admission/admission.service.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
@@ -63,8 +62,7 @@ describe('the admission service', () => {
   const stored = (name = 'stub') =>
     query<{ provider_claims: object | null; admission_claims: object | null }>(
       service.databaseUrl,
-      `SELECT provider_claims, laid.claims AS admission_claims
-       FROM users LEFT JOIN admission_claims AS laid USING (user_id) WHERE user_id = $1`,
+      `SELECT provider_claims, identity -> 'overlay' AS admission_claims FROM users WHERE user_id = $1`,
       [deriveUserId(name, user)],
     );
   const refusals = () =>
@@ -121,18 +119,15 @@ describe('the admission service', () => {
     answerJson({ allow: true, claims: over });
     const { body } = await exchange();
     const merged = { ...over, team: 'red' };
-    const kept = service.app.get(AdmissionClaimsStore);
-    const { access_token, user_id } = body as Tokens;
+    const { access_token } = body as Tokens;
     expect(claimsOf(access_token)).toMatchObject({ roles: ['editor'], claims: { plan: 'pro', team: 'red' } });
     const me = await bearer(service.url, access_token).get('/me').expect(200);
     expect(me.body).toMatchObject({ claims: merged });
     expect(await stored()).toEqual([{ provider_claims: merged, admission_claims: over }]);
-    expect(await kept.findOne(user_id)).toEqual(over);
     answerJson({ allow: true, claims: null });
     expect((await exchange()).status).toBe(200);
     const provided = { roles: ['reader', 'admin'], plan: 'free', team: 'red' };
     expect(await stored()).toEqual([{ provider_claims: provided, admission_claims: null }]);
-    expect(await kept.findOne(user_id)).toEqual({});
   });
 
   it('cuts the claims of the provider if all together exceed the limits', async () => {

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
-import { KEEP_FACTS } from '../../src/features/device-grant/approval/session-facts.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
 import * as batch from '../../src/realtime/batch/push-batch.sql.js';
 import { FIND_STANDING } from '../../src/features/scim/effect/standing.sql.js';
@@ -28,7 +27,6 @@ const STATEMENTS = [
   ['end of sessions', signOut.END_SESSIONS.text, 5],
   ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 5],
   ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
-  ['facts of sign-ins', KEEP_FACTS.text, 5],
   ['standing by externalId', FIND_STANDING.externalId.text, 3],
   ['standing by userName', FIND_STANDING.userName.text, 3],
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],

@@ -203,8 +203,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
          VALUES ('\\x01', gen_random_uuid(), 'stub', '{}', now(), ${past});
        INSERT INTO device_requests (id, device_code_hash, user_code_hash, client_id, network, poll_interval, codes_expire_at, expires_at)
          VALUES (gen_random_uuid(), '\\x01', '\\x01', 'cli', '\\x01', 5, ${past}, ${past});
-       INSERT INTO device_session_facts VALUES (gen_random_uuid(), gen_random_uuid(), '{}', NULL, ${past});
-       INSERT INTO signal_accounts VALUES ('\\x01', false, ${past}, ${past});`,
+       INSERT INTO signal_accounts (subject, disabled, changed_at, expires_at) VALUES ('\\x01', false, ${past}, ${past});`,
     );
     const removed = await service.app.get(Removal).run();
     expect(removed).toMatchObject({
@@ -212,7 +211,6 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       refresh_tokens: 2,
       device_confirmations: 1,
       device_requests: 1,
-      device_session_facts: 1,
       signal_accounts: 1,
     });
     await until(async () => {

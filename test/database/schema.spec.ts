@@ -64,9 +64,6 @@ describe('the schema', () => {
         'channel_events',
         'presence',
         'audit_events',
-        'admission_claims',
-        'device_session_facts',
-        'signal_subjects',
         'provider_checks',
         'directory_states',
       ]);
@@ -82,7 +79,7 @@ describe('the schema', () => {
         'directory_former_names',
         'directory_groups',
         'directory_members',
-        'directory_names',
+        'directory_links',
         'directory_sources',
         'directory_tasks',
         'directory_activity',

@@ -5,7 +5,7 @@ import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
@@ -297,16 +297,6 @@ describe('a device without a browser', () => {
     await decide(again, next.user_code, { approve: true }).expect(204);
     await sql('UPDATE users SET suspended_at = now() WHERE user_id = $1', [again.user_id]);
     expect((await poll(next).expect(400)).body).toMatchObject({ error: 'access_denied' });
-  });
-
-  it('is not approved with what was kept of a removed user: nothing is', async () => {
-    const { user_id, access_token } = await signIn(here.url, 'gone');
-    const kept = () => sql('SELECT FROM device_session_facts WHERE user_id = $1', [user_id]);
-    expect(await kept()).toHaveLength(1);
-    await bearer(here.url, SERVICE_KEY).delete(`/users/${user_id}`).expect(204);
-    await until(async () => (await kept()).length === 0);
-    const begun = await begin();
-    await decide({ access_token } as Tokens, begun.user_code, { approve: true }).expect(401);
   });
 
   it('does not reach a user whom too many requests name', async () => {

@@ -358,7 +358,8 @@ describe('the effect of a security event', () => {
     it('a removed user whose account is not disabled leaves nothing', async () => {
       const { user_id } = await signIn();
       await admin().delete(`/users/${user_id}`).expect(204);
-      expect(await sql('SELECT FROM signal_subjects WHERE user_id = $1', user_id)).toEqual([]);
+      expect(await sql('SELECT FROM signal_accounts WHERE user_id = $1', user_id)).toEqual([]);
+      expect(await sql('SELECT FROM user_words WHERE user_id = $1', user_id)).toEqual([]);
       expect(await sql('SELECT FROM users WHERE user_id = $1', user_id)).toEqual([]);
     });
   });

@@ -101,7 +101,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     identity: `'{}'`,
     requested_at: 'now()',
   },
-  device_session_facts: { user_id: UUID, session_id: UUID, facts: `'{}'` },
   signal_accounts: { subject: HASH, disabled: 'false', changed_at: 'now()' },
   void_claims: { user_id: UUID, voided_at: 'now()' },
 };

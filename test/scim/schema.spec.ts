@@ -35,7 +35,7 @@ describe('a table with the name of one of the directory', () => {
     await service.close();
     await query(
       database.url,
-      "DELETE FROM migrations WHERE name NOT LIKE 'Init%'; DROP TABLE admission_claims",
+      "DELETE FROM migrations WHERE name NOT LIKE 'Init%'; DROP TABLE signal_accounts",
     );
     const before = await dump(database.url);
     await expect(start()).rejects.toThrow(

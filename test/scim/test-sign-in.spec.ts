@@ -45,6 +45,6 @@ describe('a test sign-in with a directory', () => {
     });
     await directory.patch(`/Users/${id}`, { op: 'replace', value: { active: false } }).expect(200);
     expect(await test(user)).toMatchObject({ directory: 'inactive', identity: { provider_user_id: user } });
-    expect(await query(service.databaseUrl, 'SELECT FROM directory_names', [])).toEqual([]);
+    expect(await query(service.databaseUrl, 'SELECT FROM directory_links', [])).toEqual([]);
   });
 });

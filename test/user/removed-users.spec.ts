@@ -3,8 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCode } from '../../src/auth/clients/authorization-code.entity.js';
+import { SealedIdentities } from '../../src/auth/sealed-identities.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
-import type { SignInSteps } from '../../src/auth/extensions/sign-in-steps.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
 import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
@@ -102,7 +102,7 @@ describe.each([
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
     const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
-    codes = new AuthorizationCodes(dataSource, sql, idTokens, { keepsProof: false } as SignInSteps);
+    codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
     users = new UsersService(

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-const TABLES = ['directory_users', 'directory_groups', 'directory_members', 'directory_names'];
+const TABLES = ['directory_users', 'directory_groups', 'directory_members', 'directory_links'];
 
 /** p50, p99 and the maximum of some times, in milliseconds. */
 export function spread(times: readonly number[]): string {

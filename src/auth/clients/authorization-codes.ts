@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../../platform/database/sql.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import { SignInSteps, type Verified } from '../extensions/sign-in-steps.js';
+import type { Verified } from '../extensions/sign-in-steps.js';
+import { SealedIdentities, type SealedIdentity } from '../sealed-identities.js';
 import { AuthorizationCode } from './authorization-code.entity.js';
 import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
@@ -22,13 +22,11 @@ const REDEEM = {
   text: `
     WITH spent AS (DELETE FROM authorization_codes WHERE code_hash = $1 RETURNING *)
     SELECT client_id AS "clientId", redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", provider, identity,
-      (extract(epoch FROM requested_at) * 1000)::float8 AS "requestedAt", expires_at > now() AS fresh
+      requested_at AS "requestedAt", expires_at > now() AS fresh
     FROM spent`,
 };
 
-type Row = CodeBinding & Verified & { readonly fresh: boolean };
-
-const NO_PROOF = { isEmailVerified: false, hostedDomain: null, claims: {} };
+type Row = CodeBinding & SealedIdentity & { readonly fresh: boolean };
 
 /** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
@@ -36,34 +34,20 @@ export class AuthorizationCodes {
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
-    private readonly idTokens: IdTokens,
-    private readonly steps: SignInSteps,
+    private readonly identities: SealedIdentities,
   ) {}
 
   /** A new code: 256 random bits, good for one request within 60 s. */
-  async issue(
-    { clientId, redirectUri, codeChallenge }: CodeBinding,
-    { provider, identity, requestedAt }: Verified,
-  ): Promise<string> {
+  async issue({ clientId, redirectUri, codeChallenge }: CodeBinding, verified: Verified): Promise<string> {
     const code = CODE_PREFIX + randomBytes(32).toString('base64url');
     const codeHash = hash('sha256', code, 'buffer');
-    const owner = codeOwner(codeHash);
-    const seal = (token: string | null) => this.idTokens.encrypt(token, owner)?.toString('base64') ?? null;
     await this.dataSource.manager.insert(AuthorizationCode, {
       codeHash,
       clientId,
       redirectUri,
       codeChallenge,
-      userId: deriveUserId(provider, identity.providerUserId),
-      provider,
-      // The proof may be large, and most sign-ins do not need it after the checks at the callback.
-      identity: {
-        ...identity,
-        proof: this.steps.keepsProof ? identity.proof : NO_PROOF,
-        idToken: seal(identity.idToken),
-        refreshToken: seal(identity.refreshToken),
-      },
-      requestedAt: new Date(requestedAt),
+      userId: deriveUserId(verified.provider, verified.identity.providerUserId),
+      ...this.identities.seal(verified, ownerOf(codeHash)),
       expiresAt: () => `now() + interval '${CODE_TTL} s'`,
     });
     return code;
@@ -77,11 +61,7 @@ export class AuthorizationCodes {
     const codeHash = hash('sha256', code, 'buffer');
     const [row] = await this.sql.query<Row>(REDEEM, [codeHash]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
-    const open = (sealed: string | null) =>
-      this.idTokens.decrypt(sealed === null ? null : Buffer.from(sealed, 'base64'), codeOwner(codeHash));
-    const { idToken, refreshToken } = row.identity;
-    const tokens = { idToken: open(idToken), refreshToken: open(refreshToken) };
-    return { ...row, identity: { ...row.identity, ...tokens } };
+    return { ...row, ...this.identities.open(row, ownerOf(codeHash)) };
   }
 
   /** Deletes the codes of a removed user, which no sign-in accepts any more. */
@@ -90,7 +70,6 @@ export class AuthorizationCodes {
   }
 }
 
-/** The provider's tokens wait here for their session, as encrypted as there. */
-function codeOwner(codeHash: Buffer): string {
+function ownerOf(codeHash: Buffer): string {
   return `code ${codeHash.toString('hex')}`;
 }

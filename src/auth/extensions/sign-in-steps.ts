@@ -7,6 +7,7 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
+import type { Session } from '../../token/sessions/session.entity.js';
 import type { DeviceDto } from '../token.dto.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 
@@ -20,6 +21,11 @@ export interface Verified {
    * Begin of an earlier sign-in, on which this one rests: milliseconds, likewise. Absent: it rests on none.
    */
   readonly begunAt?: number;
+  /**
+   * Session on which it rests. The provider ends the new session by the names of this one, which is looked at
+   * by the feature.
+   */
+  readonly restsOn?: Pick<Session, 'providerSubject' | 'providerSession'>;
 }
 
 /** A verified user who wants to sign in. */
@@ -36,7 +42,9 @@ export interface Candidate {
  * What a step changes of the identity, for the steps after it and for the session. `facts` are added to those
  * of the steps before.
  */
-export type IdentityChanges = Partial<Pick<Identity, 'claims' | 'sessionExpiry' | 'proof' | 'facts'>>;
+export type IdentityChanges = Partial<
+  Pick<Identity, 'claims' | 'overlay' | 'sessionExpiry' | 'proof' | 'facts'>
+>;
 
 /** A user whom the provider was asked about again. */
 export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
@@ -59,8 +67,6 @@ interface Stages {
   readonly check?: (typeof CHECKS)[number];
   /** When `after` runs. */
   readonly after?: (typeof FOLLOWERS)[number];
-  /** Whether `identity.proof` is read after the callback, so that authorization codes keep it. */
-  readonly keepsProof?: true;
 }
 
 type Changes = IdentityChanges | void;
@@ -89,8 +95,6 @@ export const SignInStep = DiscoveryService.createDecorator<Stages>();
 /** Runs the steps of all features. */
 @Injectable()
 export class SignInSteps implements OnModuleInit {
-  /** Whether a step reads `identity.proof` after the callback. */
-  keepsProof = false;
   private checks: readonly SignInStep[] = [];
   private facts: readonly SignInStep[] = [];
   private followers: readonly SignInStep[] = [];
@@ -111,7 +115,6 @@ export class SignInSteps implements OnModuleInit {
     }
     const of = (key: 'check' | 'after', stage: string): SignInStep[] =>
       steps.filter(({ said }) => said[key] === stage).map(({ instance }) => instance);
-    this.keepsProof = steps.some(({ said }) => said.keepsProof);
     this.checks = CHECKS.flatMap((stage) => of('check', stage));
     this.facts = of('check', 'facts');
     this.followers = FOLLOWERS.flatMap((stage) => of('after', stage));

@@ -1,9 +1,10 @@
 import type { AuditFacts, Origin } from '../../audit/audit-event.js';
 import { addressKey } from '../../platform/config/urls/email-address.js';
 import type { SessionIds } from '../../platform/events.js';
-import { toJson, type UserClaims } from '../../identity/claims.js';
+import { areSameClaims, toJson, type UserClaims } from '../../identity/claims.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+import { nameKeys, type LastIdentity } from '../../user/last-identity.js';
 import { wordKeys } from '../../user/user-words.js';
 
 export interface SignIn {
@@ -84,7 +85,8 @@ const COLUMNS = {
   username: ['text', ({ identity }) => identity.username],
   email: ['text', ({ identity }) => identity.email],
   avatar_url: ['text', ({ identity }) => identity.avatarUrl],
-  word_keys: ['text', ({ identity }) => wordKeys(identity.username, identity.email).join('\n')],
+  identity: ['jsonb', ({ identity }) => toJson({ ...toLastIdentity(identity) })],
+  word_keys: ['text', toWordKeys],
   email_key: ['text', ({ identity }) => toKey(identity.email)],
   provider_claims: ['jsonb', ({ claims }) => toJson(claims.provider)],
   claims: ['jsonb', ({ claims }) => toJson(claims.effective)],
@@ -135,6 +137,24 @@ export function toRow(signIn: SignIn): SignInRow {
 
 function toKey(text: string | null): string | null {
   return text === null ? null : addressKey(text);
+}
+
+function toWordKeys({ provider, identity }: SignIn): string {
+  const { providerUserId, username, email } = identity;
+  return [...wordKeys(username, email), ...nameKeys(provider, providerUserId, identity)].join('\n');
+}
+
+function toLastIdentity({ subject, email, names, claims, overlay, proof }: Identity): LastIdentity {
+  const isOther = proof.claims !== claims && !areSameClaims(proof.claims, claims);
+  return {
+    ...(subject !== null && { subject }),
+    ...(email !== null && { email }),
+    ...(proof.isEmailVerified && { isEmailVerified: true }),
+    ...(proof.hostedDomain !== undefined && { hostedDomain: proof.hostedDomain }),
+    ...(Object.keys(names).length > 0 && { names }),
+    ...(isOther && { claims: proof.claims }),
+    ...(Object.keys(overlay).length > 0 && { overlay }),
+  };
 }
 
 export function toAuditFacts(

@@ -65,7 +65,7 @@ export class SignInService {
 
   /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */
   issue(verified: Verified, device: DeviceDto, { proof, origin }: Call): Promise<IssuedTokens> {
-    const { provider, identity, requestedAt, begunAt } = verified;
+    const { provider, identity, requestedAt, begunAt, restsOn } = verified;
     const { providerUserId } = identity;
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
@@ -92,8 +92,8 @@ export class SignInService {
           begunAt,
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
-          providerSubject: hashIfNamed(provider, identity.subject),
-          providerSession: hashIfNamed(provider, identity.session),
+          providerSubject: restsOn ? restsOn.providerSubject : hashIfNamed(provider, identity.subject),
+          providerSession: restsOn ? restsOn.providerSession : hashIfNamed(provider, identity.session),
           idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
           jkt,
           origin,
@@ -134,11 +134,12 @@ export class SignInService {
 
   /** Ends a session that was committed before SIGN_IN could see an end of this user or by these names. */
   private async endIfEnded(
-    { provider, identity, requestedAt }: Verified,
+    { provider, identity, requestedAt, restsOn }: Verified,
     session: SessionIds,
     isFirst: boolean,
     origin: Origin,
   ): Promise<void> {
+    if (restsOn) return; // an end of that session is an end of this one
     const newUserId = isFirst ? session.userId : undefined;
     if (!(await this.ends.since(requestedAt, { provider, identity, newUserId }))) return;
     const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;

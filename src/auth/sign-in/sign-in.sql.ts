@@ -64,9 +64,9 @@ export const SIGN_IN: Statement = {
     --    application belonged to a user who has been removed since.)
     created_user AS (
       INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
-        provider_claims, claims, claims_version)
-      SELECT user_id, provider, provider_user_id, username, email, avatar_url, email_key, provider_claims,
-        claims, claims_version
+        identity, provider_claims, claims, claims_version)
+      SELECT user_id, provider, provider_user_id, username, email, avatar_url, email_key, identity,
+        provider_claims, claims, claims_version
       FROM requested
       WHERE user_id NOT IN (SELECT user_id FROM locked_user UNION ALL SELECT user_id FROM ended)
         AND NOT has_application_claims
@@ -114,14 +114,14 @@ export const SIGN_IN: Statement = {
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM checked WHERE refused IS NOT NULL)
     ),
 
-    -- 7. The profile as the provider reports it now; the first sign-in of a user whom POST /users has made.
+    -- 7. The profile and the identity as the provider reports them now; the first sign-in of a user whom POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
-        email_key = a.email_key, last_seen_at = coalesce(users.last_seen_at, now())
+        email_key = a.email_key, identity = a.identity, last_seen_at = coalesce(users.last_seen_at, now())
       FROM admitted AS a
       WHERE users.user_id = a.user_id
-        AND ((users.username, users.email, users.avatar_url)
-          IS DISTINCT FROM (a.username, a.email, a.avatar_url) OR users.last_seen_at IS NULL)
+        AND ((users.username, users.email, users.avatar_url, users.identity)
+          IS DISTINCT FROM (a.username, a.email, a.avatar_url, a.identity) OR users.last_seen_at IS NULL)
       RETURNING users.user_id
     ),
 
@@ -256,17 +256,17 @@ export const FIND_END = `
   SELECT FROM logout_tokens WHERE token_hash = sha256(convert_to($1, 'UTF8'))
     AND expires_at >= to_timestamp($2::float8 + ${REMEMBERED_S})`;
 
-/** Creates a user unless another instance has: $1 to $7 profile, $8 to $10 claims. */
+/** Creates a user unless another instance has: $1 to $8 profile, $9 to $11 claims. */
 export const CREATE_USER = `
-  INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
+  INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key, identity,
     provider_claims, claims, claims_version)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
   ON CONFLICT DO NOTHING RETURNING user_id`;
 
-/** Updates the profile of a user: $1 user, $2 to $5 profile. */
+/** Updates the profile of a user: $1 user, $2 to $6 profile. */
 export const UPDATE_PROFILE = `
-  UPDATE users SET username = $2, email = $3, avatar_url = $4, email_key = $5
-  WHERE user_id = $1 AND (username, email, avatar_url) IS DISTINCT FROM ($2, $3, $4)
+  UPDATE users SET username = $2, email = $3, avatar_url = $4, email_key = $5, identity = $6
+  WHERE user_id = $1 AND (username, email, avatar_url, identity) IS DISTINCT FROM ($2, $3, $4, $6::jsonb)
   RETURNING user_id`;
 
 /** Replace the words of a user: $1 user, $2 words, an array. */

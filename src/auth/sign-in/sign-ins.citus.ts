@@ -81,8 +81,8 @@ async function writeUser(
   run: Run,
   row: SignInRow,
 ): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
-  const { user_id: userId, username, email, avatar_url, email_key } = row;
-  const profile = [username, email, avatar_url, email_key];
+  const { user_id: userId, username, email, avatar_url, email_key, identity } = row;
+  const profile = [username, email, avatar_url, email_key, identity];
   const [user] = await run<LockedUser>(LOCK_USER, [userId, row.requested_at]);
   if (!user) {
     // they belonged to a user who has been removed since

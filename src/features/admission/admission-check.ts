@@ -1,37 +1,21 @@
 import { Injectable, Logger } from '@nestjs/common';
-import {
-  type Candidate,
-  type Checked,
-  type IdentityChanges,
-  SignInStep,
-  type SignedIn,
-} from '../../extensions.js';
+import { type Candidate, type Checked, type IdentityChanges, SignInStep } from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { describeCuts } from '../../identity/claim-limits.js';
-import type { Claims } from '../../identity/claims.js';
 import { layOver } from '../../identity/lay-over.js';
 import { UserStore } from '../../user/user.store.js';
-import { AdmissionClaimsStore } from './admission-claims.store.js';
 import { AdmissionService } from './admission.service.js';
-
-declare module '../../provider/identity/identity.js' {
-  interface IdentityFacts {
-    /** Claims that are laid over the provider's, until the next sign-in. */
-    readonly overlay?: Claims;
-  }
-}
 
 /** Lets the service at ADMISSION_URL refuse a sign-in, or give it claims. */
 @Injectable()
-@SignInStep({ check: 'ask', after: 'keep' })
+@SignInStep({ check: 'ask' })
 export class AdmissionCheck implements SignInStep {
   private readonly logger = new Logger('ProviderClaims');
 
   constructor(
     private readonly service: AdmissionService,
     private readonly users: UserStore,
-    private readonly claims: AdmissionClaimsStore,
   ) {}
 
   async check(candidate: Candidate): Promise<IdentityChanges> {
@@ -44,16 +28,12 @@ export class AdmissionCheck implements SignInStep {
     }
     const { claims, cuts } = layOver(identity.claims, decision.claims);
     if (cuts.length > 0) this.logger.warn(`provider ${provider}, user_id ${userId}: ${describeCuts(cuts)}`);
-    return { claims, facts: { overlay: decision.claims } };
+    return { claims, overlay: decision.claims };
   }
 
   async checkAgain({ userId, identity }: Checked): Promise<IdentityChanges> {
-    const { claims } = layOver(identity.claims, await this.claims.findOne(userId));
-    return { claims };
-  }
-
-  after({ session, identity }: SignedIn): Promise<void> {
-    return this.claims.keep(session.userId, identity.facts.overlay ?? {});
+    const user = await this.users.find(userId);
+    return { claims: layOver(identity.claims, user?.identity?.overlay ?? {}).claims };
   }
 }
 

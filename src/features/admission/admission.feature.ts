@@ -35,8 +35,6 @@ export const admission: Feature = {
   settings,
   givesClaims: ({ admissionUrl }) => admissionUrl !== undefined,
   impersonalReason: 'admission', // the words of the operator's own service are for the operator
-  isOn: () => true, // the claims of a former service stay until the next sign-in
-  module: async (all) => (await import('./admission.module.js')).AdmissionModule.forRoot(all),
-  entities: () => import('./admission-claims.entity.js'),
-  migrations: () => import('./migrations/1700000000001-admission.js'),
+  isOn: ({ admissionUrl }) => admissionUrl !== undefined,
+  module: async () => ({ module: (await import('./admission.module.js')).AdmissionModule }),
 };

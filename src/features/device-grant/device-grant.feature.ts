@@ -44,7 +44,6 @@ export const deviceGrant: Feature = {
   entities: async () => ({
     ...(await import('./requests/device-request.entity.js')),
     ...(await import('./page/device-confirmation.entity.js')),
-    ...(await import('./approval/session-facts.entity.js')),
   }),
   migrations: () => import('./migrations/1700000000002-device-grant.js'),
   work: {

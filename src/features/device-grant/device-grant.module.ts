@@ -9,7 +9,6 @@ import { DeviceRequestsController } from './approval/device-requests.controller.
 import { DeviceRequests } from './approval/device-requests.service.js';
 import { HintedRequests } from './approval/hinted-requests.js';
 import { InheritedIdentities } from './approval/inherited-identities.js';
-import { SessionFactsStore } from './approval/session-facts.store.js';
 import { DeviceConfirmations } from './page/device-confirmations.js';
 import { DevicePageController } from './page/device-page.controller.js';
 import { DevicePage } from './page/device-page.service.js';
@@ -19,7 +18,6 @@ import { DeviceAuthorizations } from './requests/device-authorization.service.js
 import { DeviceDecisions } from './requests/device-decisions.js';
 import { DeviceGrant } from './requests/device-grant.js';
 import { DeviceRequestStore } from './requests/device-request.store.js';
-import { SealedIdentities } from './requests/sealed-identities.js';
 import { UserCodes } from './requests/user-codes.js';
 
 /** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md). */
@@ -38,8 +36,6 @@ import { UserCodes } from './requests/user-codes.js';
     DeviceRequestStore,
     HintedRequests,
     InheritedIdentities,
-    SealedIdentities,
-    SessionFactsStore,
     UserCodes,
   ],
 })

@@ -26,10 +26,7 @@ export const providerEvents: Feature = {
   module: async (settings) =>
     (await import('./provider-events.module.js')).ProviderEventsModule.forRoot(settings),
   auditNames: ['signal_received'],
-  entities: async () => ({
-    ...(await import('./effect/signal-subject.entity.js')),
-    ...(await import('./effect/signal-account.entity.js')),
-  }),
+  entities: () => import('./effect/signal-account.entity.js'),
   migrations: () => import('./migrations/1700000000003-provider-events.js'),
   commands: {
     signals: {

@@ -1,5 +1,4 @@
 import type { Feature } from '../../extensions.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
 import { providerKeys, readDirectory, refuseSharedTokens } from './scim.settings.js';
 
 declare module '../../audit/audit-names.js' {
@@ -20,17 +19,13 @@ declare module '../../platform/events.js' {
   }
 }
 
-/** Also keeps who users are in directories that are off (docs/directory.md#who-is-who). */
 export const scim: Feature = {
   name: 'scim',
   providerKeys,
   ofProvider: readDirectory,
   checkProviders: refuseSharedTokens,
-  isOn: (settings) => hasDirectory(settings) || keepsNames(settings),
-  module: async (settings) => {
-    if (hasDirectory(settings)) return { module: (await import('./scim.module.js')).ScimModule };
-    return { module: (await import('./effect/directory-names.module.js')).DirectoryNamesModule };
-  },
+  isOn: ({ providers }) => [...providers.values()].some((provider) => provider.scim !== undefined),
+  module: async () => ({ module: (await import('./scim.module.js')).ScimModule }),
   documented: { PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used' },
   auditNames: ['directory_changed'],
   middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
@@ -39,7 +34,7 @@ export const scim: Feature = {
     ...(await import('./users/directory-former-name.entity.js')),
     ...(await import('./groups/directory-group.entity.js')),
     ...(await import('./groups/directory-member.entity.js')),
-    ...(await import('./effect/directory-name.entity.js')),
+    ...(await import('./effect/directory-link.entity.js')),
     ...(await import('./effect/directory-source.entity.js')),
     ...(await import('./effect/directory-state.entity.js')),
     ...(await import('./effect/directory-task.entity.js')),
@@ -58,11 +53,3 @@ export const scim: Feature = {
     },
   },
 };
-
-function hasDirectory({ providers }: Settings): boolean {
-  return [...providers.values()].some((provider) => provider.scim !== undefined);
-}
-
-function keepsNames({ providers }: Settings): boolean {
-  return [...providers.values()].some(({ directoryClaim }) => directoryClaim !== undefined);
-}

@@ -11,7 +11,7 @@ import { SynchronisationController } from './activity/synchronisation.controller
 import { Synchronisations } from './activity/synchronisations.js';
 import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
-import { DirectoryNamesModule } from './effect/directory-names.module.js';
+import { DirectoryNames } from './effect/directory-name.store.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
 import { DirectoryState } from './effect/directory-state.entity.js';
 import { DirectoryStates } from './effect/directory-state.store.js';
@@ -37,7 +37,6 @@ import { ScimUsers } from './users/scim-users.service.js';
     AuthModule,
     ChannelModule,
     DeviceModule,
-    DirectoryNamesModule,
     ProviderModule,
     TokenModule,
     TypeOrmModule.forFeature([
@@ -62,6 +61,7 @@ import { ScimUsers } from './users/scim-users.service.js';
     DirectoryEffects,
     DirectoryGroupStore,
     DirectoryMembers,
+    DirectoryNames,
     DirectoryRights,
     DirectorySignIns,
     DirectoryStates,

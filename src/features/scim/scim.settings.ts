@@ -2,6 +2,7 @@ import type { ProviderRow } from '../../platform/config/providers/provider-keys.
 import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
 import type { ProviderSource } from '../../platform/config/providers/provider-source.js';
 import { oneOf, parser, text } from '../../platform/config/settings/parsers.js';
+import { USER_ID } from '../../provider/identity/identity.js';
 
 const tokens = parser(
   'one or two texts of at least 32 characters without spaces, separated by a comma',
@@ -42,16 +43,8 @@ declare module '../../platform/config/providers/provider-settings.js' {
   interface ProviderSettings {
     /** SCIM of its directory (docs/directory.md); unset: off. */
     readonly scim?: ScimSettings | undefined;
-    /**
-     * Claim of a sign-in that names the user in the directory, kept also while SCIM is off
-     * (docs/directory.md#who-is-who); unset: none is kept.
-     */
-    readonly directoryClaim?: string | undefined;
   }
 }
-
-/** Name of the user id at the provider, which is always kept. */
-const USER_ID = 'provider_user_id';
 
 export function readDirectory(source: ProviderSource): Partial<ProviderSettings> {
   // Microsoft has another `sub` for each application (docs/directory/entra.md).
@@ -60,7 +53,8 @@ export function readDirectory(source: ProviderSource): Partial<ProviderSettings>
   const attribute = source.read(providerKeys, 'scim_attribute') ?? 'externalId';
   const accepted = source.read(providerKeys, 'scim_token');
   return {
-    ...(claim !== USER_ID && { directoryClaim: claim, keeps: [claim] }),
+    // Also while SCIM is off, so that no session ends once it is turned on (docs/directory.md#who-is-who).
+    ...((accepted || claim !== USER_ID) && { keeps: [claim] }),
     ...(accepted && { scim: { tokens: accepted, attribute, claim }, directoryClaims: ['groups', 'roles'] }),
   };
 }

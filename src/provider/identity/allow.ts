@@ -22,10 +22,9 @@ export interface AllowFacts {
 
 /** Returns the facts of an identity, without the facts of features. @param settings of its provider */
 export function allowFacts(
-  identity: Identity,
+  { providerUserId, email, proof }: Pick<Identity, 'providerUserId' | 'email' | 'proof'>,
   { adapter, emailTrusted }: EmailSettings,
 ): Omit<AllowFacts, 'isInDirectory'> {
-  const { providerUserId, email, proof } = identity;
   const isTrusted = proof.isEmailVerified || (emailTrusted ?? adapter === 'contract');
   const { hostedDomain, claims } = proof;
   return { providerUserId, verifiedEmail: isTrusted ? email : null, hostedDomain, claims };

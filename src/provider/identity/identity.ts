@@ -28,10 +28,12 @@ export interface Identity {
   readonly sessionExpiry: number | null;
   /** Refresh token of the provider, with `ProviderSettings.offline`. */
   readonly refreshToken: string | null;
-  /** Claims at the paths of `ProviderSettings.keeps`, by path; without absent and unusable ones. */
-  readonly rawClaims: Readonly<Record<string, string>>;
+  /** Names of the user at the paths of `ProviderSettings.keeps`, by path; null: absent or unusable. */
+  readonly names: Readonly<Record<string, string | null>>;
   /** Claims of the user from the provider; empty if there are none. */
   readonly claims: Claims;
+  /** Claims of a feature, which are laid over the provider's until the next sign-in, and part of `claims`. */
+  readonly overlay: Claims;
   /** For the setting `allow`, which no token and no answer contains. */
   readonly proof: IdentityProof;
   readonly facts: IdentityFacts;
@@ -59,6 +61,9 @@ interface IdentityProof {
 const MAX_ACR = 255;
 const MAX_METHOD = 64;
 const MOST_METHODS = 10;
+
+/** Name of the user id among the paths of `ProviderSettings.keeps`. */
+export const USER_ID = 'provider_user_id';
 
 const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
 const MAX_REFRESH_TOKEN = 16_384; // characters
@@ -111,7 +116,8 @@ export function parseIdentity(
       hostedDomain: hostedDomain === undefined || isText(hostedDomain, 255) ? hostedDomain : null,
       claims: isDoubtful ? withoutEmail(claims.whole) : claims.whole,
     },
-    rawClaims: {},
+    names: {},
+    overlay: {},
     facts: {},
   };
 }
@@ -161,15 +167,21 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 /**
- * Returns `Identity.rawClaims`.
+ * Returns `Identity.names`.
  * @param raw claims as the provider sent them; empty for other adapters than `oidc` and `oauth2`
- * @param paths each a path in these claims, or the name of a kept claim
+ * @param paths each a path in these claims, the name of a kept claim, or `provider_user_id`
  */
-export function rawClaimsAt(
-  { proof }: Identity,
+export function namesAt(
+  { providerUserId, proof }: Identity,
   raw: Claims,
   paths: readonly string[],
-): Identity['rawClaims'] {
-  const found = paths.map((path) => [path, claimAt(raw, path, 'id') ?? proof.claims[path]] as const);
-  return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => isName(entry[1])));
+): Identity['names'] {
+  const nameAt = (path: string): unknown =>
+    path === USER_ID ? providerUserId : (claimAt(raw, path, 'id') ?? proof.claims[path]);
+  return Object.fromEntries(
+    paths.map((path) => {
+      const name = nameAt(path);
+      return [path, isName(name) ? name : null] as const;
+    }),
+  );
 }

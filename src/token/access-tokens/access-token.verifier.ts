@@ -28,7 +28,7 @@ export interface VerifiedToken extends Stored {
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set by the guard if a proxy passes a token on. */
+    /** Set by the guard if the caller is a user, or a proxy passes a user's token on. */
     verified?: VerifiedToken;
   }
 }

@@ -98,9 +98,10 @@ export class JwtGuard implements CanActivate {
   }
 
   private async requireUser(request: Request): Promise<string> {
-    const { session } = await this.tokens.verify(readToken(request));
+    const verified = await this.tokens.verify(readToken(request));
+    const { session } = verified;
     const { userId } = session;
-    Object.assign(request, { session, actor: { type: 'user', name: userId } });
+    Object.assign(request, { verified, session, actor: { type: 'user', name: userId } });
     this.events.emit('session.used', session);
     return userId;
   }

@@ -10,6 +10,9 @@ export class UserExport {
 
   user!: UserView;
 
+  /** What the provider said of the user at the last sign-in, besides; its members are not stable. */
+  identity!: Record<string, unknown>;
+
   /** By their sources. */
   claims!: ClaimsOfUser;
 

@@ -9,6 +9,7 @@ import { SessionService } from '../../../token/sessions/session.service.js';
 import type { SessionView } from '../../../token/sessions/sessions.dto.js';
 import { UserDirectory } from './user-directory.js';
 import type { UserExport } from './user-export.dto.js';
+import { UserStore } from '../../../user/user.store.js';
 import { toClaimsOfUser, type UserView } from './users.dto.js';
 import { UsersService } from './users.service.js';
 
@@ -22,7 +23,7 @@ const LONGEST_MS = 10 * 60_000;
 const MOST_EVENTS = 10_000;
 const EVENTS = 1000;
 
-type Part = Exclude<keyof UserExport, 'exported_at' | 'user' | 'claims'>;
+type Part = Exclude<keyof UserExport, 'exported_at' | 'user' | 'identity' | 'claims'>;
 
 /**
  * Writes what is stored of a user as one JSON document (docs/support.md#data-of-a-user). It reads page by
@@ -36,6 +37,7 @@ export class UserExports {
   constructor(
     private readonly directory: UserDirectory,
     private readonly users: UsersService,
+    private readonly stored: UserStore,
     private readonly devices: DeviceService,
     private readonly sessions: SessionService,
     private readonly audit: AuditSearch,
@@ -56,7 +58,8 @@ export class UserExports {
       const exported_at = new Date();
       const user = await this.reads.run(by, () => this.directory.find(userId));
       const claims = toClaimsOfUser(await this.users.claims(userId));
-      const head = JSON.stringify({ exported_at, user, claims } satisfies Omit<UserExport, Part>);
+      const identity = { ...(await this.stored.find(userId))?.identity };
+      const head = JSON.stringify({ exported_at, user, identity, claims } satisfies Omit<UserExport, Part>);
       const document = Readable.from(this.write(head, user, by), { objectMode: false });
       const end = setTimeout(
         () => document.destroy(new Error('the export took too long')),

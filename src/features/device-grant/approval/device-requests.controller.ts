@@ -39,11 +39,13 @@ export class DeviceRequestsController {
     @Param('user_code') code: string,
     @Body() body: DecideDto,
     @Caller() caller: SessionIds,
-    @Req() { ip }: Request,
+    @Req() { ip, verified }: Request,
     @RequestOrigin() origin: Origin,
     @Headers('dpop') header?: string,
   ): Promise<void> {
     const path = `/me/device-requests/${encodeURIComponent(code)}` as const;
-    await this.requests.decide(code, body, { caller, ip, origin, proof: { header, path } });
+    const { acr = null, amr = null } = verified!.claims;
+    const authentication = { acr, amr };
+    await this.requests.decide(code, body, { caller, ip, origin, proof: { header, path }, authentication });
   }
 }

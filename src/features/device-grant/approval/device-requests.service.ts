@@ -6,14 +6,13 @@ import type { SessionIds } from '../../../platform/events.js';
 import { UUID } from '../../../platform/http/parameters/uuid.js';
 import { browserOf } from '../../../platform/http/user-agent.js';
 import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore, type Decision } from '../requests/device-request.store.js';
 import { UserCodes } from '../requests/user-codes.js';
 import type { DecideDto, DeviceRequestList } from './device-requests.dto.js';
-import type { SessionFacts } from './session-facts.entity.js';
-import { SessionFactsStore } from './session-facts.store.js';
 
 /** Seconds since the authentication, if the provider reports its time. */
 const MOST_AGE = 300;
@@ -25,6 +24,8 @@ interface Call {
   readonly ip: string | undefined;
   readonly origin: Origin;
   readonly proof: DpopCall;
+  /** Of the caller's session, for the one that it approves. */
+  readonly authentication: Pick<Identity, 'acr' | 'amr'>;
 }
 
 /** Decisions of a person on a device that is signed in (docs/device-sign-in.md#on-a-signed-in-device). */
@@ -33,7 +34,6 @@ export class DeviceRequests {
   constructor(
     private readonly userCodes: UserCodes,
     private readonly requests: DeviceRequestStore,
-    private readonly facts: SessionFactsStore,
     private readonly sessions: SessionStore,
     private readonly users: UserStore,
     private readonly proofs: DpopProofs,
@@ -67,12 +67,12 @@ export class DeviceRequests {
     await this.checkProof(session, call.proof);
     const request = await this.find(code, call);
     if (!approve) return this.record(request, { userId, origin });
-    const facts = await this.facts.find(caller);
-    checkApprover(facts, this.clock.now());
+    checkApprover(session, this.clock.now());
     if (UUID.test(code)) await this.checkNumber(request, number, { userId, origin });
     const user = await this.users.find(userId);
     if (!user) throw noSuchRequest();
-    const approval = { provider: user.provider, approvedBy: caller.sessionId };
+    const { provider } = user;
+    const approval = { provider, approvedBy: caller.sessionId, identity: call.authentication };
     await this.record(request, { userId, origin, approval });
   }
 
@@ -118,12 +118,11 @@ export class DeviceRequests {
  * @param now milliseconds since the epoch
  * @throws OAuthError if the session may not approve, or only after a new sign-in
  */
-function checkApprover(facts: SessionFacts | undefined, now: number): asserts facts is SessionFacts {
-  if (facts && facts.approvedBy !== null) {
+function checkApprover(session: Session | null, now: number): void {
+  if (session && session.begunAt !== null) {
     throw new OAuthError('access_denied', 'a session that another device has approved approves no other');
   }
-  const { authTime = null } = facts?.facts ?? {};
-  if (facts && (authTime === null || authTime * 1000 > now - MOST_AGE * 1000)) return;
+  if (session && (session.authTime === null || session.authTime.getTime() > now - MOST_AGE * 1000)) return;
   const challenge = `Bearer error="insufficient_user_authentication", max_age="${MOST_AGE}"`;
   const message = 'sign in again, and then approve within five minutes';
   throw new OAuthError('insufficient_user_authentication', message, {

@@ -43,20 +43,10 @@ export class DeviceGrant1700000000002 implements MigrationInterface {
         expires_at timestamptz NOT NULL
       );
       CREATE INDEX device_confirmations_expires_at ON device_confirmations (expires_at);
-
-      CREATE TABLE device_session_facts (
-        user_id uuid NOT NULL,
-        session_id uuid NOT NULL,
-        facts jsonb NOT NULL,
-        approved_by uuid,
-        expires_at timestamptz NOT NULL,
-        PRIMARY KEY (user_id, session_id)
-      );
-      CREATE INDEX device_session_facts_expires_at ON device_session_facts (expires_at);
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE device_session_facts, device_confirmations, device_requests');
+    await runner.query('DROP TABLE device_confirmations, device_requests');
   }
 }

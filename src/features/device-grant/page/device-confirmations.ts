@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, Raw } from 'typeorm';
 import type { Verified } from '../../../extensions.js';
+import { SealedIdentities } from '../../../auth/sealed-identities.js';
 import { DeviceCodes } from '../requests/codes.js';
-import { SealedIdentities } from '../requests/sealed-identities.js';
 import { DeviceConfirmation } from './device-confirmation.entity.js';
 
 export interface Confirmation {

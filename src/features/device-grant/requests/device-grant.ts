@@ -10,16 +10,17 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
 import type { DpopProof } from '../../../token/dpop/dpop-proof.js';
 import { parseRefreshToken } from '../../../token/refresh/refresh-token.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import { areSameClaims } from '../../../identity/claims.js';
 import { UserStore } from '../../../user/user.store.js';
 import { approverEnded } from '../approval/approved-sessions.js';
 import { InheritedIdentities } from '../approval/inherited-identities.js';
+import { SealedIdentities } from '../../../auth/sealed-identities.js';
 import { DeviceCodes } from './codes.js';
 import { DeviceTokenDto } from './device-authorization.dto.js';
 import { DeviceDecisions } from './device-decisions.js';
 import type { DeviceRequest } from './device-request.entity.js';
 import { DeviceRequestStore, type Polled } from './device-request.store.js';
-import { SealedIdentities } from './sealed-identities.js';
 
 /** `grant_type` of RFC 8628 §3.4. */
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -119,10 +120,9 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
       const stored = { provider: provider!, identity: identity!, requestedAt: requestedAt! };
       return { ...this.identities.open(stored, id), begunAt: requestedAt!.getTime() };
     }
-    const verified = await this.inherited.find(
-      { userId: userId!, sessionId: approvedBy },
-      requestedAt!.getTime(),
-    );
+    const session = { userId: userId!, sessionId: approvedBy };
+    const authentication = identity as Pick<Identity, 'acr' | 'amr'>;
+    const verified = await this.inherited.find(session, authentication, requestedAt!.getTime());
     if (verified) return verified;
     throw approverEnded();
   }

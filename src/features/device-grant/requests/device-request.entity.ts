@@ -67,7 +67,7 @@ export class DeviceRequest {
   @Column('text', { nullable: true })
   provider!: string | null;
 
-  /** An Identity, with the provider's tokens encrypted. */
+  /** An Identity, with the provider's tokens encrypted; of an approval by a session, its `acr` and `amr`. */
   @Column('jsonb', { nullable: true })
   identity!: object | null;
 

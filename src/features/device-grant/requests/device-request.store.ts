@@ -4,9 +4,10 @@ import { DataSource, In, IsNull, Raw, type EntityManager } from 'typeorm';
 import { UserLifecycle } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
+import type { SealedIdentity } from '../../../auth/sealed-identities.js';
+import type { Identity } from '../../../provider/identity/identity.js';
 import { lockUser } from '../../../user/lock-user.js';
 import { DeviceRequest } from './device-request.entity.js';
-import type { StoredIdentity } from './sealed-identities.js';
 
 /** Seconds that a device has for its codes. */
 export const CODE_TTL = 600;
@@ -36,12 +37,16 @@ export type NewDeviceRequest = Pick<
 export type Polled = 'open' | 'too_soon' | 'approved' | 'denied' | 'expired';
 
 /** By a sign-in on the page. */
-type ApprovalOnPage = StoredIdentity & { readonly approvedBy: null };
+type ApprovalOnPage = SealedIdentity & { readonly approvedBy: null };
 
-/** The identity is read once the tokens are issued: rights that are taken away until then must not return. */
+/**
+ * The rest of the identity is read once the tokens are issued: rights that are taken away until then must not
+ * return.
+ */
 interface ApprovalBySession {
   readonly provider: string;
   readonly approvedBy: string;
+  readonly identity: Pick<Identity, 'acr' | 'amr'>;
 }
 
 /** Who decides, and how. */

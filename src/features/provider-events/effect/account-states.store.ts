@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
+import { hasBegunSince } from '../../../token/sessions/session.store.js';
 import { SignalAccount } from './signal-account.entity.js';
 
 /** Days for which an older event may arrive, and a token is known as used. */
@@ -15,6 +16,15 @@ const SAVE = `
   WHERE present.changed_at < excluded.changed_at
     OR present.changed_at = excluded.changed_at AND excluded.disabled`;
 
+// Raw, likewise.
+const BEGIN_CLAIMS = `
+  INSERT INTO signal_accounts AS present (subject, disabled, changed_at, claims_at, expires_at)
+  VALUES ($1, false, '-infinity', $2, now() + interval '${REMEMBERED_DAYS} days')
+  ON CONFLICT (subject) DO UPDATE SET claims_at = excluded.claims_at,
+    expires_at = greatest(present.expires_at, excluded.expires_at)
+  WHERE present.claims_at IS NULL OR present.claims_at <= excluded.claims_at
+  RETURNING subject`;
+
 /** Which accounts a provider has disabled. */
 @Injectable()
 export class AccountStates {
@@ -25,6 +35,17 @@ export class AccountStates {
     await manager.query(SAVE, [subject, disabled, time]);
   }
 
+  /**
+   * Begins a change of the claims of a user of the account. Older ones than the last change, or than a
+   * sign-in, have no effect.
+   * @returns whether it is the latest
+   */
+  async beginClaims(manager: EntityManager, userId: string, subject: Buffer, at: Date): Promise<boolean> {
+    const endOfSecond = new Date(at.getTime() + 1000); // times of events are whole seconds
+    if (await hasBegunSince(manager, userId, endOfSecond)) return false;
+    return (await manager.query<object[]>(BEGIN_CLAIMS, [subject, at])).length > 0;
+  }
+
   /** @returns since when an account is disabled: milliseconds since the epoch; undefined: it is not */
   async disabledSince(subject: Buffer): Promise<number | undefined> {
     const select = { subject: true, changedAt: true } as const;
@@ -32,21 +53,30 @@ export class AccountStates {
     return account?.changedAt.getTime();
   }
 
-  /** Whether one of some accounts is disabled. */
-  areDisabled(manager: EntityManager, subjects: readonly Buffer[]): Promise<boolean> {
-    return manager.existsBy(SignalAccount, { subject: In(subjects), disabled: true });
+  /** Keeps the disabled accounts of a user who is removed. @returns whether there are any */
+  async keepDisabled(manager: EntityManager, userId: string, subjects: readonly Buffer[]): Promise<boolean> {
+    const { affected } = await manager.update(
+      SignalAccount,
+      { subject: In(subjects), disabled: true },
+      { userId },
+    );
+    return affected! > 0;
   }
 
   /** Permits sign-ins again, whatever an older event says. @returns whether an account was disabled */
-  async permit(manager: EntityManager, subjects: readonly Buffer[]): Promise<boolean> {
+  async permit(manager: EntityManager, userId: string, subjects: readonly Buffer[]): Promise<boolean> {
     const change = {
       disabled: false,
+      userId: null,
       changedAt: () => 'now()',
       expiresAt: () => `now() + interval '${REMEMBERED_DAYS} days'`,
     };
     const { affected } = await manager.update(
       SignalAccount,
-      { subject: In(subjects), disabled: true },
+      [
+        { subject: In(subjects), disabled: true },
+        { userId, disabled: true },
+      ],
       change,
     );
     return affected! > 0;

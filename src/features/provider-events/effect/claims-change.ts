@@ -10,8 +10,8 @@ import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges } from '../../../user/user-changes.store.js';
 import type { Signal } from '../receiver/set-claims.js';
+import { AccountStates } from './account-states.store.js';
 import type { Meant } from './meant-users.js';
-import { SubjectUsers } from './subject-users.store.js';
 
 /** Applies `token-claims-change` (CAEP 1.0 §3.2), as a sign-in would. */
 @Injectable()
@@ -20,7 +20,7 @@ export class ClaimsChange {
     private readonly providers: ProviderRegistry,
     private readonly changes: UserChanges,
     private readonly lifecycles: UserLifecycles,
-    private readonly subjects: SubjectUsers,
+    private readonly accounts: AccountStates,
   ) {}
 
   /** @returns what was done, for the audit trail */
@@ -37,7 +37,7 @@ export class ClaimsChange {
     if (changed.size === 0) return 'recorded only: no kept claim';
     const owned = await this.lifecycles.ownClaims(manager, userId);
     const at = new Date(time * 1000);
-    if (!(await this.subjects.beginClaims(manager, userId, provider, account, at))) {
+    if (!(await this.accounts.beginClaims(manager, userId, account, at))) {
       return 'recorded only: the claims are newer';
     }
     const claims = (present: Claims): Claims => {

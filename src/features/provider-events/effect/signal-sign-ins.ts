@@ -45,11 +45,8 @@ export class SignalSignIns implements SignInStep, UserLifecycle {
     throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'signal' });
   }
 
-  /** Keeps the subject of the user, and looks again: a signal may have been committed since the check. */
+  /** Looks again: a signal may have been committed since the check. */
   async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
-    const { subject } = identity;
-    if (!this.known.has(provider) || subject === null) return;
-    await this.subjects.keep(session.userId, provider, hashOfName(provider, subject));
     try {
       await this.check({ provider, identity });
     } catch (error) {
@@ -60,14 +57,11 @@ export class SignalSignIns implements SignInStep, UserLifecycle {
   }
 
   async permitted(manager: EntityManager, userId: string): Promise<boolean> {
-    return this.accounts.permit(manager, await this.subjects.subjectsOf(manager, userId));
+    return this.accounts.permit(manager, userId, await this.subjects.subjectsOf(manager, userId));
   }
 
-  /** Forgets the subject of a removed user, unless the account is disabled. */
+  /** Sign-ins stay refused while the account is disabled. */
   async removed(manager: EntityManager, userId: string): Promise<boolean> {
-    if (await this.accounts.areDisabled(manager, await this.subjects.subjectsOf(manager, userId)))
-      return true;
-    await this.subjects.forget(manager, userId);
-    return false;
+    return this.accounts.keepDisabled(manager, userId, await this.subjects.subjectsOf(manager, userId));
   }
 }

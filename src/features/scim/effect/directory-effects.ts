@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { ChannelHistory, type ChannelTransaction } from '../../../channel/channel.history.js';
-import { checkAllow } from '../../../provider/identity/allow.js';
+import { allowFacts, checkAllow } from '../../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import {
   MOST_CHANGED,
@@ -10,6 +10,7 @@ import {
   type ChangedUser,
   type UserChange,
 } from '../../../user/user-changes.store.js';
+import { claimsOfProvider } from '../../../user/last-identity.js';
 import type { DirectoryGroup } from '../groups/directory-group.entity.js';
 import { DirectoryGroupStore } from '../groups/directory-group.store.js';
 import { DirectoryMembers, type MemberChange } from '../groups/directory-member.store.js';
@@ -17,7 +18,7 @@ import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { nameOf } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
-import { DirectoryNames, UNNAMED, type Link } from './directory-name.store.js';
+import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 import { DirectoryStates } from './directory-state.store.js';
 import { DirectoryTask } from './directory-task.entity.js';
 import { DirectoryTasks } from './directory-tasks.js';
@@ -190,10 +191,10 @@ export class DirectoryEffects {
       );
     await this.names.link(
       manager,
-      users.map((user) => linkOf(known, user, before)),
+      users.map(({ userId }) => ({ userId, directoryUserId: before.id })),
     );
     const lost = after.active ? users.filter(({ userId }) => renamed.has(userId)) : [];
-    const refused = await this.refused(manager, provider, lost, new Map());
+    const refused = this.refused(provider, lost, new Map());
     return { userIds, refused };
   }
 
@@ -237,10 +238,10 @@ export class DirectoryEffects {
     );
     await this.names.link(
       manager,
-      changed.map((user) => linkOf(known, user, owners.get(user.userId)!)),
+      changed.map(({ userId }) => ({ userId, directoryUserId: owners.get(userId)!.id })),
     );
     const active = changed.filter(({ userId }) => owners.get(userId)!.active);
-    const refused = active.length > 0 ? await this.refused(manager, provider, active, rights) : [];
+    const refused = this.refused(provider, active, rights);
     return { userIds: changed.map(({ userId }) => userId), refused };
   }
 
@@ -248,23 +249,22 @@ export class DirectoryEffects {
    * Returns tasks that end the sessions of users whom `allow` does not cover any more.
    * @param rights of the users in the directory, also without a place in a token
    */
-  private async refused(
-    manager: EntityManager,
+  private refused(
     provider: string,
     users: readonly ChangedUser[],
     rights: ReadonlyMap<string, DirectoryClaims>,
-  ): Promise<DirectoryTask[]> {
-    const { allow } = this.providers.get(provider).settings;
+  ): DirectoryTask[] {
+    const { settings } = this.providers.get(provider);
+    const { allow } = settings;
     if (!allow) return [];
-    const facts = await this.names.factsOf(
-      manager,
-      users.map(({ userId }) => userId),
-    );
-    return users.flatMap(({ userId }) => {
-      const known = facts.get(userId);
-      if (!known) return [];
-      const claims = laidOver(known.claims, rights.get(userId) ?? NO_RIGHTS);
-      const verdict = checkAllow(allow, { ...known, claims, isInDirectory: rights.has(userId) });
+    return users.flatMap((user) => {
+      const { userId, providerUserId, identity, lastSeenAt } = user;
+      if (lastSeenAt === null) return []; // there was no sign-in yet
+      const { email = null, isEmailVerified = false, hostedDomain } = identity ?? {};
+      const claims = laidOver(identity?.claims ?? claimsOfProvider(user), rights.get(userId) ?? NO_RIGHTS);
+      const proof = { isEmailVerified, hostedDomain, claims };
+      const facts = allowFacts({ providerUserId, email, proof }, settings);
+      const verdict = checkAllow(allow, { ...facts, isInDirectory: rights.has(userId) });
       return verdict.isAllowed ? [] : [taskOf(provider, 'user', userId)];
     });
   }
@@ -282,13 +282,6 @@ export class DirectoryEffects {
 
 function taskOf(provider: string, kind: DirectoryTask['kind'], subject: string): DirectoryTask {
   return { id: randomUUID(), provider, kind, subject, after: null } as DirectoryTask;
-}
-
-function linkOf({ provider, settings }: Known, user: ChangedUser, directoryUser: DirectoryUser): Link {
-  const { userId, providerUserId } = user;
-  const isUserId = settings.claim === 'provider_user_id';
-  const name = isUserId ? providerUserId : (nameOf(directoryUser, settings.attribute) ?? UNNAMED);
-  return { userId, provider, name, directoryUserId: directoryUser.id };
 }
 
 function stateOf(userId: string, { active, changedAt }: DirectoryUser) {

@@ -6,11 +6,9 @@ import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { fitClaims } from '../../../identity/claim-limits.js';
-import { areSameClaims, type Claims } from '../../../identity/claims.js';
+import { areSameClaims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
-import { allowFacts } from '../../../provider/identity/allow.js';
-import type { Identity } from '../../../provider/identity/identity.js';
-import { ProviderRegistry } from '../../../provider/provider.registry.js';
+import { UserStore } from '../../../user/user.store.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { isSameName, toNameKey } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
@@ -24,8 +22,6 @@ declare module '../../../provider/identity/identity.js' {
     readonly isInDirectory?: boolean;
     /** When the directory has last let the user in: milliseconds since the epoch. */
     readonly activeSince?: number;
-    /** Those of `claims` that are laid over the provider's, and over the directory's. */
-    readonly overlay?: Claims;
   }
 }
 
@@ -39,16 +35,16 @@ interface Standing {
 
 /** What a directory means for sign-ins (docs/directory.md#what-it-does). */
 @Injectable()
-@SignInStep({ check: 'facts', after: 'judge', keepsProof: true })
+@SignInStep({ check: 'facts', after: 'judge' })
 export class DirectorySignIns implements SignInStep {
   private readonly known: ReturnType<typeof scimProviders>;
 
   constructor(
     private readonly names: DirectoryNames,
+    private readonly users: UserStore,
     private readonly rights: DirectoryRights,
     private readonly effects: DirectoryEffects,
     private readonly signOuts: SignOutService,
-    private readonly providers: ProviderRegistry,
     private readonly sql: Sql,
     @Inject(SETTINGS) settings: Settings,
   ) {
@@ -61,7 +57,7 @@ export class DirectorySignIns implements SignInStep {
     if (!settings) return undefined;
     const { proof } = identity;
     // An answer of the provider during a session may lack the claim.
-    const name = nameIn(identity, settings) ?? (await this.names.find(userId))?.name;
+    const name = identity.names[settings.claim] ?? (await this.lastName(userId, settings));
     const user = await this.admitted(provider, userId, name);
     if (!user) return { facts: { isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
@@ -74,31 +70,25 @@ export class DirectorySignIns implements SignInStep {
   }
 
   /**
-   * Keeps the name of the user, and reads the directory again: a request of it may have been committed since
-   * the check, or in the minute before a stock client redeems its code.
+   * Reads the directory again, once the name of the user is stored: a request of it may have been committed
+   * since the check, or in the minute before a stock client redeems its code.
    */
   async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
-    const { isInDirectory } = identity.facts;
-    const name = nameIn(identity, settings) ?? UNNAMED;
+    const name = identity.names[settings.claim] ?? UNNAMED;
     const { userId } = session;
-    const before = await this.names.find(userId);
-    const ofProvider = this.providers.get(provider).settings;
-    const hasFacts = ofProvider.allow !== undefined && isInDirectory !== undefined;
-    const facts = hasFacts ? { ...allowFacts(identity, ofProvider), isInDirectory } : null;
-    const isNew = before?.name !== name;
-    if (isNew || !areSameClaims({ facts: before.facts }, { facts })) {
-      const isLinked = Boolean(before?.directoryUserId);
-      const directoryUserId = await this.names.findForLink(provider, settings.attribute, name, isLinked);
-      await this.names.save({ userId, provider, name, facts }, directoryUserId);
-    }
+    const link = await this.names.linkOf(userId);
     const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
     try {
-      const user = await this.admitted(provider, userId, name);
+      let user = await this.admitted(provider, userId, name);
+      const isLinked = user !== undefined && user.id === link;
+      if (!isLinked && (await this.names.linkByName(userId, provider, settings, name, link))) {
+        user = await this.admitted(provider, userId, name); // the link holds, too
+      }
       if (!user) return;
-      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.facts.overlay ?? {});
-      if (!isNew && areSameClaims(claims, identity.claims)) return;
+      const { claims } = layOver(laidOver(identity.claims, user.rights), identity.overlay);
+      if (isLinked && areSameClaims(claims, identity.claims)) return;
       await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
     } catch (error) {
       if (error instanceof OAuthError) {
@@ -106,6 +96,10 @@ export class DirectorySignIns implements SignInStep {
       }
       throw error;
     }
+  }
+
+  private async lastName(userId: string, { claim }: ScimSettings): Promise<string | undefined> {
+    return (await this.users.find(userId))?.identity?.names?.[claim] ?? undefined;
   }
 
   /**
@@ -131,9 +125,4 @@ export class DirectorySignIns implements SignInStep {
     const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
     return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
   }
-}
-
-/** Returns who a user is in the directory. */
-function nameIn({ providerUserId, rawClaims }: Identity, { claim }: ScimSettings): string | undefined {
-  return claim === 'provider_user_id' ? providerUserId : rawClaims[claim];
 }

@@ -19,7 +19,7 @@ const find = (attribute: string, column: string, key: string) => ({
     SELECT NULL, NULL, false, NULL, NULL, NULL, NULL FROM (
       SELECT directory_user_id AS id FROM directory_former_names WHERE provider = $1 AND name = $2
       UNION ALL
-      SELECT directory_user_id FROM directory_names WHERE user_id = $3 AND directory_user_id IS NOT NULL
+      SELECT directory_user_id FROM directory_links WHERE user_id = $3
     ) AS former
     WHERE NOT EXISTS (SELECT FROM directory_users AS one WHERE one.id = former.id AND one.active)`,
 });

@@ -55,19 +55,11 @@ export class Scim1700000000006 implements MigrationInterface {
       );
       CREATE INDEX directory_members_user_id ON directory_members (user_id);
 
-      CREATE TABLE directory_names (
+      CREATE TABLE directory_links (
         user_id uuid PRIMARY KEY,
-        provider text NOT NULL,
-        name text NOT NULL,
-        name_key text NOT NULL,
-        directory_user_id uuid,
-        facts jsonb,
-        named_at timestamptz NOT NULL DEFAULT now()
+        directory_user_id uuid NOT NULL
       );
-      CREATE INDEX directory_names_name ON directory_names (provider, name);
-      CREATE INDEX directory_names_name_key ON directory_names (provider, name_key);
-      CREATE INDEX directory_names_directory_user_id ON directory_names (directory_user_id)
-        WHERE directory_user_id IS NOT NULL;
+      CREATE INDEX directory_links_directory_user_id ON directory_links (directory_user_id);
 
       CREATE TABLE directory_sources (
         provider text NOT NULL,
@@ -105,7 +97,7 @@ export class Scim1700000000006 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE directory_activity, directory_tasks, directory_states, directory_sources, directory_names,
+      DROP TABLE directory_activity, directory_tasks, directory_states, directory_sources, directory_links,
         directory_members, directory_groups, directory_former_names, directory_users;
     `);
   }

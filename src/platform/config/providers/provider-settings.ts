@@ -52,7 +52,7 @@ export interface ProviderSettings {
   readonly isBuiltIn?: true;
   /** Asks the provider for a refresh token, which a feature uses; unset: not. Adapter `oidc` only. */
   readonly offline?: boolean | undefined;
-  /** Paths of claims that features need as the provider sends them (`Identity.rawClaims`); unset: none. */
+  /** Paths of claims by which features find users (`Identity.names`); unset: none. */
   readonly keeps?: readonly string[] | undefined;
   /** Names of the claims that users also have from the provider's directory; unset: no directory is known. */
   readonly directoryClaims?: readonly string[] | undefined;

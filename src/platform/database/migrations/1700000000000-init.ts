@@ -25,6 +25,7 @@ export class Init1700000000000 implements MigrationInterface {
         email text,
         avatar_url text,
         created_at timestamptz NOT NULL DEFAULT now(),
+        identity jsonb,
         provider_claims jsonb,
         application_claims jsonb,
         claims jsonb,

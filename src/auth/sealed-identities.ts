@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Verified } from '../../../extensions.js';
-import type { Identity } from '../../../provider/identity/identity.js';
-import { IdTokens } from '../../../token/sessions/id-tokens.js';
+import type { Identity } from '../provider/identity/identity.js';
+import { IdTokens } from '../token/sessions/id-tokens.js';
+import type { Verified } from './extensions/sign-in-steps.js';
 
 /** Columns that hold a Verified. */
-export interface StoredIdentity {
+export interface SealedIdentity {
   readonly provider: string;
   readonly identity: object;
   readonly requestedAt: Date;
@@ -15,14 +15,14 @@ export interface StoredIdentity {
 export class SealedIdentities {
   constructor(private readonly idTokens: IdTokens) {}
 
-  /** @param owner id of the row */
-  seal({ provider, identity, requestedAt }: Verified, owner: string): StoredIdentity {
+  /** @param owner of the row, and of no other one */
+  seal({ provider, identity, requestedAt }: Verified, owner: string): SealedIdentity {
     const seal = (token: string | null) => this.idTokens.encrypt(token, owner)?.toString('base64') ?? null;
     const tokens = { idToken: seal(identity.idToken), refreshToken: seal(identity.refreshToken) };
     return { provider, identity: { ...identity, ...tokens }, requestedAt: new Date(requestedAt) };
   }
 
-  open(stored: StoredIdentity, owner: string): Verified {
+  open(stored: SealedIdentity, owner: string): Verified {
     const identity = stored.identity as Identity;
     const open = (sealed: string | null) =>
       this.idTokens.decrypt(sealed === null ? null : Buffer.from(sealed, 'base64'), owner);
