@@ -117,6 +117,7 @@ const SPANNING = [
   'realtime/batch/push-batch.sql.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',
+  'token/refresh/refresh.citus.ts',
   'token/refresh/refresh.sql.ts',
 ];
 
