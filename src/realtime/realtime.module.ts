@@ -8,10 +8,6 @@ import { OpenFiles } from './handshakes/open-files.js';
 import { RedisConnection } from '../platform/redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { HandshakeQueue } from './handshakes/handshake-queue.js';
-import { CitusBatchWriter } from './batch/batch-writer.citus.js';
-import { BatchWriter } from './batch/batch-writer.js';
-import { PushBatchController } from './batch/push-batch.controller.js';
-import { PushBatchService } from './batch/push-batch.service.js';
 import { ChannelHub } from './delivery/channel-hub.js';
 import { FANOUT_TRANSPORT, Fanout, type FanoutTransport } from './fanout/fanout.js';
 import { MESSAGE_KEY } from './fanout/notification.js';
@@ -27,16 +23,14 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
 
 @Module({
   imports: [ChannelModule, TokenModule],
-  controllers: [PushController, PushBatchController],
+  controllers: [PushController],
   providers: [
     HandshakeQueue,
-    { provide: BatchWriter, inject: [DataSource, Sql, SETTINGS], useFactory: batchWriter },
     ChannelHub,
     ConnectionRegistry,
     Fanout,
     { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
     OpenFiles,
-    PushBatchService,
     { provide: PushWriter, inject: [DataSource, Sql, SETTINGS], useFactory: pushWriter },
     RealtimeGateway,
     PushService,
@@ -54,8 +48,4 @@ function fanoutTransport(settings: Settings, redis: RedisConnection | undefined)
 
 function pushWriter(dataSource: DataSource, sql: Sql, settings: Settings): PushWriter {
   return sql.distributed ? new CitusPushWriter(dataSource, sql, settings) : new PushWriter(sql, settings);
-}
-
-function batchWriter(dataSource: DataSource, sql: Sql, settings: Settings): BatchWriter {
-  return sql.distributed ? new CitusBatchWriter(dataSource, sql, settings) : new BatchWriter(sql, settings);
 }

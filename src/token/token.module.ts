@@ -4,8 +4,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { AccessTokens } from './access-tokens/access-token.js';
-import { CitusAccessTokenStore } from './access-tokens/access-token.citus.js';
-import { AccessTokenStore } from './access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
 import { SessionFeed } from './feed/session-feed.js';
@@ -32,11 +30,12 @@ import { TokenInspector } from './access-tokens/token-inspector.js';
 import { SETTINGS } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { Sql } from '../platform/database/sql.js';
+import { Declared } from '../platform/declared.js';
 import { Events } from '../platform/events.js';
 import { UserModule } from '../user/user.module.js';
-import { CitusLimitedRefreshStore } from './refresh/limited-refresh.citus.js';
-import { LimitedRefreshStore } from './refresh/limited-refresh.store.js';
+import { CitusRefreshStore } from './refresh/refresh.citus.js';
 import { RefreshService } from './refresh/refresh.service.js';
+import { RefreshStore } from './refresh/refresh.store.js';
 
 @Module({
   imports: [ChannelModule, TypeOrmModule.forFeature([Session]), UserModule],
@@ -60,11 +59,10 @@ import { RefreshService } from './refresh/refresh.service.js';
     TokenInspector,
     RefreshService,
     {
-      provide: LimitedRefreshStore,
-      inject: [DataSource, Sql, AccessTokens, Clock, SETTINGS],
-      useFactory: limitedRefreshStore,
+      provide: RefreshStore,
+      inject: [Sql, AccessTokens, Clock, SETTINGS, Declared],
+      useFactory: refreshStore,
     },
-    { provide: AccessTokenStore, inject: [Sql, AccessTokens], useFactory: accessTokenStore },
     { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
     { provide: Totals, inject: [Sql, Events], useFactory: totals },
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
@@ -87,17 +85,8 @@ import { RefreshService } from './refresh/refresh.service.js';
 })
 export class TokenModule {}
 
-function accessTokenStore(sql: Sql, accessTokens: AccessTokens): AccessTokenStore {
-  return new (sql.distributed ? CitusAccessTokenStore : AccessTokenStore)(sql, accessTokens);
-}
-
-function limitedRefreshStore(
-  dataSource: DataSource,
-  ...others: ConstructorParameters<typeof LimitedRefreshStore>
-): LimitedRefreshStore {
-  return others[0].distributed
-    ? new CitusLimitedRefreshStore(dataSource, ...others)
-    : new LimitedRefreshStore(...others);
+function refreshStore(...others: ConstructorParameters<typeof RefreshStore>): RefreshStore {
+  return new (others[0].distributed ? CitusRefreshStore : RefreshStore)(...others);
 }
 
 function totals(sql: Sql, events: Events): Totals {

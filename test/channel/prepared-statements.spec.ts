@@ -2,7 +2,6 @@ import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
-import * as batch from '../../src/realtime/batch/push-batch.sql.js';
 import { FIND_STANDING } from '../../src/features/scim/effect/standing.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
@@ -10,14 +9,8 @@ import { createDatabase, type TestDatabase } from '../support/database.js';
 /** The whole texts of the files, each with the number of its parameters. */
 const STATEMENTS = [
   ['append', append.APPEND, 6],
-  ['push', push.PUSH.text, 7],
-  ['targets of pushes', push.FIND_TARGETS.text, 2],
-  ['batch of pushes', batch.PUSH_BATCH.text, 9],
-  ['targets of a batch', batch.FIND_BATCH.text, 3],
-  ['offsets of a batch', batch.COUNT, 2],
-  ['events of a batch', batch.STORE, 9],
-  ['lock of the targets of a batch', batch.LOCK_BATCH.text, 3],
-  ['lock of a target', push.LOCK_TARGET.text, 2],
+  ['push', push.PUSH.text, 9],
+  ['targets of pushes', push.FIND_TARGETS.text, 3],
   ['state of a channel', state.FIND_STATE.text, 3],
   ['states of channels', state.FIND_STATES.text, 3],
   ['look before a sign-out', signOut.HAS_OPEN_SESSION.text, 4],

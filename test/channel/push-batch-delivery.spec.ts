@@ -153,7 +153,7 @@ describe.each(['PostgreSQL', 'Redis'])('batches of events; notifications over %s
         expect(messages.map(isOfPush)).toEqual([false, true]);
         expect(users.filter(({ user_id }) => !messages[0]!.includes(user_id))).toEqual([]);
         expect(await send(channel.service, events(0))).toHaveLength(100);
-        expect(names()).toEqual(['push-batch', 'push', 'push-batch-targets']);
+        expect(names()).toEqual(['push', 'push', 'push-targets']);
       } finally {
         await listener.end();
       }

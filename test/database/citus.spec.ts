@@ -94,7 +94,9 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     const tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
     const refresh = (): request.Test =>
       request(service.url).post('/oauth2/refresh').send({ refresh_token: tokens.refresh_token }).expect(200);
-    expect(await during(refresh)).toEqual({ statements: [expect.any(String)], nodes: 1, twoPhases: false });
+    const refreshed = await during(refresh);
+    expect(refreshed).toMatchObject({ nodes: 1, twoPhases: false });
+    expect(refreshed.statements).toHaveLength(2);
 
     const state = await beginSignIn(service.url);
     const exchange = await during(() =>

@@ -112,11 +112,13 @@ describe('who may import whom', () => {
 const SPANNING = [
   'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
+  'channel/channel.history.citus.ts',
   'device/sign-out.sql.ts',
   'features/scim/effect/directory-state.sql.ts',
-  'realtime/batch/push-batch.sql.ts',
+  'realtime/push/push-writer.citus.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',
+  'token/refresh/refresh.citus.ts',
   'token/refresh/refresh.sql.ts',
 ];
 

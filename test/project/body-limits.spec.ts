@@ -1,5 +1,5 @@
 import { bodyLimitsOf } from '../../src/platform/http/parameters/parameter.js';
-import { PushBatchDto } from '../../src/realtime/batch/push-batch.dto.js';
+import { PushBatchDto } from '../../src/realtime/push/push-batch.dto.js';
 import { PushDto } from '../../src/realtime/push/push.dto.js';
 import { textOf } from '../support/deployment-files.js';
 

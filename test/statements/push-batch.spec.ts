@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FIND_BATCH, PUSH_BATCH } from '../../src/realtime/batch/push-batch.sql.js';
+import { FIND_TARGETS, PUSH } from '../../src/realtime/push/push.sql.js';
 import { byPlace, sortedIds, userOf, useStatements } from '../support/statements.js';
 
 interface Target {
@@ -8,7 +8,7 @@ interface Target {
   readonly online?: boolean;
 }
 
-/** The steps of src/realtime/batch/push-batch.sql.ts. */
+/** The steps of src/realtime/push/push.sql.ts. */
 describe('the statement of a batch of pushes', () => {
   const { run, runUnsorted, insert, whileHeld, isBlocked } = useStatements();
   let users: string[];
@@ -19,7 +19,7 @@ describe('the statement of a batch of pushes', () => {
 
   /** Events 1 to 3: to all devices; to a device; with a ttl of 0. */
   const pushAll = (targets: readonly Target[], { deviceId = randomUUID(), history = 1000 } = {}) =>
-    runUnsorted(PUSH_BATCH, [
+    runUnsorted(PUSH, [
       targets.map(({ userId }) => userId),
       targets.map(() => randomUUID()),
       targets.map(({ event = 1 }) => event),
@@ -111,14 +111,14 @@ describe('the statement of a batch of pushes', () => {
     expect(await offsets()).toEqual([97, 98, 99, 100, 101]);
   });
 
-  it('`FIND_BATCH` finds the targets of events that are not stored, without a lock', async () => {
+  it('`FIND_TARGETS` finds the targets of events that are not stored, without a lock', async () => {
     const [ada, bo, cleo] = users as [string, string, string];
     await run('UPDATE users SET removed_at = now() WHERE user_id = $1', [bo]);
     const deviceId = randomUUID();
     await insert('devices', { user_id: cleo, device_id: deviceId });
     const targets = [ada, bo, randomUUID(), cleo, ada];
     const devices = [null, null, null, deviceId, deviceId];
-    const rows = await run(FIND_BATCH, [targets, devices, targets.map((_, i) => i > 0)]);
+    const rows = await run(FIND_TARGETS, [targets, devices, targets.map((_, i) => i > 0)]);
     expect(byPlace(rows)).toMatchObject([
       { place: 1, online: false },
       { place: 4, online: true },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { REFRESH, REFRESH_WITHIN_LIMITS } from '../../src/token/refresh/refresh.sql.js';
+import { MOVE_IDLE_ENDS, REFRESH } from '../../src/token/refresh/refresh.sql.js';
 import { byPlace, sessionOf, sortedIds, userOf, useStatements } from '../support/statements.js';
 
 const HOUR = 3600;
@@ -16,7 +16,7 @@ interface Refresh {
 
 /** The steps of src/token/refresh/refresh.sql.ts. */
 describe('the statements of a refresh', () => {
-  const { run, runUnsorted, insert, whileHeld, isBlocked } = useStatements();
+  const { run, runUnsorted, insert, whileHeld, whileLocked, isBlocked } = useStatements();
   const KEY = Buffer.alloc(32, 1);
   const begin = (columns: object = {}, userId: string = randomUUID()): Promise<Session> =>
     insert('refresh_tokens', sessionOf(userId, { ...columns }));
@@ -31,22 +31,18 @@ describe('the statements of a refresh', () => {
     all.map(() => now() + HOUR),
     all.map((_, i) => `token ${i}`),
   ];
-  const refresh = (...all: readonly Refresh[]) => runUnsorted(REFRESH, columnsOf(all));
-  /** @param idleEnd seconds from now, or a time */
-  const limited = (
-    all: readonly Refresh[],
-    idleEnd: number | Date | null,
-    { exp = 60, lockTimeout = null as string | null } = {},
-  ) => {
-    const end = typeof idleEnd === 'number' ? now() + idleEnd : idleEnd && idleEnd.getTime() / 1000;
-    const ends = all.map(() => end);
-    return runUnsorted(REFRESH_WITHIN_LIMITS, [
+  /**
+   * @param idleEnd seconds from now
+   * @param mayEndEarly whether any session may
+   */
+  const limited = (all: readonly Refresh[], idleEnd: number | null, { exp = 60, mayEndEarly = true } = {}) =>
+    runUnsorted(REFRESH, [
       ...columnsOf(all),
       all.map(() => now() + exp),
-      ends,
-      lockTimeout,
+      idleEnd === null ? null : all.map(() => now() + idleEnd),
+      mayEndEarly,
     ]);
-  };
+  const refresh = (...all: readonly Refresh[]) => limited(all, null, { mayEndEarly: false });
   const tokens = async ({ user_id }: Session) =>
     (await run('SELECT token FROM access_tokens WHERE user_id = $1', [user_id])).map(({ token }) => token);
   const TAKE = `INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
@@ -55,19 +51,16 @@ describe('the statements of a refresh', () => {
     TAKE,
     [user_id, session_id, jti],
   ];
-  const LOCK = 'SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 FOR NO KEY UPDATE';
 
   /** Refreshes of bound sessions, the last keys first; `take` says that a proof is used. */
-  const crossing = async (columns: object = {}): Promise<[sent: Refresh[], sorted: Refresh[]]> => {
+  const crossing = async (): Promise<[sent: Refresh[], sorted: Refresh[]]> => {
     const sorted: Refresh[] = [];
     for (const userId of sortedIds(4).toReversed()) {
-      sorted.unshift({ session: await begin({ jkt: KEY, ...columns }, userId), jti: randomUUID() });
+      sorted.unshift({ session: await begin({ jkt: KEY }, userId), jti: randomUUID() });
     }
     return [sorted.toReversed(), sorted];
   };
   const areTaken = (all: readonly Refresh[]) => Promise.all(all.map((one) => isBlocked(...take(one))));
-  const areLocked = (all: readonly Refresh[]) =>
-    Promise.all(all.map(({ session }) => isBlocked(LOCK, [session.user_id, session.session_id])));
 
   describe('REFRESH', () => {
     it('`requested` and `checked` refuse a refresh, each for its own reason', async () => {
@@ -81,7 +74,7 @@ describe('the statements of a refresh', () => {
         { session: await begin(), tokenHash: KEY },
         { session: await begin({ jkt: KEY }), jkt: null },
         { session: await begin(), jkt: KEY },
-        { session: await begin({ idle_ends_at: new Date() }) },
+        { session: await begin({ idle_ends_at: new Date(0) }) },
         { session: changed },
       );
       expect(byPlace(rows).map(({ place, refusal }) => [place, refusal])).toEqual([
@@ -90,7 +83,7 @@ describe('the statements of a refresh', () => {
         [4, 'token'],
         [5, 'token'],
         [6, 'token'],
-        [7, 'limits'],
+        [7, 'idle'],
         [8, 'claims'],
       ]);
       expect(await tokens(good.session)).toEqual(['token 0']);
@@ -134,90 +127,75 @@ describe('the statements of a refresh', () => {
     });
   });
 
-  describe('REFRESH_WITHIN_LIMITS', () => {
+  describe('REFRESH, of sessions that may end early', () => {
     const IDLE = { idle_ends_at: new Date(Date.now() + 2 * HOUR * 1000) };
-    const idleEndOf = async ({ session_id }: Session) => {
-      const text = 'SELECT idle_ends_at AS at FROM refresh_tokens WHERE session_id = $1';
-      return (await run(text, [session_id]))[0]!['at'] as Date;
-    };
 
-    it('`requested` limits the wait for a lock', async () => {
-      const session = await begin(IDLE);
-      const waits = whileHeld([LOCK, [session.user_id, session.session_id]], () =>
-        limited([{ session }], HOUR, { lockTimeout: '1ms' }),
-      );
-      await expect(waits).rejects.toMatchObject({ code: '55P03' });
-    });
-
-    it('`checked` refuses a refresh, each for its own reason', async () => {
+    it('`checked` refuses what is past the idle end, or would outlive the session', async () => {
       const idle = { session: await begin({ idle_ends_at: new Date(0) }) };
-      const changed = { session: await begin() };
-      await insert('users', userOf(changed.session.user_id, { claims_version: 7 }));
-      const reasons = async (one: Refresh, idleEnd: number | null = HOUR, exp = 60) =>
-        (await limited([one], idleEnd, { exp }))[0]!['refusal'];
-      expect(await reasons({ session: { ...idle.session, session_id: randomUUID() } })).toBe('session');
-      expect(await reasons({ session: await begin({ expires_at: new Date(0) }) })).toBe('session');
-      expect(await reasons({ session: await begin(), tokenHash: KEY })).toBe('token');
-      expect(await reasons({ session: await begin(), jkt: KEY })).toBe('token');
-      expect(await reasons(idle)).toBe('idle');
-      expect(await reasons({ session: await begin() }, -1)).toBe('idle');
-      expect(await reasons({ session: await begin() }, null, 48 * HOUR)).toBe('end');
-      expect(await reasons(changed)).toBe('claims');
-      expect(await reasons({ ...changed, version: 7 })).toBeNull();
+      const named = { session: await begin({ ends_because: 'session_expiry' }) };
+      const reason = async (one: Refresh, idleEnd: number | null, more = {}) =>
+        (await limited([one], idleEnd, more))[0]?.['refusal'];
+      expect(await reason(idle, HOUR)).toBe('idle');
+      expect(await reason({ session: await begin() }, -1)).toBe('idle');
+      expect(await reason({ session: await begin() }, null, { exp: 48 * HOUR })).toBe('end');
+      expect(await reason(named, null, { exp: 48 * HOUR, mayEndEarly: false })).toBe('end');
+      expect(
+        await reason({ session: await begin() }, null, { exp: 48 * HOUR, mayEndEarly: false }),
+      ).toBeUndefined();
     });
 
-    it('`storable`: the proof of a bound session is used up by the end of its idle time', async () => {
+    it('returns both ends of a session with a token, if it may end early or has an idle end', async () => {
+      const sessions = [
+        { session: await begin() },
+        { session: await begin({ ends_because: 'session_expiry' }) },
+        { session: await begin(IDLE) },
+      ];
+      const ends = (rows: Record<string, unknown>[]) =>
+        byPlace(rows).map(({ place, refusal, endsAt, idleEndsAt }) => [place, refusal, endsAt, idleEndsAt]);
+      const [end, idleEnd] = [expect.any(Number), IDLE.idle_ends_at.getTime() / 1000];
+      expect(ends(await refresh(...sessions))).toEqual([
+        [2, null, end, null],
+        [3, null, null, idleEnd],
+      ]);
+      expect(ends(await limited(sessions, HOUR))).toEqual([
+        [1, null, end, null],
+        [2, null, end, null],
+        [3, null, end, idleEnd],
+      ]);
+    });
+
+    it('`stored`: the proof of a bound session is used up by the end of its idle time', async () => {
       const [bound, unbound] = [await begin({ jkt: KEY }), await begin()];
       const [one, other] = [{ session: bound, jti: randomUUID() }, { session: unbound }];
       expect(await limited([one, other], -1)).toMatchObject([{ refusal: 'idle' }, { refusal: 'idle' }]);
       expect([await tokens(bound), await tokens(unbound)]).toEqual([['token 0'], []]);
       expect(await limited([one], -1)).toMatchObject([{ refusal: 'proof' }]);
     });
+  });
 
-    it('`moving` locks sessions whose idle end moves, in the order of the keys', async () => {
-      const [sent, sorted] = await crossing(IDLE);
-      const { user_id, session_id } = sorted[1]!.session;
-      await whileHeld(
-        [LOCK, [user_id, session_id]],
-        () => limited(sent, HOUR),
-        async () => {
-          expect(await areLocked(sorted)).toEqual([true, true, false, false]);
-          expect(await areTaken(sorted)).toEqual([false, false, false, false]); // `stored` comes after `moving`
-        },
+  describe('MOVE_IDLE_ENDS', () => {
+    it('`free` leaves locked sessions out, and waits for none', async () => {
+      const [one, other] = [await begin(), await begin()];
+      const move = () => {
+        const all = [one, other, sessionOf(randomUUID())];
+        return run(MOVE_IDLE_ENDS, [
+          all.map(({ user_id }) => user_id),
+          all.map(({ session_id }) => session_id),
+          all.map(() => now() + HOUR),
+        ]);
+      };
+      const LOCK = 'SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 FOR NO KEY UPDATE';
+      await whileLocked([LOCK, [one.user_id, one.session_id]], async () => {
+        expect(await move()).toEqual([{ sessionId: other.session_id }]);
+      });
+      const text =
+        'SELECT count(*)::int AS moved FROM refresh_tokens WHERE idle_ends_at > now() AND session_id = ANY ($1)';
+      const moved = async () => (await run(text, [[one.session_id, other.session_id]]))[0]!['moved'];
+      expect(await moved()).toBe(1);
+      expect(new Set((await move()).map(({ sessionId }) => sessionId))).toEqual(
+        new Set([one.session_id, other.session_id]),
       );
-    });
-
-    it('`moving` locks no session whose idle end stays', async () => {
-      const session = await begin(IDLE);
-      const one = { session, jti: randomUUID() };
-      await whileHeld(
-        take(one),
-        () => limited([one], IDLE.idle_ends_at),
-        async () => {
-          expect(await areLocked([one])).toEqual([false]);
-        },
-      );
-    });
-
-    it('`stored` locks proofs in the order of the keys, after all sessions', async () => {
-      const [sent, sorted] = await crossing(IDLE);
-      await whileHeld(
-        take(sorted[1]!),
-        () => limited(sent, HOUR),
-        async () => {
-          expect(await areTaken(sorted)).toEqual([true, true, false, false]);
-          expect(await areLocked(sorted)).toEqual([true, true, true, true]);
-        },
-      );
-    });
-
-    it('`moved` has the new idle end; a used proof moves nothing', async () => {
-      const one = { session: await begin({ ...IDLE, jkt: KEY }), jti: randomUUID() };
-      expect(await limited([one], HOUR)).toMatchObject([{ refusal: null }]);
-      const moved = await idleEndOf(one.session);
-      expect(Math.abs(moved.getTime() / 1000 - now() - HOUR)).toBeLessThan(600);
-      expect(await limited([one], 20 * HOUR)).toMatchObject([{ refusal: 'proof' }]);
-      expect(await idleEndOf(one.session)).toEqual(moved);
+      expect(await moved()).toBe(2);
     });
   });
 });

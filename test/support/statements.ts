@@ -84,6 +84,16 @@ export function useStatements() {
         return result;
       }),
 
+    /** Executes what must not wait for the lock of another transaction. */
+    whileLocked: (
+      [text, values]: readonly [string, unknown[]],
+      work: () => Promise<unknown>,
+    ): Promise<unknown> =>
+      inTransaction(async (holder) => {
+        await holder.query(text, values);
+        return work();
+      }),
+
     /** Whether a statement of another transaction would wait for a lock; nothing of it stays. */
     isBlocked: (text: string, values: unknown[]): Promise<boolean> =>
       inTransaction(async (client) => {

@@ -3,20 +3,17 @@ import { JwtService } from '@nestjs/jwt';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import type { Clock } from '../../src/platform/database/clock.js';
+import type { Declared } from '../../src/platform/declared.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { Sql } from '../../src/platform/database/sql.js';
 import { Events, type SessionIds } from '../../src/platform/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
-import { CitusAccessTokenStore } from '../../src/token/access-tokens/access-token.citus.js';
-import {
-  AccessTokenStore,
-  type Refresh,
-  type Refused,
-} from '../../src/token/access-tokens/access-token.store.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
 import type { KeyRing } from '../../src/token/keys/key-ring.js';
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
+import { CitusRefreshStore } from '../../src/token/refresh/refresh.citus.js';
+import { RefreshStore, type Refresh, type Refused } from '../../src/token/refresh/refresh.store.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
@@ -57,10 +54,11 @@ describe('stored access tokens', () => {
         return Promise.resolve(isNew);
       },
     }) as unknown as KeyService;
-  function store(isDistributed = false): AccessTokenStore {
+  function store(isDistributed = false, sessionIdleTtl?: number): RefreshStore {
     const sql = new Sql(dataSource, isDistributed, events);
-    const Store = isDistributed ? CitusAccessTokenStore : AccessTokenStore;
-    return new Store(sql, new AccessTokens(ring, clock, settings));
+    const Store = isDistributed ? CitusRefreshStore : RefreshStore;
+    const accessTokens = new AccessTokens(ring, clock, settings);
+    return new Store(sql, accessTokens, clock, { sessionIdleTtl }, { endsEarly: false } as Declared);
   }
   function verifier(): AccessTokenVerifier {
     const jwt = new JwtService({ secretOrKeyProvider: () => (known ? publicKey : '') });
@@ -83,6 +81,7 @@ describe('stored access tokens', () => {
       session,
       claims: NO_CLAIMS,
       proof: jkt === undefined ? undefined : makeProof(jkt),
+      idleFor: 0,
     };
   }
   /** Issues a token that must not be refused. */
@@ -178,6 +177,70 @@ describe('stored access tokens', () => {
       expect((await rows()).map(({ token }) => token)).toContain(got[0]);
       expect(reasons(await issue([{ ...one, proof }]))).toEqual(['proof']);
       expect(await rows()).toHaveLength(2);
+    });
+  });
+
+  describe.each([
+    ['on PostgreSQL', false],
+    ['on Citus', true],
+  ])('%s, within limits', (_where, isDistributed) => {
+    const TTL = 600;
+    const change = ({ session }: Refresh, columns: string) =>
+      dataSource.query(`UPDATE refresh_tokens SET ${columns} WHERE session_id = $1`, [session.sessionId]);
+    const idleFor = async ({ session }: Refresh): Promise<number | null> => {
+      const text =
+        'SELECT extract(epoch FROM idle_ends_at - now())::float8 AS left FROM refresh_tokens WHERE session_id = $1';
+      const [row] = await dataSource.query<{ left: number | null }[]>(text, [session.sessionId]);
+      return row!.left;
+    };
+
+    it('an idle end is set, moved, and removed with the setting', async () => {
+      const [one, other] = [await begin(), await begin()];
+      const limited = store(isDistributed, TTL);
+      const results = await Promise.all([limited.issue(one), limited.issue({ ...other, idleFor: 100 })]);
+      expect(results).toMatchObject([{ endsAt: expect.any(Number) }, { endsAt: expect.any(Number) }]);
+      expect(Math.abs((await idleFor(one))! - TTL)).toBeLessThan(60);
+      expect(Math.abs((await idleFor(other))! - TTL + 100)).toBeLessThan(60);
+      await change(one, 'idle_ends_at = now() + make_interval(secs => 604)');
+      await limited.issue(one); // moves it by less than 5 s
+      expect((await idleFor(one))!).toBeGreaterThan(600);
+      expect(await store(isDistributed).issue(one)).not.toHaveProperty('endsAt');
+      expect(await idleFor(one)).toBeNull();
+    });
+
+    it('the move waits for a locked session, and for no other', async () => {
+      const [locked, free] = [await begin(), await begin()];
+      const limited = store(isDistributed, TTL);
+      const holder = dataSource.createQueryRunner();
+      await holder.startTransaction();
+      await holder.query('SELECT FROM refresh_tokens WHERE session_id = $1 FOR UPDATE', [
+        locked.session.sessionId,
+      ]);
+      let isMoved = false;
+      const waits = limited.issue(locked).then(() => (isMoved = true));
+      await limited.issue(free);
+      expect(isMoved).toBe(false);
+      await holder.commitTransaction();
+      await holder.release();
+      await waits;
+      expect(await idleFor(locked)).toBeGreaterThan(0);
+    });
+
+    it('a token does not outlive its session, and none is stored past an idle end', async () => {
+      const limited = store(isDistributed, TTL);
+      const [short, named, bound] = [await begin(), await begin(), await begin(1)];
+      await change(short, `expires_at = now() + interval '30 seconds'`);
+      await change(named, `expires_at = now() + interval '30 seconds', ends_because = 'session_expiry'`);
+      const end = { refusal: 'end', endsAt: expect.any(Number) };
+      expect([await limited.issue(short), await store(isDistributed).issue(named)]).toEqual([end, end]);
+      expect(await store(isDistributed).issue(short)).not.toHaveProperty('refusal');
+      expect(await limited.issue({ ...short, latest: Date.now() / 1000 + 20 })).toHaveProperty('endsAt');
+      expect(await limited.issue({ ...named, idleFor: TTL })).toEqual({ refusal: 'idle' });
+      const stale = { ...bound, idleFor: TTL };
+      expect([await limited.issue(stale), await limited.issue(stale)]).toEqual([
+        { refusal: 'idle' },
+        { refusal: 'proof' }, // used by the first
+      ]);
     });
   });
 

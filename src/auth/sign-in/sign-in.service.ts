@@ -81,7 +81,7 @@ export class SignInService {
       const ttl = isEarly ? lifetime : refreshTokenTtl;
       const isLimited = isEarly || this.mayEndEarly;
       const latest = isLimited ? now / 1000 + Math.min(ttl, idleTtl ?? ttl) : undefined;
-      const refreshToken = makeRefreshToken(session, jkt !== null, authentication, isEarly);
+      const refreshToken = makeRefreshToken(session, jkt !== null, authentication);
       const { accessToken, isFirst } = await this.signAndRecord(
         { authentication, proof, latest },
         {

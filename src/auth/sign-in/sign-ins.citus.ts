@@ -54,9 +54,9 @@ export class CitusSignIns extends SignInStore {
     const [facts] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
     const { data } = facts!;
     const id = randomUUID();
-    const event = { userId, id, event: 'device.signed_in', data, deviceId: null, ttl: OWN_EVENTS_TTL };
-    const appended = await appendInSteps(manager, event, this.settings.channelHistory);
-    return { refused: null, isFirst: isCreated, event: { id, data, ...appended } };
+    const event = { userId, id, event: 'device.signed_in', json: data, deviceId: null, ttl: OWN_EVENTS_TTL };
+    const [appended] = await appendInSteps(manager, [event], this.settings.channelHistory);
+    return { refused: null, isFirst: isCreated, event: { id, data, ...appended! } };
   }
 
   private async findNews(run: Run, row: SignInRow): Promise<Omit<SignInNews, 'reason'>> {

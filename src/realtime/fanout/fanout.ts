@@ -89,14 +89,11 @@ export class Fanout {
     throw new OAuthError('server_error', 'Redis is unavailable', { headers: { 'Retry-After': '1' } });
   }
 
-  /** @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport */
-  assertCarries(data: unknown): void {
-    if (this.transport.largestTransient === Infinity) return;
-    this.assertCarriesBytes(Buffer.byteLength(JSON.stringify(data)));
-  }
-
-  /** @param bytes of JSON @throws as assertCarries does */
-  assertCarriesBytes(bytes: number): void {
+  /**
+   * @param bytes of JSON
+   * @throws OAuthError `invalid_request` if data with `ttl` 0 is too large for the transport
+   */
+  assertCarries(bytes: number): void {
     const { largestTransient } = this.transport;
     if (bytes <= largestTransient) return;
     throw new OAuthError(

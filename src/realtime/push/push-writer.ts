@@ -1,56 +1,112 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type Appended, type UnstoredEvent } from '../../channel/channel.history.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { plainArray } from '../../platform/database/batching.js';
 import { Sql, type Statement } from '../../platform/database/sql.js';
 import { FIND_TARGETS, PUSH } from './push.sql.js';
 
-/** `ttl` in seconds; 0: the event is not stored. */
-export type PushedEvent = UnstoredEvent & { readonly ttl: number };
+/** Event to push, without its users. */
+export interface PushEvent {
+  readonly event: string;
+  readonly data: unknown;
+  /** `data` as JSON. */
+  readonly json: string;
+  readonly deviceId: string | null;
+  /** Seconds for which it is stored; 0: not at all. */
+  readonly ttl: number;
+}
 
-/** Result of a push; the offset is null with a `ttl` of 0. */
-export type PushRow = Omit<Appended, 'event_offset'> & { readonly event_offset: string | null };
+/** One event for one user. */
+export interface PushTarget {
+  readonly userId: string;
+  readonly id: string;
+  /** Index of its event. */
+  readonly event: number;
+}
 
-/** Finds the targets of pushes, and stores the events. On Citus, CitusPushWriter is in its place. */
+export type LocatedTarget = PushTarget & {
+  /** Whether it has an open socket on this instance. */
+  readonly online: boolean;
+};
+
+export interface PushRow {
+  /** Counts from 1. */
+  readonly place: number;
+  /** Null with a `ttl` of 0. */
+  readonly event_offset: string | null;
+  readonly sent_at: Date;
+  /** Whether it has an open socket on some instance. */
+  readonly online: boolean;
+}
+
+type SoughtTarget = Pick<LocatedTarget, 'userId' | 'online'> & Pick<PushEvent, 'deviceId'>;
+
+/** Finds the targets of events, and stores the events. */
 @Injectable()
 export class PushWriter {
-  private readonly findTarget: (event: PushedEvent) => Promise<PushRow | undefined>;
+  private readonly findBatched: (target: SoughtTarget) => Promise<PushRow | undefined>;
 
   constructor(
-    private readonly sql: Sql,
-    @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory'>,
+    protected readonly sql: Sql,
+    @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory' | 'databasePoolSize'>,
   ) {
-    this.findTarget = sql.batched('push-transient', (events: PushedEvent[]) => this.findTargets(events));
+    this.findBatched = sql.batched('push-transient', (targets: SoughtTarget[]) => this.find(targets));
   }
 
-  /** @param manager of a transaction, if any @returns undefined if the user or the device does not exist */
-  async write(event: PushedEvent, manager?: EntityManager): Promise<PushRow | undefined> {
-    if (event.ttl > 0) return this.store(event, manager);
-    return manager ? (await this.findTargets([event], manager))[0] : this.findTarget(event);
+  /**
+   * Writes all in one statement; events with a `ttl` of 0 take no lock, and those of concurrent requests are
+   * batched.
+   * @param manager of a transaction, if any
+   * @returns a row for each target; undefined if its user or device does not exist, an error if it failed
+   *   alone
+   */
+  async write(
+    events: readonly PushEvent[],
+    targets: readonly LocatedTarget[],
+    manager?: EntityManager,
+  ): Promise<(PushRow | Error | undefined)[]> {
+    if (events.every(({ ttl }) => ttl === 0)) {
+      const sought = targets.map((target) => ({ ...target, deviceId: events[target.event]!.deviceId }));
+      return manager ? this.find(sought, manager) : Promise.all(sought.map((one) => this.findBatched(one)));
+    }
+    return inOrder(targets, await this.run(PUSH, this.toValues(events, targets), manager));
   }
 
-  protected async store(pushed: PushedEvent, manager?: EntityManager): Promise<PushRow | undefined> {
-    const { userId, id, event, data, deviceId, ttl } = pushed;
-    const values = [userId, id, event, JSON.stringify(data), deviceId, ttl, this.settings.channelHistory];
-    const [row] = await this.run<PushRow>(PUSH, values, manager);
-    return row;
-  }
-
-  private async findTargets(
-    events: readonly PushedEvent[],
+  private async find(
+    targets: readonly SoughtTarget[],
     manager?: EntityManager,
   ): Promise<(PushRow | undefined)[]> {
-    const values = [events.map(({ userId }) => userId), events.map(({ deviceId }) => deviceId)];
-    const rows = await this.run<PushRow & { place: number }>(FIND_TARGETS, values, manager);
-    const byPlace = new Map(rows.map((row) => [row.place, row]));
-    return events.map((_, i) => byPlace.get(i + 1));
+    const values = [
+      plainArray(targets.map(({ userId }) => userId)),
+      plainArray(targets.map(({ deviceId }) => deviceId)),
+      plainArray(targets.map(({ online }) => String(online))),
+    ];
+    return inOrder(targets, await this.run(FIND_TARGETS, values, manager));
   }
 
-  private run<Row extends object>(
-    statement: Statement,
-    values: unknown[],
-    manager?: EntityManager,
-  ): Promise<Row[]> {
-    return manager ? manager.query<Row[]>(statement.text, values) : this.sql.query<Row>(statement, values);
+  private run(statement: Statement, values: unknown[], manager?: EntityManager): Promise<PushRow[]> {
+    return manager
+      ? manager.query<PushRow[]>(statement.text, values)
+      : this.sql.query<PushRow>(statement, values);
   }
+
+  private toValues(events: readonly PushEvent[], targets: readonly LocatedTarget[]): unknown[] {
+    return [
+      plainArray(targets.map(({ userId }) => userId)),
+      plainArray(targets.map(({ id }) => id)),
+      plainArray(targets.map(({ event }) => event + 1)),
+      plainArray(targets.map(({ online }) => String(online))),
+      events.map(({ event }) => event),
+      events.map(({ json }) => json),
+      events.map(({ deviceId }) => deviceId),
+      events.map(({ ttl }) => ttl),
+      this.settings.channelHistory,
+    ];
+  }
+}
+
+export function inOrder(targets: readonly unknown[], rows: readonly PushRow[]): (PushRow | undefined)[] {
+  const results: (PushRow | undefined)[] = targets.map(() => undefined);
+  for (const row of rows) results[row.place - 1] = row;
+  return results;
 }

@@ -10,7 +10,7 @@ const MAX_REFRESH_TOKEN = 2048;
 /** First byte: the format of the others. */
 const VERSION = 1;
 /** Second byte: the sum of these flags. */
-const [BOUND, DEVICE, EARLY] = [1, 2, 4];
+const [BOUND, DEVICE] = [1, 2];
 // Three ids follow, then 256 random bits, and at the end JSON or nothing.
 const [SESSION_AT, USER_AT, DEVICE_AT, SECRET_AT, JSON_AT] = [2, 18, 34, 50, 82];
 
@@ -31,8 +31,6 @@ export interface ParsedRefreshToken {
   readonly authentication?: Authentication;
   /** Whether a refresh needs a proof of the session's key. */
   readonly bound: boolean;
-  /** Whether the provider ends the session before `REFRESH_TOKEN_TTL`; absent: it does not. */
-  readonly early?: true;
 }
 
 /**
@@ -44,11 +42,10 @@ export function makeRefreshToken(
   { sessionId, userId, deviceId }: SessionIds,
   bound = false,
   authentication?: Authentication,
-  early = false,
 ): string {
   const header = Buffer.alloc(JSON_AT);
   header[0] = VERSION;
-  header[1] = (bound ? BOUND : 0) + (deviceId === null ? 0 : DEVICE) + (early ? EARLY : 0);
+  header[1] = (bound ? BOUND : 0) + (deviceId === null ? 0 : DEVICE);
   writeUuid(header, SESSION_AT, sessionId);
   writeUuid(header, USER_AT, userId);
   if (deviceId !== null) writeUuid(header, DEVICE_AT, deviceId);
@@ -65,7 +62,7 @@ export function parseRefreshToken(token: string): ParsedRefreshToken | undefined
   if (!token.startsWith(PREFIX) || token.length > MAX_REFRESH_TOKEN) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');
   const [version, flags] = bytes;
-  if (bytes.length < JSON_AT || version !== VERSION || flags! > BOUND + DEVICE + EARLY) return undefined;
+  if (bytes.length < JSON_AT || version !== VERSION || flags! > BOUND + DEVICE) return undefined;
   const hex = bytes.toString('hex', 0, SECRET_AT);
   const session = {
     sessionId: uuidIn(hex, 2 * SESSION_AT),
@@ -73,10 +70,9 @@ export function parseRefreshToken(token: string): ParsedRefreshToken | undefined
     deviceId: flags! & DEVICE ? uuidIn(hex, 2 * DEVICE_AT) : null,
   };
   const bound = (flags! & BOUND) !== 0;
-  const known = { session, bound, ...(flags! & EARLY && { early: true as const }) };
-  if (bytes.length === JSON_AT) return known;
+  if (bytes.length === JSON_AT) return { session, bound };
   const authentication = parseAuthentication(bytes.toString('utf8', JSON_AT));
-  return authentication && { ...known, authentication };
+  return authentication && { session, bound, authentication };
 }
 
 /** Members of another name are left out. */

@@ -2,18 +2,16 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import { systemOrigin } from '../../audit/audit-event.js';
-import type { AccessTokenStore, Refresh, Refused } from '../access-tokens/access-token.store.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import type { DpopProofs } from '../dpop/dpop-proofs.js';
 import { makeRefreshToken } from './refresh-token.js';
 import type { TokenInspector } from '../access-tokens/token-inspector.js';
 import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
-import type { Declared } from '../../platform/declared.js';
 import type { Clock } from '../../platform/database/clock.js';
 import type { SessionEndReasons } from '../sessions/session-end-reasons.js';
-import type { LimitedRefreshStore } from './limited-refresh.store.js';
 import { RefreshService } from './refresh.service.js';
+import type { Refresh, Refused, RefreshStore } from './refresh.store.js';
 
 const session: SessionIds = {
   userId: '00000000-0000-4000-8000-00000000000a',
@@ -47,7 +45,7 @@ describe('a refresh (spec §4.4)', () => {
     const answer = <T>(value: T): Promise<Exclude<T, Error>> =>
       value instanceof Error ? Promise.reject(value) : Promise.resolve(value as Exclude<T, Error>);
     const results = [...stored];
-    const store: Pick<AccessTokenStore, 'issue'> = {
+    const store: Pick<RefreshStore, 'issue'> = {
       issue: (one) => {
         sent.push(one);
         return answer(results.length > 1 ? results.shift()! : results[0]!);
@@ -67,17 +65,15 @@ describe('a refresh (spec §4.4)', () => {
     events.on('session.used', (one) => void used.push(one));
     const audit: Pick<AuditRefusals, 'refused'> = { refused: (one) => void refused.push(one) };
     const service = new RefreshService(
-      store as AccessTokenStore,
+      store as RefreshStore,
       claims as ClaimsStore,
       proofs as DpopProofs,
       inspector,
       audit as AuditRefusals,
       events,
       {} as SessionEndReasons,
-      {} as LimitedRefreshStore,
       { now: Date.now } as Clock,
       { sessionIdleTtl: undefined },
-      { endsEarly: false } as Declared,
     );
     const refresh_token = token ?? makeRefreshToken(session, bound);
     return service.refresh({ refresh_token }, call, () => ORIGIN);
@@ -99,6 +95,7 @@ describe('a refresh (spec §4.4)', () => {
         session,
         proof: shown,
         claims: { ...NO_CLAIMS, version: 1 },
+        idleFor: 0,
       },
     ]);
     expect([used, refused]).toEqual([[session], []]);

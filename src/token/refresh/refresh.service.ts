@@ -4,19 +4,16 @@ import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
-import { Declared } from '../../platform/declared.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
-import type { IssuedAccessToken } from '../access-tokens/access-token.js';
-import { AccessTokenStore, type Refresh } from '../access-tokens/access-token.store.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
 import { SessionEndReasons } from '../sessions/session-end-reasons.js';
-import { mayEndEarly, toSessionEnds, type SessionEnds } from '../sessions/session-ends.js';
-import { LimitedRefreshStore } from './limited-refresh.store.js';
+import { toSessionEnds, type SessionEnds } from '../sessions/session-ends.js';
 import { parseRefreshToken } from './refresh-token.js';
 import type { RefreshedToken } from './refresh.dto.js';
+import { RefreshStore, type Refresh, type RefreshedAccessToken } from './refresh.store.js';
 
 /** Attempts to store a token, while the claims of its user change. */
 const TRIES = 5;
@@ -48,24 +45,17 @@ function parseIdleFor(value: unknown): number {
 
 @Injectable()
 export class RefreshService {
-  private readonly mayEndEarly: boolean;
-
   constructor(
-    private readonly store: AccessTokenStore,
+    private readonly store: RefreshStore,
     private readonly claims: ClaimsStore,
     private readonly proofs: DpopProofs,
     private readonly inspector: TokenInspector,
     private readonly audit: AuditRefusals,
     private readonly events: Events,
     private readonly ends: SessionEndReasons,
-    private readonly limited: LimitedRefreshStore,
     private readonly clock: Clock,
-    @Inject(SETTINGS)
-    private readonly settings: Pick<Settings, 'sessionIdleTtl'>,
-    declared: Declared,
-  ) {
-    this.mayEndEarly = mayEndEarly(settings, declared);
-  }
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'sessionIdleTtl'>,
+  ) {}
 
   /**
    * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
@@ -77,22 +67,21 @@ export class RefreshService {
    *   time
    */
   async refresh(
-    { refresh_token: refreshToken, idle_for: idleFor }: RefreshParameters,
+    { refresh_token: refreshToken, idle_for: reported }: RefreshParameters,
     call: DpopCall,
     originOf: () => Origin,
   ): Promise<RefreshedToken> {
-    const idle = this.settings.sessionIdleTtl === undefined ? 0 : parseIdleFor(idleFor);
+    const idleFor = this.settings.sessionIdleTtl === undefined ? 0 : parseIdleFor(reported);
     const parsed = parseRefreshToken(refreshToken);
     try {
       if (!parsed) throw new UnknownToken();
-      const { session, authentication, bound, early = false } = parsed;
+      const { session, authentication, bound } = parsed;
       const proof = bound ? await this.proofs.validate(call) : undefined;
-      const refresh = { refreshToken, session, authentication, proof };
-      const isLimited = early || this.mayEndEarly;
-      const { token, expiresIn, endsAt } = await this.issue(refresh, isLimited, idle);
+      const refresh = { refreshToken, session, authentication, proof, idleFor };
+      const { token, expiresIn, endsAt } = await this.issue(refresh);
       // After the token, which proves the session: of a forged one, nothing is looked up.
       this.events.emit('session.used', session);
-      const ends = isLimited ? this.toEnds(endsAt!, idle) : {};
+      const ends = endsAt === undefined ? {} : this.toEnds(endsAt, idleFor);
       return { access_token: token, token_type: 'Bearer', expires_in: expiresIn, ...ends };
     } catch (error) {
       if (error instanceof OAuthError) this.recordRefusal(error, originOf(), refreshToken, parsed?.session);
@@ -104,25 +93,17 @@ export class RefreshService {
    * Stores a token with the current claims: if they have changed since this instance read them, it signs
    * again.
    */
-  private async issue(
-    refresh: Omit<Refresh, 'claims'>,
-    isLimited: boolean,
-    idleFor: number,
-  ): Promise<IssuedAccessToken & { readonly endsAt?: number }> {
+  private async issue(refresh: Omit<Refresh, 'claims'>): Promise<RefreshedAccessToken> {
     const { session } = refresh;
-    let limits: { readonly idleFor: number; readonly latest?: number } | undefined;
-    if (isLimited) limits = { idleFor };
+    let latest: number | undefined;
     for (let left = TRIES; left > 0; left--) {
-      const current = { ...refresh, claims: this.claims.known(session.userId) };
-      const result = limits
-        ? await this.limited.issue({ ...current, ...limits })
-        : await this.store.issue(current);
+      const claims = this.claims.known(session.userId);
+      const result = await this.store.issue({ ...refresh, claims, latest });
       if (!('refusal' in result)) return result;
       if (result.refusal === 'session') throw new UnknownToken();
       if (result.refusal === 'proof') throw unusableProof();
       if (result.refusal === 'idle') throw new IdleEnd(session);
-      if (result.refusal === 'end') limits = { idleFor, latest: result.endsAt };
-      else if (result.refusal === 'limits') limits = { idleFor };
+      if (result.refusal === 'end') latest = result.endsAt;
       else await this.claims.find(session.userId);
     }
     throw new DatabaseBusy('the claims of the user change too often');

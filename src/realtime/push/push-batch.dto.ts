@@ -6,7 +6,7 @@ import {
   RequiredList,
 } from '../../platform/http/parameters/parameter.js';
 import { A_UUID } from '../../platform/http/parameters/uuid.js';
-import { EventDto } from '../push/push.dto.js';
+import { EventDto } from './push.dto.js';
 
 const MOST_EVENTS = 100;
 /** Of a call; a user counts as often as an event is for them. */

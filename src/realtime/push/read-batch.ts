@@ -3,33 +3,17 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { isObject } from '../../platform/http/parameters/json.js';
 import { ParametersPipe } from '../../platform/http/parameters/parameters.pipe.js';
 import { UUID } from '../../platform/http/parameters/uuid.js';
-import { DEFAULT_TTL } from '../push/push.dto.js';
 import { BatchedEventDto, MOST_USERS } from './push-batch.dto.js';
+import type { PushEvent, PushTarget } from './push-writer.js';
+import { DEFAULT_TTL } from './push.dto.js';
 
 /** Bytes of JSON: what the body of POST /push has room for (docs/security.md#requests). */
 const LARGEST_DATA = 65_536;
 
-export interface BatchEvent {
-  readonly event: string;
-  readonly data: unknown;
-  /** `data` as JSON. */
-  readonly json: string;
-  readonly deviceId: string | null;
-  readonly ttl: number;
-}
-
-/** One event for one user. */
-export interface BatchTarget {
-  readonly userId: string;
-  readonly id: string;
-  /** Index of its event. */
-  readonly event: number;
-}
-
 export interface Batch {
-  readonly events: readonly BatchEvent[];
+  readonly events: readonly PushEvent[];
   /** One for each user of each event, in the order given; an error for what is malformed. */
-  readonly targets: readonly (BatchTarget | OAuthError)[];
+  readonly targets: readonly (PushTarget | OAuthError)[];
 }
 
 const pipe = new ParametersPipe();
@@ -41,16 +25,16 @@ const pipe = new ParametersPipe();
  */
 export function readBatch(
   received: readonly unknown[],
-  check: (event: BatchEvent, bytes: number) => void,
+  check: (event: PushEvent, bytes: number) => void,
 ): Batch {
   const users = received.map(usersOf);
   const count = users.reduce((sum, { length }) => sum + length, 0);
   if (count > MOST_USERS) {
     throw new OAuthError('invalid_request', `a batch must not be for more than ${MOST_USERS} users`);
   }
-  const events: BatchEvent[] = [];
+  const events: PushEvent[] = [];
   const targets = received.flatMap((one, i) => {
-    let event: BatchEvent;
+    let event: PushEvent;
     try {
       event = readEvent(one, check);
     } catch (error) {
@@ -69,7 +53,7 @@ function usersOf(event: unknown): readonly unknown[] {
   return Array.isArray(event['user_ids']) ? event['user_ids'] : [event['user_id']];
 }
 
-function readEvent(received: unknown, check: (event: BatchEvent, bytes: number) => void): BatchEvent {
+function readEvent(received: unknown, check: (event: PushEvent, bytes: number) => void): PushEvent {
   if (!isObject(received)) throw new OAuthError('invalid_request', 'an event must be a JSON object');
   const dto = pipe.transform(received, { type: 'body', metatype: BatchedEventDto }) as BatchedEventDto;
   if ((dto.user_id === undefined) === (dto.user_ids === undefined)) {
@@ -86,7 +70,7 @@ function readEvent(received: unknown, check: (event: BatchEvent, bytes: number) 
   return read;
 }
 
-function readTarget(userId: unknown, event: number): BatchTarget | OAuthError {
+function readTarget(userId: unknown, event: number): PushTarget | OAuthError {
   if (typeof userId === 'string' && UUID.test(userId)) {
     return { userId: userId.toLowerCase(), id: randomUUID(), event };
   }
