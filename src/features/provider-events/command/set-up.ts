@@ -6,11 +6,11 @@ import { siblingVariable } from '../../../platform/config/providers/provider-var
 import type { Settings } from '../../../platform/config/settings/settings.js';
 import { errorReason } from '../../../platform/errors/error-facts.js';
 import { ProviderHttp } from '../../../provider/transport/provider-http.js';
-import { discoverTransmitter, PUSH, type Transmitter } from '../transmitter/transmitter.js';
+import { discoverTransmitter, PUSH, type Transmitter } from '../verify/transmitter.js';
 import * as advice from './advice.js';
 import { openArrivals, type Arrivals } from './arrivals.js';
 import { connectStream } from './connection.js';
-import { requestedEvents } from './requested-events.js';
+import { requestedEvents } from '../event-types.js';
 import { StepFailed, Steps } from './steps.js';
 import type { Stream } from './stream.js';
 import { getToken, TransmitterCalls } from './transmitter-calls.js';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../platform/http/parameters/json.js';
-import { PUSH } from '../transmitter/transmitter.js';
+import { PUSH } from '../verify/transmitter.js';
 
 /** Of transmitters from before SSF 1.0. */
 const FORMER_PUSH = 'https://schemas.openid.net/secevent/risc/delivery-method/push';
