@@ -10,8 +10,6 @@ export const PUSH = 'urn:ietf:rfc:8935';
 
 /** Validated metadata of a transmitter (SSF 1.0 §7.1). Addresses are those that the service can ask. */
 export interface Transmitter {
-  /** Address of the metadata. */
-  readonly url: string;
   /** `iss` of its events, byte for byte. */
   readonly issuer: string;
   readonly jwksUri: string | undefined;
@@ -83,7 +81,6 @@ export function readTransmitter(provider: ProviderSettings, answer: ProviderResp
   };
   const textOf = (name: string): string | undefined => textsIn([document[name]])[0];
   return {
-    url: answer.url,
     issuer,
     jwksUri: addressOf('jwks_uri'),
     specVersion: textOf('spec_version'),
@@ -96,7 +93,8 @@ export function readTransmitter(provider: ProviderSettings, answer: ProviderResp
   };
 }
 
-function textsIn(list: unknown): readonly string[] {
+/** Returns the texts of a list. */
+export function textsIn(list: unknown): readonly string[] {
   const all: readonly unknown[] = Array.isArray(list) ? list : [];
   return all.filter((one) => typeof one === 'string' && one !== '') as string[];
 }
