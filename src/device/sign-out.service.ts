@@ -6,13 +6,7 @@ import { ChannelHistory, type ChannelTransaction } from '../channel/channel.hist
 import { Sql } from '../platform/database/sql.js';
 import type { EndCause, RevokeReason, SessionIds } from '../platform/events.js';
 import { RecentEnds } from '../token/sessions/recent-ends.js';
-import {
-  usersAtProvider,
-  type Ended,
-  type NamesAtProvider,
-  type ScopeOf,
-  type SessionScope,
-} from '../token/sessions/session.store.js';
+import { type Ended, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
 import { UserLifecycles } from '../user/user-lifecycle.js';
 import type { DeviceRow } from './device.store.js';
 import {
@@ -99,23 +93,9 @@ export class SignOutService {
   }
 
   /**
-   * Ends a slice of the sessions with these names at the provider. Users are locked in one order, against
-   * deadlocks.
-   * @throws TooManyUsers if one name belongs to too many users: the caller must roll back
-   */
-  async signOutAtProvider(
-    names: NamesAtProvider,
-    within: ChannelTransaction,
-    origin: Origin,
-  ): Promise<{ readonly isLast: boolean }> {
-    const { userIds, known } = await usersAtProvider(within.manager, names);
-    return this.endSliceOf(userIds, known, within, origin);
-  }
-
-  /**
    * Ends a slice of the sessions of some users, that have these names at their provider.
-   * @param userIds in order
-   * @param until latest begin of a session; absent: any
+   * @param userIds in order, so that users are locked in one order, against deadlocks
+   * @param until latest begin of a session; null: any
    * @returns `count`: of the sessions that have ended
    */
   async endSliceOf(
@@ -123,7 +103,7 @@ export class SignOutService {
     names: MeantOfUser,
     within: ChannelTransaction,
     origin: Origin,
-    { cause = 'provider_ended', until = null }: { cause?: EndCause; until?: Date | null } = {},
+    { cause, until }: { readonly cause: EndCause; readonly until: Date | null },
   ): Promise<{ readonly isLast: boolean; readonly count: number }> {
     let sessions = 0;
     const begunUntil = names.session === null ? until : undefined;

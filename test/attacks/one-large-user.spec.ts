@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { BackchannelLogout } from '../../src/features/provider-events/logout/backchannel-logout.service.js';
+import { BackchannelLogout } from '../../src/features/provider-events/effect/backchannel-logout.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { DatabaseBusy } from '../../src/platform/database/limits.js';
 import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Events } from '../../src/platform/events.js';
 import { hashOfName } from '../../src/token/sessions/recent-ends.js';
-import { LogoutTokens } from '../../src/features/provider-events/logout/logout-tokens.js';
+import { ProviderTokens } from '../../src/features/provider-events/verify/provider-tokens.js';
 import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase, query, unhurried } from '../support/database.js';
@@ -291,7 +291,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
   async function logOut(names: { subject?: string; session?: string }, jti = randomUUID()): Promise<void> {
     const until = Date.now() / 1000 + 120;
     jest
-      .spyOn(service.app.get(LogoutTokens), 'verify')
+      .spyOn(service.app.get(ProviderTokens), 'verifyLogout')
       .mockResolvedValue({ jti, until, subject: null, session: null, ...names });
     await service.app.get(BackchannelLogout).apply('stub', 'a token', NOWHERE, undefined);
   }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { BackchannelLogout } from '../../src/features/provider-events/logout/backchannel-logout.service.js';
+import { BackchannelLogout } from '../../src/features/provider-events/effect/backchannel-logout.service.js';
+import { ProviderEnds } from '../../src/features/provider-events/effect/provider-ends.js';
 import { createAuditStore } from '../../src/audit/audit.store.citus.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
@@ -16,7 +17,7 @@ import { OAuthError } from '../../src/platform/errors/oauth-error.js';
 import { ENTITIES } from '../../src/entities.js';
 import { Events, type RecordedEvent } from '../../src/platform/events.js';
 import { hashIfNamed, hashOfName, RecentEnds, rememberToken } from '../../src/token/sessions/recent-ends.js';
-import type { Logout } from '../../src/features/provider-events/logout/logout-claims.js';
+import type { Logout } from '../../src/features/provider-events/verify/logout-claims.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';
@@ -50,7 +51,7 @@ describe('the rows of a logout by the provider', () => {
 
   describe('that ends sessions', () => {
     let signIns: SignInStore;
-    let signOuts: SignOutService;
+    let history: ChannelHistory;
     let logout: BackchannelLogout;
     /** The recorded sign-outs. */
     let reported: RecordedEvent[];
@@ -77,15 +78,15 @@ describe('the rows of a logout by the provider', () => {
         new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
         { channelHistory: 1000 },
       );
-      const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-      signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
+      history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
+      const ends = new RecentEnds(sql);
+      const signOuts = new SignOutService(history, audit, sql, ends, NO_FEATURES);
       logout = new BackchannelLogout(
         {
-          verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),
+          verifyLogout: () =>
+            verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified),
         } as never,
-        new RecentEnds(sql),
-        history,
-        signOuts,
+        new ProviderEnds(history, signOuts, ends, audit),
         { count: (...what: unknown[]) => Promise.resolve(void counted.push(what)) } as never,
       );
       jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void warned.push(line));
@@ -193,12 +194,12 @@ describe('the rows of a logout by the provider', () => {
 
     it('records sessions that began meanwhile as well', async () => {
       await store({ first: ['ada', of('u')] });
-      const look = signOuts.signOutAtProvider.bind(signOuts);
-      const late = async (...call: Parameters<typeof look>): ReturnType<typeof look> => {
+      const transaction: typeof history.transaction = history.transaction.bind(history);
+      const late: typeof transaction = async (work) => {
         await store({ late: ['ada', of('u')] });
-        return look(...call);
+        return transaction(work);
       };
-      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockImplementationOnce(late);
+      jest.spyOn(history, 'transaction').mockImplementationOnce(transaction).mockImplementationOnce(late);
       await obey(of('u'));
       expect(reported.map(({ user_id }) => user_id)).toEqual([userOf('ada'), userOf('ada')]);
     });
@@ -206,8 +207,8 @@ describe('the rows of a logout by the provider', () => {
     it('is done, with a warning, if the database goes away before the second look', async () => {
       await store({ first: ['ada', of('u')] });
       const away = new DatabaseBusy('away');
-      const look = signOuts.signOutAtProvider.bind(signOuts);
-      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockRejectedValueOnce(away);
+      const transaction = history.transaction.bind(history);
+      jest.spyOn(history, 'transaction').mockImplementationOnce(transaction).mockRejectedValueOnce(away);
       await obey(of('u'));
       expect(await ended()).toEqual(['first']);
       expect(reported.map(({ user_id }) => user_id)).toEqual([userOf('ada')]);

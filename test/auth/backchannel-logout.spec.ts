@@ -246,7 +246,7 @@ describe('logout by the provider', () => {
   it('a token that could not be obeyed can be sent again', async () => {
     const tokens = await signIn(new Person('kate'));
     const token = tokenFor({ sub: 'kate' });
-    const signOuts = jest.spyOn(here.app.get(SignOutService), 'signOutAtProvider');
+    const signOuts = jest.spyOn(here.app.get(SignOutService), 'endSliceOf');
     signOuts.mockRejectedValueOnce(new DatabaseBusy('too slow'));
     await writesNothing(async () => {
       const { headers, body } = await send(token).expect(500);

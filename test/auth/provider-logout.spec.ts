@@ -158,7 +158,10 @@ describe('POST /sign-out with provider_logout', () => {
           const names = { session: null, subjects: [hashOfName('corp', 'corp-user')] };
           const signOuts = service.app.get(SignOutService);
           const history = service.app.get(ChannelHistory);
-          await history.transaction((transaction) => signOuts.signOutAtProvider(names, transaction, NOWHERE));
+          const options = { cause: 'provider_ended', until: null } as const;
+          await history.transaction((transaction) =>
+            signOuts.endSliceOf([tokens.user_id], names, transaction, NOWHERE, options),
+          );
         }
         expect((await kept()).filter(({ idToken }) => idToken !== null)).toEqual([]);
       },

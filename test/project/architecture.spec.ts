@@ -82,7 +82,7 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'commands/check/check-provider.ts #check-provider',
       'commands/keys/run.ts #embedded-postgres',
-      'features/provider-events/command/arrivals.ts #embedded-postgres',
+      'features/provider-events/command/set-up.ts #embedded-postgres',
       'main.ts #check-provider',
       'start/application.ts #embedded-postgres',
       'start/start.ts #embedded-postgres',

@@ -7,33 +7,29 @@ import type { Settings } from '../../platform/config/settings/settings.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { ProviderModule } from '../../provider/provider.module.js';
 import { AccountStates } from './effect/account-states.store.js';
+import { BackchannelLogout } from './effect/backchannel-logout.service.js';
 import { ClaimsChange } from './effect/claims-change.js';
 import { MeantUsers } from './effect/meant-users.js';
+import { ProviderEnds } from './effect/provider-ends.js';
+import { Revocation } from './effect/revocation.service.js';
 import { SignalAccount } from './effect/signal-account.entity.js';
-import { SignalEndings } from './effect/signal-endings.js';
 import { SignalQueue } from './effect/signal-queue.js';
 import { SignalSignIns } from './effect/signal-sign-ins.js';
 import { Signals } from './effect/signals.service.js';
 import { SubjectUsers } from './effect/subject-users.store.js';
-import { backchannelLogoutOf } from './logout/backchannel-logout.controller.js';
-import { BackchannelLogout } from './logout/backchannel-logout.service.js';
-import { LogoutTokens } from './logout/logout-tokens.js';
-import { SetTokens } from './receiver/set-tokens.js';
-import { signalsOf } from './receiver/signals.controller.js';
-import { revocationOf } from './revocation/revocation.controller.js';
-import { Revocation } from './revocation/revocation.service.js';
-import { RevocationTokens } from './revocation/revocation-tokens.js';
+import { backchannelLogoutOf } from './endpoints/backchannel-logout.controller.js';
+import { revocationOf } from './endpoints/revocation.controller.js';
+import { signalsOf } from './endpoints/signals.controller.js';
+import { signalProviders } from './provider-events.settings.js';
 import { TokenModule } from '../../token/token.module.js';
-import { signalProviders } from './transmitter/signal-providers.js';
+import { ProviderTokens } from './verify/provider-tokens.js';
+import { SignerKeys } from './verify/signer-keys.js';
 
 const SIGNALS = [
   AccountStates,
   ClaimsChange,
   MeantUsers,
   Revocation,
-  RevocationTokens,
-  SetTokens,
-  SignalEndings,
   SignalQueue,
   SignalSignIns,
   Signals,
@@ -63,7 +59,7 @@ export class ProviderEventsModule {
         ...openIdProviders(settings).map(backchannelLogoutOf),
         ...transmitters.flatMap((name) => [signalsOf(name), revocationOf(name)]),
       ],
-      providers: [BackchannelLogout, LogoutTokens, ...(signals ? SIGNALS : [])],
+      providers: [BackchannelLogout, ProviderEnds, ProviderTokens, SignerKeys, ...(signals ? SIGNALS : [])],
     };
   }
 }

@@ -2,24 +2,9 @@ import type { ProviderRow } from '../../platform/config/providers/provider-keys.
 import type { ProviderSettings } from '../../platform/config/providers/provider-settings.js';
 import type { ProviderSource } from '../../platform/config/providers/provider-source.js';
 import { list, onOff, text } from '../../platform/config/settings/parsers.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 import { endpointUrl } from '../../platform/config/urls/urls.js';
-
-/** Events that end sessions (docs/signals.md#effects). */
-const ENDING = [
-  'session-revoked',
-  'credential-change',
-  'assurance-level-change',
-  'device-compliance-change',
-  'account-disabled',
-  'account-purged',
-  'account-credential-change-required',
-  'credential-compromise',
-  'sessions-revoked',
-] as const;
-
-export type EndingEvent = (typeof ENDING)[number];
-
-const isEnding = (name: string): name is EndingEvent => ENDING.some((one) => one === name);
+import { ENDING } from './event-types.js';
 
 export const providerKeys = {
   signals: {
@@ -42,7 +27,7 @@ export const providerKeys = {
     doc: 'With `signals`: a further audience (`aud`) of accepted security events.',
   },
   signals_end: {
-    parser: list(ENDING.join(', '), isEnding),
+    parser: list(ENDING.join(', '), (name) => ENDING.includes(name)),
     needs: 'signals',
     defaultShown: 'all',
     doc: `With \`signals\`: comma-separated events that end sessions: ${ENDING.map((one) => `\`${one}\``).join(', ')}.`,
@@ -75,4 +60,9 @@ export function readSignals(source: ProviderSource): Partial<ProviderSettings> {
     endedBy: source.read(providerKeys, 'signals_end'),
   };
   return source.read(providerKeys, 'signals') ? { signals } : {};
+}
+
+/** Returns the names of the providers with `signals=on`. */
+export function signalProviders({ providers }: Pick<Settings, 'providers'>): readonly string[] {
+  return [...providers.values()].filter(({ signals }) => signals).map(({ name }) => name);
 }

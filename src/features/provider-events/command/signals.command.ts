@@ -8,8 +8,10 @@ import { siblingVariable } from '../../../platform/config/providers/provider-var
 import { InvalidSettings } from '../../../platform/config/settings/invalid-settings.js';
 import type { LoadSettings } from '../../../extensions.js';
 import type { Settings } from '../../../platform/config/settings/settings.js';
+import { maskedText } from '../../../provider/errors/log-line.js';
 
 const WAIT_SECONDS = 30;
+const MAX_LINE = 2000; // characters
 
 const USAGE = `Usage: latchkey signals <name> [--wait S]
 
@@ -35,15 +37,19 @@ export async function runSignals(argv: readonly string[], load: LoadSettings): P
     return options ? 0 : 2;
   }
   Logger.overrideLogger(false); // the report has the findings
-  const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
+  const secrets: string[] = [];
+  // Lines quote the transmitter, which may repeat secrets.
+  const print = (line: string) => void process.stdout.write(`${maskedText(line, secrets, MAX_LINE)}\n`);
+  const report = new CheckReport(print);
   try {
     const settings = await load('none');
     const provider = providerOf(settings, options.name);
     if (typeof provider === 'string') report.add('FAIL', 'settings', provider);
     else {
+      secrets.push(provider.clientSecret);
       // loads the ORM, so arguments and settings are validated before
       const { setUpSignals } = await import('./set-up.js');
-      await setUpSignals({ settings, provider, report, waitMs: options.waitMs });
+      await setUpSignals({ settings, provider, report, secrets, waitMs: options.waitMs });
     }
   } catch (error) {
     if (!(error instanceof InvalidSettings)) throw error;

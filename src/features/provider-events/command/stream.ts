@@ -1,13 +1,23 @@
+import { clientCredentialsGrant } from 'openid-client';
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
-import { PUSH } from '../transmitter/transmitter.js';
+import { configure, discover, withoutSecrets } from '../../../provider/adapters/oidc-client.js';
+import { accessTokenIn } from '../../../provider/adapters/used-members.js';
+import { badAnswer, findCall } from '../../../provider/transport/provider-answer.js';
+import type { ProviderHttp, ProviderRequest } from '../../../provider/transport/provider-http.js';
+import { PUSH, textsIn } from '../verify/transmitter.js';
+
+/** CAEP Interoperability Profile 1.0 §2.7.3. */
+const SCOPE = 'ssf.read ssf.manage';
+const CALL_MS = 15_000; // Keycloak pushes a verification event before it answers
 
 /** Of transmitters from before SSF 1.0. */
 const FORMER_PUSH = 'https://schemas.openid.net/secevent/risc/delivery-method/push';
 
-/** Configuration of a stream at the transmitter (SSF 1.0 §8.1.1), as far as this service uses it. */
+/** Stream at the transmitter (SSF 1.0 §8.1.1), as far as this service uses it. */
 export interface Stream {
   readonly id: string;
-  readonly method: string | undefined;
+  readonly isPushed: boolean;
   readonly endpoint: string | undefined;
   readonly audience: readonly string[];
   readonly requested: readonly string[];
@@ -21,10 +31,80 @@ export interface Wanted {
   readonly events: readonly string[];
 }
 
-/** Reads the answer of the configuration endpoint: a list of streams, or one. @throws if it is neither */
-export function readStreams(body: unknown): readonly Stream[] {
-  const all: readonly unknown[] = Array.isArray(body) ? body : [body];
-  return all.map(readStream);
+/** Gets an access token for the transmitter, by the client of the provider's settings (RFC 6749 §4.4). */
+export async function getToken(http: ProviderHttp, provider: ProviderSettings): Promise<string> {
+  const configuration = await configure(http, provider, await discover(http, provider));
+  const tokens = await clientCredentialsGrant(configuration, { scope: SCOPE }).catch((error: unknown) => {
+    throw withoutSecrets(error);
+  });
+  const token = accessTokenIn(tokens);
+  if (token === undefined) throw new Error('the answer of the token endpoint has no access token');
+  return token;
+}
+
+/** Calls of the stream management (SSF 1.0 §8). Each throws an error with `call` if the status is not 2xx. */
+export class StreamCalls {
+  constructor(
+    private readonly http: ProviderHttp,
+    private readonly token: string,
+  ) {}
+
+  /** @param url of the configuration endpoint, as for `write` */
+  async list(url: string): Promise<readonly Stream[]> {
+    try {
+      return [await this.send('GET', url)].flat().map(readStream);
+    } catch (error) {
+      if (findCall(error)?.status === 404) return [];
+      throw error;
+    }
+  }
+
+  /** Creates a stream, or updates one. @param id of the stream to update */
+  async write(url: string, { endpoint, events }: Wanted, id?: string): Promise<Stream> {
+    const wanted = { delivery: { method: PUSH, endpoint_url: endpoint }, events_requested: events };
+    if (id === undefined)
+      return readStream(await this.send('POST', url, { ...wanted, description: 'Latchkey' }));
+    const body = { stream_id: id, ...wanted };
+    const answer = await this.send('PATCH', url, body).catch((error: unknown) => {
+      // some transmitters know PUT only
+      if ([404, 405, 501].includes(findCall(error)?.status ?? 0)) return this.send('PUT', url, body);
+      throw error;
+    });
+    return readStream(answer);
+  }
+
+  async readStatus(
+    url: string,
+    id: string,
+  ): Promise<{ readonly status?: unknown; readonly reason?: unknown }> {
+    const address = new URL(url);
+    address.searchParams.set('stream_id', id);
+    return (await this.send('GET', address.href)) ?? {};
+  }
+
+  async requestVerification(url: string, id: string, state: string): Promise<void> {
+    await this.send('POST', url, { stream_id: id, state });
+  }
+
+  /** @returns the JSON of the answer; undefined without JSON */
+  private async send(method: NonNullable<ProviderRequest['method']>, url: string, body?: object) {
+    const signal = AbortSignal.timeout(CALL_MS);
+    const headers = { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' };
+    const request = { method, url, signal, headers, ...(body && { body: JSON.stringify(body) }) };
+    const answer = await this.http.send(request).catch((error: unknown) => {
+      const late = new Error(`no answer within ${CALL_MS / 1000} s`, { cause: error });
+      throw signal.aborted ? late : error;
+    });
+    if (answer.status < 200 || answer.status > 299) throw badAnswer('the transmitter refused', answer);
+    return parseJson(answer.body);
+  }
+}
+
+/** Whether a stream needs no update. */
+export function isCurrent({ isPushed, endpoint, requested }: Stream, wanted: Wanted): boolean {
+  return (
+    isPushed && endpoint === wanted.endpoint && wanted.events.every((event) => requested.includes(event))
+  );
 }
 
 function readStream(body: unknown): Stream {
@@ -32,29 +112,22 @@ function readStream(body: unknown): Stream {
     throw new Error('the transmitter answered with something that is not a stream');
   }
   const delivery = isObject(body['delivery']) ? body['delivery'] : {};
-  const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  const { method, endpoint_url: endpoint } = delivery;
+  const { events_delivered: delivered } = body;
   return {
     id: body['stream_id'],
-    method: textOf(delivery['method']),
-    endpoint: textOf(delivery['endpoint_url']),
-    audience: textsIn(body['aud']),
+    isPushed: method === PUSH || method === FORMER_PUSH,
+    endpoint: typeof endpoint === 'string' ? endpoint : undefined,
+    audience: textsIn([body['aud']].flat()),
     requested: textsIn(body['events_requested']),
-    delivered: body['events_delivered'] === undefined ? undefined : textsIn(body['events_delivered']),
+    delivered: delivered === undefined ? undefined : textsIn(delivered),
   };
 }
 
-/** Whether a stream needs no update. */
-export function isCurrent({ method, endpoint, requested }: Stream, wanted: Wanted): boolean {
-  const isPushed = method === PUSH || method === FORMER_PUSH;
-  const isComplete = wanted.events.every((event) => requested.includes(event));
-  return isPushed && endpoint === wanted.endpoint && isComplete;
-}
-
-/** What a receiver may write of a stream (SSF 1.0 §8.1.1). */
-export function toConfiguration({ endpoint, events }: Wanted): Readonly<Record<string, unknown>> {
-  return { delivery: { method: PUSH, endpoint_url: endpoint }, events_requested: events };
-}
-
-function textsIn(value: unknown): readonly string[] {
-  return [value].flat().filter((one) => typeof one === 'string');
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString());
+  } catch {
+    return undefined;
+  }
 }

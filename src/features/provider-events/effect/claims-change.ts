@@ -9,7 +9,7 @@ import { claimMaps, selectClaims } from '../../../provider/identity/select-claim
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges } from '../../../user/user-changes.store.js';
-import type { Signal } from '../receiver/set-claims.js';
+import type { Signal } from '../verify/set-claims.js';
 import { AccountStates } from './account-states.store.js';
 import type { Meant } from './meant-users.js';
 

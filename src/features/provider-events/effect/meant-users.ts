@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { MeantOfUser } from '../../../device/end-sessions.js';
 import { hashIfNamed, hashOfName } from '../../../token/sessions/recent-ends.js';
 import { TooManyUsers, usersAtProvider } from '../../../token/sessions/session.store.js';
-import { OtherSubject, type Subject } from '../receiver/subject.js';
+import { OtherSubject, type Subject } from '../verify/subject.js';
 import { SubjectUsers } from './subject-users.store.js';
 
 /** Users and sessions that a signal is about. */

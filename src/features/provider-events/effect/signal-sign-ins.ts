@@ -5,7 +5,7 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { hashOfName } from '../../../token/sessions/recent-ends.js';
-import { signalProviders } from '../transmitter/signal-providers.js';
+import { signalProviders } from '../provider-events.settings.js';
 import { AccountStates } from './account-states.store.js';
 import { SubjectUsers } from './subject-users.store.js';
 

@@ -1,24 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
-import { AuditStore } from '../../../audit/audit.store.js';
-import { ChannelHistory, type ChannelTransaction } from '../../../channel/channel.history.js';
+import type { ChannelTransaction } from '../../../channel/channel.history.js';
 import { Clock } from '../../../platform/database/clock.js';
 import { printable } from '../../../platform/errors/printable.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
-import { forgetToken, hashOfName, rememberToken } from '../../../token/sessions/recent-ends.js';
-import { isOfUnknownKey } from '../logout/remote-keys.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
-import { lockUser } from '../../../user/lock-user.js';
-import { endsSessions } from '../receiver/event-types.js';
-import type { SecurityEvents, Signal } from '../receiver/set-claims.js';
-import { SetError } from '../receiver/set-error.js';
-import { SetTokens } from '../receiver/set-tokens.js';
-import { OtherSubject, type Subject } from '../receiver/subject.js';
+import { hashOfName } from '../../../token/sessions/recent-ends.js';
+import { endsSessions } from '../event-types.js';
+import { ProviderTokens } from '../verify/provider-tokens.js';
+import { countBadToken } from '../verify/remote-keys.js';
+import type { SecurityEvents, Signal } from '../verify/set-claims.js';
+import { OtherSubject, type Subject } from '../verify/subject.js';
 import { AccountStates, REMEMBERED_DAYS } from './account-states.store.js';
 import { ClaimsChange } from './claims-change.js';
-import { MeantUsers, type Meant } from './meant-users.js';
-import { SignalEndings } from './signal-endings.js';
+import { MeantUsers } from './meant-users.js';
+import { ProviderEnds } from './provider-ends.js';
 import { SignalQueue } from './signal-queue.js';
 
 /** Sessions that began so many seconds after the event end, too: clocks differ. */
@@ -27,28 +24,25 @@ const AFTER_S = 60;
 /** Events about an account, whatever session they name. */
 const ACCOUNT = /^account-(?:disabled|enabled|purged)$/;
 
-/** What one event has done. */
+/** What one event has done, in one slice. */
 interface Outcome {
-  readonly meant: Meant | undefined;
-  /** Subject without what the event does not depend on. */
-  readonly subject?: Subject;
-  readonly isLast: boolean;
-  readonly count: number;
   /** For the audit trail. */
   readonly done: string;
+  /** User of the audit event. */
+  readonly userId?: string | undefined;
+  /** Absent: the event ends no sessions. */
+  readonly ended?: { readonly subject: Subject; readonly isLast: boolean; readonly count: number };
 }
 
 /** Applies the security events of a provider (docs/signals.md). */
 @Injectable()
 export class Signals {
   constructor(
-    private readonly tokens: SetTokens,
+    private readonly tokens: ProviderTokens,
     private readonly meant: MeantUsers,
     private readonly accounts: AccountStates,
     private readonly claims: ClaimsChange,
-    private readonly endings: SignalEndings,
-    private readonly history: ChannelHistory,
-    private readonly audit: AuditStore,
+    private readonly ends: ProviderEnds,
     private readonly limits: RateLimits,
     private readonly clock: Clock,
     private readonly providers: ProviderRegistry,
@@ -56,50 +50,51 @@ export class Signals {
   ) {}
 
   /**
-   * Applies a token; one that was applied before has no effect. Bad tokens are counted, good ones never
-   * refused.
+   * Applies a token; one that was applied before has no effect.
    * @throws SetError for a bad token; another error: it can be sent again
    */
   async receive(provider: string, token: string, origin: Origin, address: string | undefined): Promise<void> {
     const by = { ...origin, actor: { type: 'signal', name: provider } } as const;
-    try {
-      const set = await this.tokens.verify(provider, token);
+    const apply = async (): Promise<void> => {
+      const set = await this.tokens.verifySet(provider, token);
       const [{ subject }] = set.signals as [Signal];
       await this.queue.run(provider, JSON.stringify(subject), () => this.apply(provider, set, by));
-    } catch (error) {
-      if (error instanceof SetError || isOfUnknownKey(error)) await this.limits.count('bad_token', address);
-      throw error;
-    }
+    };
+    await apply().catch(countBadToken(this.limits, 'invalid_request', address));
   }
 
   private async apply(
     provider: string,
-    { issuer, jti, signals }: SecurityEvents & { readonly issuer: string },
+    { issuer, jti, signals }: SecurityEvents,
     origin: Origin,
   ): Promise<void> {
-    const now = this.clock.now() / 1000;
     const tokenHash = hashOfName(provider, 'signal', issuer, jti);
+    const until = this.clock.now() / 1000 + REMEMBERED_DAYS * 86_400;
     const counts = signals.map(() => 0);
-    let outcomes: readonly Outcome[] | 'used' = [];
-    do {
-      outcomes = await this.history.transaction(async (within) => {
-        const { manager } = within;
-        // First, so that two requests with one token wait for each other.
-        if (!(await rememberToken(manager, tokenHash, now + REMEMBERED_DAYS * 86_400))) return 'used';
-        const slice: Outcome[] = [];
-        for (const signal of signals) slice.push(await this.applyOne(within, provider, signal, origin));
-        for (const [i, { count }] of slice.entries()) counts[i]! += count;
-        if (slice.some(({ isLast }) => !isLast)) await forgetToken(manager, tokenHash);
-        else await this.record(within, provider, signals, slice, counts, origin);
-        return slice;
-      });
-    } while (outcomes !== 'used' && outcomes.some(({ isLast }) => !isLast));
-    if (outcomes === 'used') return;
-    for (const [i, signal] of signals.entries()) {
-      const { meant, subject } = outcomes[i]!;
-      if (!meant || !subject || !this.ends(provider, signal)) continue;
-      const find = (manager: EntityManager) => this.meant.find(manager, provider, subject);
-      await this.endings.endLate(find, origin, lastBegin(signal));
+    let outcomes: Outcome[] = [];
+    const isNew = await this.ends.applyOnce(tokenHash, until, async (within) => {
+      outcomes = [];
+      for (const [i, signal] of signals.entries()) {
+        const outcome = await this.applyOne(within, provider, signal, origin);
+        counts[i]! += outcome.ended?.count ?? 0;
+        outcomes.push(outcome);
+      }
+      if (outcomes.some(({ ended }) => ended?.isLast === false)) return false;
+      for (const [i, { done, userId, ended }] of outcomes.entries()) {
+        const { name, type } = signals[i]!;
+        const reason = `${name ?? printable(type, 200)}: ${done}${ended ? `: ${counts[i]}` : ''}`;
+        await this.ends.record(within.manager, provider, userId, reason, origin);
+      }
+      return true;
+    });
+    if (!isNew) return;
+    for (const [i, { ended }] of outcomes.entries()) {
+      if (!ended) continue;
+      const find = async (manager: EntityManager) => {
+        const meant = await this.meant.find(manager, provider, ended.subject);
+        return meant instanceof OtherSubject ? undefined : meant;
+      };
+      await this.ends.endLate(find, origin, endOptions(signals[i]!));
     }
   }
 
@@ -109,62 +104,42 @@ export class Signals {
     signal: Signal,
     origin: Origin,
   ): Promise<Outcome> {
-    const { name, subject, time } = signal;
-    const recorded = (done: string) => ({ meant: undefined, isLast: true, count: 0, done });
-    if (name === 'verification' || name === 'stream-updated') return recorded(describeStream(signal));
-    if (name === undefined) return recorded('recorded only: another event');
-    if (subject instanceof OtherSubject) return recorded(`recorded only: ${subject.why}`);
-    const { manager } = within;
-    const { session: _, ...ofUser } = subject;
-    const whole = ACCOUNT.test(name) ? ofUser : subject;
-    const meant = await this.meant.find(manager, provider, whole);
-    if (meant instanceof OtherSubject) return recorded(`recorded only: ${meant.why}`);
-    const isUnknown = meant.userIds.length + meant.accounts.length === 0;
-    if (isUnknown && !this.ends(provider, signal)) return recorded('recorded only: no such user');
+    const { name, time } = signal;
+    if (name === 'verification' || name === 'stream-updated') return { done: describeStream(signal) };
+    if (name === undefined) return { done: 'recorded only: another event' };
+    if (signal.subject instanceof OtherSubject) return { done: `recorded only: ${signal.subject.why}` };
+    const { session: _, ...ofUser } = signal.subject;
+    const subject = ACCOUNT.test(name) ? ofUser : signal.subject;
+    const meant = await this.meant.find(within.manager, provider, subject);
+    if (meant instanceof OtherSubject) return { done: `recorded only: ${meant.why}` };
+    const { userIds, accounts, session } = meant;
+    const [userId] = userIds;
+    const isUnknown = userIds.length + accounts.length === 0;
+    const ends = this.ending(provider, signal);
+    if (isUnknown && !ends) return { done: 'recorded only: no such user', userId };
     const done: string[] = [];
     if (name === 'account-disabled' || name === 'account-enabled') {
       const isDisabled = name === 'account-disabled';
-      for (const account of meant.accounts) await this.accounts.save(manager, account, isDisabled, time);
+      for (const account of accounts) await this.accounts.save(within.manager, account, isDisabled, time);
       done.push(isDisabled ? 'sign-ins refused' : 'sign-ins permitted');
     }
     if (name === 'token-claims-change') {
       done.push(await this.claims.apply(within, provider, meant, signal, origin));
     }
-    if (!this.ends(provider, signal)) return { meant, isLast: true, count: 0, done: done.join(', ') };
-    const slice = await this.endings.endSlice(within, provider, meant, origin, lastBegin(signal));
-    if (isUnknown && meant.session === null) done.push('no such user');
-    return { meant, subject: whole, ...slice, done: [...done, 'sessions ended: '].join(', ') };
+    if (!ends) return { done: done.join(', ') || 'recorded only', userId };
+    const slice = await this.ends.endSlice(within, provider, meant, origin, endOptions(signal));
+    if (isUnknown && session === null) done.push('no such user');
+    return { done: [...done, 'sessions ended'].join(', '), userId, ended: { subject, ...slice } };
   }
 
-  private ends(provider: string, { name, body }: Signal): boolean {
-    if (name === undefined || !endsSessions(name, body)) return false;
+  private ending(provider: string, { name, body }: Signal): boolean {
     const { signals } = this.providers.get(provider).settings;
-    return signals?.endedBy?.includes(name) ?? true;
-  }
-
-  private async record(
-    { manager }: ChannelTransaction,
-    provider: string,
-    signals: readonly Signal[],
-    outcomes: readonly Outcome[],
-    counts: readonly number[],
-    origin: Origin,
-  ): Promise<void> {
-    for (const [i, { name, type }] of signals.entries()) {
-      const { meant, done } = outcomes[i]!;
-      const [userId] = meant?.userIds ?? [];
-      const isKnown = userId !== undefined && (await lockUser(manager, userId)) !== undefined;
-      const what = done.endsWith(': ') ? `${done}${counts[i]}` : done || 'recorded only';
-      const reason = `${name ?? printable(type, 200)}: ${what}`;
-      await this.audit.write(manager, [
-        { event: 'signal_received', userId: isKnown ? userId : null, provider, reason, origin },
-      ]);
-    }
+    return name !== undefined && endsSessions(name, body, signals?.endedBy);
   }
 }
 
-function lastBegin({ time }: Signal): Date {
-  return new Date((time + AFTER_S) * 1000);
+function endOptions({ time }: Signal): { readonly cause: 'signal'; readonly until: Date } {
+  return { cause: 'signal', until: new Date((time + AFTER_S) * 1000) };
 }
 
 /** With the state of a verification, by which its sender recognises it. */

@@ -32,7 +32,6 @@ describe('the metadata of a transmitter', () => {
       jwks_uri: `${NAME}/jwks`,
       configuration_endpoint: 'https://other.example/streams',
       delivery_methods_supported: ['urn:ietf:rfc:8935', 1],
-      authorization_schemes: [{ spec_urn: 'urn:ietf:rfc:6749' }, null, {}],
       critical_subject_members: 'tenant',
     };
     expect(read({ url: INNER, issuer: NAME }, document)).toMatchObject({
@@ -41,7 +40,6 @@ describe('the metadata of a transmitter', () => {
       configurationEndpoint: 'https://other.example/streams',
       verificationEndpoint: undefined,
       deliveryMethods: ['urn:ietf:rfc:8935'],
-      authorizationSchemes: ['urn:ietf:rfc:6749'],
       criticalSubjectMembers: [],
     });
   });

@@ -2,13 +2,13 @@ import { Controller, HttpCode, Ip, Post, Req, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { RequestOrigin, type Origin } from '../../../audit/audit-event.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { Public } from '../../../platform/http/access.js';
 import { BodyReader, UnreadBody } from '../../../platform/http/parameters/body.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
-import { isOfUnknownKey } from '../logout/remote-keys.js';
-import { Public } from '../../../platform/http/access.js';
-import { Revocation } from './revocation.service.js';
-import { RevocationTokens } from './revocation-tokens.js';
+import { Revocation } from '../effect/revocation.service.js';
+import { ProviderTokens } from '../verify/provider-tokens.js';
+import { countBadToken } from '../verify/remote-keys.js';
 
 const reader = new BodyReader({ kibibytes: 20, values: 250, mayBeCompressed: false }, ['application/json']);
 
@@ -18,15 +18,12 @@ export function revocationOf(provider: string): Type {
   @Controller(`providers/${provider}`)
   class RevocationController {
     constructor(
-      private readonly tokens: RevocationTokens,
+      private readonly tokens: ProviderTokens,
       private readonly revocation: Revocation,
       private readonly limits: RateLimits,
     ) {}
 
-    /**
-     * Ends all sessions of a user. The token is that of the provider, so it is verified before the body is
-     * read.
-     */
+    /** Ends all sessions of a user. The provider's token is verified before the body is read. */
     @Post('global-token-revocation')
     @HttpCode(204)
     async revoke(
@@ -34,17 +31,11 @@ export function revocationOf(provider: string): Type {
       @RequestOrigin() origin: Origin,
       @Ip() address?: string,
     ): Promise<void> {
-      const by = { ...origin, actor: { type: 'signal', name: provider } } as const;
-      try {
-        const token = await this.tokens.verify(provider, request.headers.authorization);
-        await this.revocation.apply(provider, token, await bodyOf(request), by);
-      } catch (error) {
-        const isBad = error instanceof OAuthError && error.error === 'invalid_token';
-        if (isBad || isOfUnknownKey(error)) {
-          await this.limits.count('bad_token', address);
-        }
-        throw error;
-      }
+      const apply = async (): Promise<void> => {
+        const token = await this.tokens.verifyRevocation(provider, request.headers.authorization);
+        await this.revocation.apply(provider, token, await bodyOf(request), origin);
+      };
+      await apply().catch(countBadToken(this.limits, 'invalid_token', address));
     }
   }
   return RevocationController;

@@ -1,7 +1,7 @@
 import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
 import { parseUrl } from '../../../platform/config/urls/urls.js';
 import { isSafe, nameOf, reachableAddress } from '../../../provider/adapters/addresses.js';
-import { fetchDocument, fetchKeys } from '../../../provider/adapters/oidc-client.js';
+import { fetchDocument } from '../../../provider/adapters/oidc-client.js';
 import { badAnswer, readObject } from '../../../provider/transport/provider-answer.js';
 import type { ProviderHttp, ProviderResponse } from '../../../provider/transport/provider-http.js';
 
@@ -10,8 +10,6 @@ export const PUSH = 'urn:ietf:rfc:8935';
 
 /** Validated metadata of a transmitter (SSF 1.0 §7.1). Addresses are those that the service can ask. */
 export interface Transmitter {
-  /** Address of the metadata. */
-  readonly url: string;
   /** `iss` of its events, byte for byte. */
   readonly issuer: string;
   readonly jwksUri: string | undefined;
@@ -20,18 +18,14 @@ export interface Transmitter {
   readonly configurationEndpoint: string | undefined;
   readonly statusEndpoint: string | undefined;
   readonly verificationEndpoint: string | undefined;
-  readonly addSubjectEndpoint: string | undefined;
-  readonly removeSubjectEndpoint: string | undefined;
-  /** `spec_urn` of the ways to authorize a call (`urn:ietf:rfc:6749`). */
-  readonly authorizationSchemes: readonly string[];
   /** `NONE`: a stream has no subjects until they are added. */
   readonly defaultSubjects: string | undefined;
   /** Members of a complex subject that a receiver must understand. */
   readonly criticalSubjectMembers: readonly string[];
 }
 
-/** Returns the issuers that may name users of a provider, without a final slash. */
-export function namesOf(provider: ProviderSettings): readonly string[] {
+/** Returns the provider's issuer and the transmitter's, which may name users; without a final slash. */
+export function namesOf(provider: ProviderSettings): readonly [string, string] {
   return [nameOf(provider), transmitterIssuer(provider)];
 }
 
@@ -70,15 +64,6 @@ export async function discoverTransmitter(
   throw badAnswer('the metadata of the transmitter is not available', answer!);
 }
 
-/** Fetches the keys with which the transmitter signs. */
-export function fetchTransmitterKeys(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-  { issuer, jwksUri }: Transmitter,
-): Promise<Readonly<Record<string, unknown>>> {
-  return fetchKeys(http, provider, { issuer, ...(jwksUri !== undefined && { jwks_uri: jwksUri }) });
-}
-
 /** Validates the metadata of a provider's transmitter (SSF 1.0 §7.2.4). */
 export function readTransmitter(provider: ProviderSettings, answer: ProviderResponse): Transmitter {
   const document = readObject(answer);
@@ -95,9 +80,7 @@ export function readTransmitter(provider: ProviderSettings, answer: ProviderResp
     return address;
   };
   const textOf = (name: string): string | undefined => textsIn([document[name]])[0];
-  const schemes = document['authorization_schemes'];
   return {
-    url: answer.url,
     issuer,
     jwksUri: addressOf('jwks_uri'),
     specVersion: textOf('spec_version'),
@@ -105,17 +88,13 @@ export function readTransmitter(provider: ProviderSettings, answer: ProviderResp
     configurationEndpoint: addressOf('configuration_endpoint'),
     statusEndpoint: addressOf('status_endpoint'),
     verificationEndpoint: addressOf('verification_endpoint'),
-    addSubjectEndpoint: addressOf('add_subject_endpoint'),
-    removeSubjectEndpoint: addressOf('remove_subject_endpoint'),
-    authorizationSchemes: textsIn(
-      Array.isArray(schemes) ? schemes.map((one: { spec_urn?: unknown } | null) => one?.spec_urn) : [],
-    ),
     defaultSubjects: textOf('default_subjects'),
     criticalSubjectMembers: textsIn(document['critical_subject_members']),
   };
 }
 
-function textsIn(list: unknown): readonly string[] {
+/** Returns the texts of a list. */
+export function textsIn(list: unknown): readonly string[] {
   const all: readonly unknown[] = Array.isArray(list) ? list : [];
   return all.filter((one) => typeof one === 'string' && one !== '') as string[];
 }

@@ -1,9 +1,21 @@
-// What to do about what the command finds; docs/signals.md#errors has more.
+import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
+import { ownWords } from '../../../provider/errors/log-line.js';
+import { findCall } from '../../../provider/transport/provider-answer.js';
 
 export type Step = 'transmitter' | 'access token' | 'stream' | 'status' | 'verification';
 
+/** Finding that ends the command. */
+export class Failed extends Error {
+  constructor(
+    readonly part: Step,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** By the error code of the token endpoint (RFC 6749 §5.2). */
-export const ADVICE_ON_CODES: ReadonlyMap<unknown, string> = new Map([
+const ADVICE_ON_CODES: ReadonlyMap<unknown, string> = new Map([
   ['invalid_client', 'Correct client_id and client_secret of this provider.'],
   [
     'invalid_scope',
@@ -19,7 +31,7 @@ export const ADVICE_ON_CODES: ReadonlyMap<unknown, string> = new Map([
 const LOOK = 'Look at the stream in the console of the transmitter.';
 
 /** By the step that failed, and the status of the answer. */
-export const ADVICE_ON_STEPS: Readonly<Record<Step, (status: number | undefined) => string>> = {
+const ADVICE_ON_STEPS: Readonly<Record<Step, (status: number | undefined) => string>> = {
   transmitter: () =>
     'Turn the transmitter on (Keycloak: --features=ssf, and SSF Transmitter in the settings of the realm). If its issuer is not that of the provider, set signals_issuer.',
   'access token': () => 'The client of this provider must be able to use client credentials.',
@@ -32,18 +44,14 @@ export const ADVICE_ON_STEPS: Readonly<Record<Step, (status: number | undefined)
     status === 429 ? 'The transmitter was asked a moment ago: run this command again in a minute.' : LOOK,
 };
 
-export const NO_KEYS = 'its metadata has no jwks_uri, so its events cannot be verified';
-export const NO_CONFIGURATION =
-  'its metadata has no configuration_endpoint: make a stream in its console that pushes (RFC 8935) to';
-export const NO_EVENTS = 'it sends no event that has an effect here: allow session-revoked for this receiver';
-export const NO_SUBJECTS =
-  'a stream begins without users (default_subjects is NONE), and then nothing is sent: make all users its subjects (Keycloak: SSF, Receiver, Default Subjects: ALL)';
-export const SEVERAL_OF_MINE =
-  'streams push to this address, so each event arrives several times: remove all but one';
-export const SEVERAL_OTHERS =
-  'this client has several streams, and none pushes to this address: remove those that nobody uses';
-export const NO_VERIFICATION =
-  'the transmitter offers none: sign a user out there, and look for signal_received in the audit trail';
-export const UNSEEN = 'this command cannot see whether the event arrives';
-export const NOT_ARRIVED =
-  'the transmitter must reach the address of this service; if it refused the event, its log says why';
+/** Describes a failed call in the transmitter's own words, with what to do (docs/signals.md#errors). */
+export function failureOf(
+  step: Step,
+  error: unknown,
+  provider: ProviderSettings,
+  secrets: readonly string[],
+): Failed {
+  const { status, error: code, url } = findCall(error) ?? {};
+  const words = ownWords(error, provider, secrets) + (url === undefined ? '' : ` from ${url}`);
+  return new Failed(step, `${words}. ${ADVICE_ON_CODES.get(code) ?? ADVICE_ON_STEPS[step](status)}`);
+}

@@ -3,7 +3,7 @@ import { type Origin, RequestOrigin } from '../../../audit/audit-event.js';
 import { RateLimit } from '../../../platform/http/rate-limit.js';
 import { Public } from '../../../platform/http/access.js';
 import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
-import { BackchannelLogout } from './backchannel-logout.service.js';
+import { BackchannelLogout } from '../effect/backchannel-logout.service.js';
 
 /** Returns a controller for one provider: the path exists for OpenID providers only. */
 export function backchannelLogoutOf(provider: string): Type {

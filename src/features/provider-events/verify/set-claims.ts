@@ -1,9 +1,9 @@
 import type { JWTPayload } from 'jose';
 import { isObject } from '../../../platform/http/parameters/json.js';
-import { withoutNulls } from '../without-nulls.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { isName } from '../../../provider/identity/identity.js';
-import { eventName, type EventName } from './event-types.js';
-import { SetError } from './set-error.js';
+import { eventName, type EventName } from '../event-types.js';
+import { withoutNulls } from './remote-keys.js';
 import { OtherSubject, readSubject, type Names, type Subject } from './subject.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -22,14 +22,28 @@ export interface Signal {
 
 /** Validated Security Event Token (RFC 8417). */
 export interface SecurityEvents {
+  readonly issuer: string;
   readonly jti: string;
-  /** Seconds since the epoch. */
-  readonly issuedAt: number;
   readonly signals: readonly Signal[];
 }
 
+/** Errors of RFC 8935 §2.4. */
+export type SetErrorCode =
+  'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience' | 'authentication_failed';
+
+/** Refusal of a Security Event Token. */
+export class SetError extends OAuthError {
+  constructor(
+    readonly err: SetErrorCode,
+    description: string,
+    cause?: unknown,
+  ) {
+    super('invalid_request', description, { cause });
+  }
+}
+
 /** Seconds by which the transmitter's clock may be ahead. */
-export const AHEAD_S = 60;
+export const SET_TOLERANCE_S = 60;
 const OLDEST_S = 7 * 86_400;
 /** SSF 1.0 has one event in a token, RFC 8417 §2 allows several. */
 const MOST_EVENTS = 10;
@@ -42,8 +56,8 @@ const IN_MILLISECONDS = 100_000_000_000;
  * @throws SetError
  */
 export function readSet(claims: JWTPayload, names: Names, now: number): SecurityEvents {
-  const { iat, jti, events, toe, sub_id: subId } = claims;
-  if (typeof iat !== 'number' || iat > now + AHEAD_S || iat < now - OLDEST_S) {
+  const { iss = '', iat, jti, events, toe, sub_id: subId } = claims;
+  if (typeof iat !== 'number' || iat > now + SET_TOLERANCE_S || iat < now - OLDEST_S) {
     throw malformed('iat is missing, in the future or too old');
   }
   if (!isName(jti)) throw malformed('jti is missing or unusable');
@@ -64,11 +78,11 @@ export function readSet(claims: JWTPayload, names: Names, now: number): Security
       type,
       name,
       subject: subject ?? new OtherSubject('no subject'),
-      time: Math.min(time, now + AHEAD_S),
+      time: Math.min(time, now + SET_TOLERANCE_S),
       body,
     };
   });
-  return { jti, issuedAt: iat, signals };
+  return { issuer: iss, jti, signals };
 }
 
 function isOfStream(name: EventName): boolean {

@@ -15,7 +15,7 @@ export interface Logout {
 const WITHOUT_EXP_S = 120; // seconds of validity without `exp`
 const LONGEST_S = 86_400; // upper bound with `exp`; the `jti` is stored for as long
 /** Seconds by which the provider's clock may be ahead. */
-export const AHEAD_S = 30;
+export const LOGOUT_TOLERANCE_S = 30;
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
@@ -25,7 +25,8 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
  */
 export function readLogout(claims: JWTPayload, now: number): Logout {
   const { iat, exp, sub, sid, jti } = claims;
-  if (typeof iat !== 'number' || iat > now + AHEAD_S) throw new Error('iat is missing or in the future');
+  if (typeof iat !== 'number' || iat > now + LOGOUT_TOLERANCE_S)
+    throw new Error('iat is missing or in the future');
   const until = exp === undefined ? iat + WITHOUT_EXP_S : Math.min(exp, iat + LONGEST_S);
   if (until <= now) throw new Error('it has expired');
   if (!isName(jti)) throw new Error('jti is missing or unusable');

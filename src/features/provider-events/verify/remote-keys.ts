@@ -6,14 +6,12 @@ import {
   decodeProtectedHeader,
   errors,
   UnsecuredJWT,
-  type CompactJWSHeaderParameters,
   type CompactVerifyGetKey,
   type CryptoKey,
-  type JWTClaimVerificationOptions,
   type JWTPayload,
 } from 'jose';
-import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { withoutNulls } from '../without-nulls.js';
+import { OAuthError, type ErrorCode } from '../../../platform/errors/oauth-error.js';
+import type { RateLimits } from '../../../platform/http/rate-limit.js';
 import { withoutSecrets } from '../../../provider/adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
@@ -33,10 +31,15 @@ export interface Signer {
   readonly keys: Readonly<Record<string, unknown>>;
 }
 
-/** Token with a valid signature; claims that were null are absent. */
-export interface Verified {
-  readonly payload: JWTPayload;
-  readonly protectedHeader: CompactJWSHeaderParameters;
+/** What a token must have besides a signature. */
+export interface TokenRules {
+  /** Accepted `typ` in lower case, without `application/` (RFC 7515 §4.1.9); undefined: none. */
+  readonly types: readonly (string | undefined)[];
+  readonly audience: string | string[];
+  /** Seconds since the epoch. */
+  readonly now: number;
+  /** Seconds by which the signer's clock may differ. */
+  readonly tolerance: number;
 }
 
 /** Keys of one signer, kept in memory. Times are of `performance.now()`. */
@@ -58,25 +61,26 @@ export class RemoteKeys {
   constructor(private readonly fetch: () => Promise<Signer>) {}
 
   /**
-   * Verifies a token: signature, `iss`, `alg`, and what a check adds.
-   * @param check reads the verified token; its error means a bad token, an OAuthError is thrown as it is
+   * Verifies a token: signature, `iss`, `alg`, `typ`, `aud`, `exp`, `nbf`, and what a check adds.
+   * @param read reads the claims, of which those with null are absent; its error means a bad token, an
+   *   OAuthError is thrown as it is
    * @throws OAuthError `server_error` (503) without the keys; BadToken
    */
-  async verify<T>(
-    token: string,
-    options: JWTClaimVerificationOptions,
-    check: (verified: Verified, issuer: string) => T,
-  ): Promise<T> {
+  async verify<T>(token: string, rules: TokenRules, read: (claims: JWTPayload) => T): Promise<T> {
     const since = performance.now();
     try {
-      const verified = await verifyWith(this.find, token, options);
+      const { protectedHeader } = await compactVerify(token, this.find);
+      const { alg, b64, typ } = protectedHeader;
+      if (b64 === false) throw new Error('b64 is not allowed'); // RFC 7797 §7
+      const claims = readClaims(token, rules);
       // After the signature: the fetch of the keys also brings issuer and algorithms.
-      if (verified.payload.iss !== this.issuer)
-        throw new errors.JWTClaimValidationFailed(WRONG_ISSUER, {}, 'iss');
-      if (!this.algorithms.includes(verified.protectedHeader.alg)) {
-        throw new Error('alg is not one of the signer');
+      if (claims.iss !== this.issuer) {
+        throw new errors.JWTClaimValidationFailed('iss is not the issuer', {}, 'iss');
       }
-      return check(verified, this.issuer);
+      if (!this.algorithms.includes(alg)) throw new Error('alg is not one of the signer');
+      const type: unknown = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ;
+      if (!(rules.types as readonly unknown[]).includes(type)) throw new Error('typ is another');
+      return read(claims);
     } catch (error) {
       if (error instanceof KeysUnavailable) throw unavailable(error.cause);
       // The signer may have made the key since the last fetch, so it may send this token again
@@ -133,16 +137,16 @@ export class RemoteKeys {
   }
 }
 
-/** As `jwtVerify`, which refuses an optional time that is null. */
-async function verifyWith(
-  find: CompactVerifyGetKey<CryptoKey>,
-  token: string,
-  options: JWTClaimVerificationOptions,
-): Promise<Verified> {
-  const { protectedHeader } = await compactVerify(token, find);
-  if (protectedHeader.b64 === false) throw new Error('b64 is not allowed'); // RFC 7797 §7
+/** Reads claims as `jwtVerify` does, which refuses an optional time that is null. */
+function readClaims(token: string, { audience, now, tolerance }: TokenRules): JWTPayload {
   const plain = new UnsecuredJWT(withoutNulls(decodeJwt(token))).encode();
-  return { payload: UnsecuredJWT.decode(plain, options).payload, protectedHeader };
+  const options = { audience, currentDate: new Date(now * 1000), clockTolerance: tolerance };
+  return UnsecuredJWT.decode(plain, options).payload;
+}
+
+/** Returns an object without its members that are null: serializers write them for absent ones. */
+export function withoutNulls(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
 /** Returns the issuer that a token names, without a final slash; nothing is verified. */
@@ -154,13 +158,6 @@ export function issuerIn(token: string): string | undefined {
     return undefined;
   }
 }
-
-/** Whether an error is about a token of an unknown key, which may be new or made up. */
-export function isOfUnknownKey(error: unknown): boolean {
-  return error instanceof OAuthError && error.cause instanceof BadToken && error.cause.about === 'key';
-}
-
-const WRONG_ISSUER = 'iss is not the issuer';
 
 /** A token that is not valid. `about`: the claim, if one of them is the reason, or `signature` or `key`. */
 export class BadToken extends Error {
@@ -185,6 +182,21 @@ function withoutClaims(error: unknown): BadToken {
   }
   const isForged = error instanceof errors.JWSSignatureVerificationFailed;
   return new BadToken(message, isForged ? 'signature' : error instanceof BadToken ? error.about : undefined);
+}
+
+/**
+ * Counts a bad token for its address, also one of an unknown key, which may be new or made up. Good tokens
+ * are never refused.
+ * @param code of errors that mean a bad token
+ * @returns a handler that throws the error again
+ */
+export function countBadToken(limits: RateLimits, code: ErrorCode, address: string | undefined) {
+  return async (error: unknown): Promise<never> => {
+    const { error: thrown, cause } = error instanceof OAuthError ? error : {};
+    const isOfUnknownKey = cause instanceof BadToken && cause.about === 'key';
+    if (thrown === code || isOfUnknownKey) await limits.count('bad_token', address);
+    throw error;
+  };
 }
 
 /** @param cause without secrets @param wait milliseconds until the token may be sent again */

@@ -1,6 +1,6 @@
 import { isObject } from '../../../platform/http/parameters/json.js';
-import { withoutNulls } from '../without-nulls.js';
 import { isName } from '../../../provider/identity/identity.js';
+import { withoutNulls } from './remote-keys.js';
 
 /** Whom a signal is about. */
 export interface Subject {
